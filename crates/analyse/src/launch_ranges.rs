@@ -7,12 +7,13 @@ use warpbound_isa::Axis;
 
 use crate::stated_data::StatedData;
 
-/// Set of 32-bit words: those congruent modulo 2³² to a number between two limits that has a given residue.
+/// Set of 32-bit words: all words congruent modulo 2³² to a number between two limits that has a given remainder. For
+/// example, the limits 0 and 10 with the remainder 2 modulo 4 give the words 2, 6 and 10.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WordRange {
-    /// Least number, at least -2³¹.
+    /// Lower limit, at least -2³¹.
     pub least: i64,
-    /// Greatest number, at least `least` and below 2³².
+    /// Upper limit, at least `least` and below 2³².
     pub most: i64,
     /// Power of two, at least 1: all words have the same remainder modulo it.
     pub modulus: u32,
@@ -116,12 +117,12 @@ pub struct LaunchRanges {
     /// Words of constant banks that are the addresses of buffers, their lower halves, by bank and byte offset; with
     /// the range of the numbers in the buffer, if it is stated.
     pub data: BTreeMap<(u8, u32), Option<StatedData>>,
-    /// Whether the numbers are those of one launch (a launch file), not of a range that the user states.
+    /// Whether the numbers describe one launch (a launch file), not a range that the user states.
     pub is_one_launch: bool,
 }
 
 impl LaunchRanges {
-    /// Artificial constant bank, above those of [`Code`](warpbound_ir::Code), with the numbers that share a word.
+    /// Artificial constant bank, above the banks of [`Code`](warpbound_ir::Code), with the numbers that share a word.
     pub const PART_BANK: u8 = 64;
 
     /// The names of the words without what is stated about them.
@@ -138,21 +139,22 @@ impl LaunchRanges {
         }
     }
 
-    /// Most threads of a block in one direction.
+    /// Maximum number of threads of a block in one direction.
     pub fn most_threads(&self, axis: Axis) -> u32 {
         let at = usize::from(axis.index());
         most(self.block[at], self.limits.block[at])
     }
 
-    /// Most blocks of a grid in one direction.
+    /// Maximum number of blocks of a grid in one direction.
     pub fn most_blocks(&self, axis: Axis) -> u32 {
         let at = usize::from(axis.index());
         most(self.grid[at], self.limits.grid[at])
     }
 }
 
-/// Greatest number of a range of sizes, at most `limit`.
+/// Upper limit of a range of sizes, at most `limit`.
 fn most(range: Option<WordRange>, limit: u32) -> u32 {
     let stated = range.and_then(|range| u32::try_from(range.most).ok());
+    // No launch has a size of 0 or above the limit, whatever is stated.
     stated.map_or(limit, |stated| stated.clamp(1, limit))
 }

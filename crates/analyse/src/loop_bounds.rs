@@ -36,9 +36,10 @@ pub enum LoopVerdict {
 /// Derived bound of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DerivedBound {
-    /// Most header executions of one thread per entry of the loop.
+    /// Maximum number of header executions of one thread per entry of the loop.
     pub per_entry: u64,
-    /// Most header executions of one thread in its whole run, if smaller than what follows from the loops around.
+    /// Maximum number of header executions of one thread in its whole run, if smaller than what follows from the
+    /// loops around.
     pub total: Option<u64>,
     /// Header executions per entry that some thread of every launch in the range reaches; `None` if unknown. A fact
     /// below it is false.
@@ -74,8 +75,8 @@ pub enum CountPattern {
     Unrolled,
     /// The difference of two values is halved in each iteration (binary search).
     Halving,
-    /// As [`CountPattern::Affine`], but the number is large and rests on a word of which only the width of its register
-    /// is known: it says how long the loop can run without a wrap-around, not how long it does.
+    /// As [`CountPattern::Affine`], but the number is large and rests on a word that only the width of its register
+    /// limits: it says how long the loop can run without a wrap-around, not how long it does.
     Width,
     /// The loop is not entered: conditions through which every path to it leads exclude each other.
     Never,
@@ -104,7 +105,7 @@ pub enum WhyUnknown {
         /// Address of the branch that leaves the loop.
         exit: CodeAddr,
     },
-    /// The count depends on a word of the launch of which too little is known.
+    /// The count depends on a word of the launch about which too little is known.
     Parameter {
         /// Name of the word.
         name: String,
@@ -115,7 +116,8 @@ pub enum WhyUnknown {
     Pattern(String),
 }
 
-/// Header executions per entry as a formula: the greatest of 0 and `⌈numerator / divisor⌉`, plus `added`.
+/// Header executions per entry as a formula: the greatest of 0 and `⌈numerator / divisor⌉`, plus `added`. For
+/// example, `for (i = tid; i < n; i += 4)` has the numerator `n`, the divisor 4 and 1 added.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountFormula {
     /// Sum of products of words of the launch, each with a coefficient; the empty product is the number 1. The words
@@ -182,6 +184,7 @@ impl LoopVerdict {
     fn worse(self, other: LoopVerdict) -> LoopVerdict {
         match (self, other) {
             (LoopVerdict::Bounded(a), LoopVerdict::Bounded(b)) => {
+                // A fact is about every context, so only the smaller count makes a smaller fact false.
                 let certain = a.certain.zip(b.certain).map(|(a, b)| a.min(b));
                 let same = a.count == b.count;
                 let (mut worse, other) = match a.per_entry >= b.per_entry {
@@ -189,6 +192,7 @@ impl LoopVerdict {
                     false => (b, a),
                 };
                 worse.certain = certain;
+                // A thread may run the loop in both contexts.
                 worse.total = worse
                     .total
                     .zip(other.total)

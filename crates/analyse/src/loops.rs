@@ -14,7 +14,7 @@ use crate::warp_cfg::WarpCfg;
 
 /// Subject of a flow fact: all loops with the same header instructions, in all contexts.
 ///
-/// The fact `B` is the most executions of the headers for each entry of the loop, by one thread.
+/// The fact `B` is the maximum number of executions of the headers, by one thread, for each entry of the loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopSite {
     /// Addresses of the header instructions, ascending; several for an irreducible loop.
@@ -23,7 +23,7 @@ pub struct LoopSite {
     pub depth: u32,
     /// Entry of the recursive function whose calls make up this loop, if it is one.
     pub recursion: Option<OpIndex>,
-    /// Number of contexts in which the loop occurs.
+    /// Number of contexts that the loop occurs in.
     pub contexts: usize,
     /// Addresses of the instructions at the sources of back edges, ascending. If there are several, loops of the source
     /// may share the header: the fact counts the executions of all of them together.

@@ -1,9 +1,11 @@
-//! Masks of lanes in registers of the warp: of which each is a part, and which lanes it lacks (SOUNDNESS 12.2).
+//! Masks of lanes in registers of the warp: the masks that contain each of them, and the lanes that it lacks
+//! (SOUNDNESS 12.2).
 //!
 //! On machines whose operations write the mask of active lanes, code saves that mask in words of the warp, narrows it
-//! by the results of comparisons, and restores it. This analysis follows the words: at each point it knows of a word
-//! of which masks it is a subset and of which it is a superset. The masks of which it speaks are those of
-//! [`MaskSite`]s, each at its last execution.
+//! by the results of comparisons, and restores it. This analysis follows the words: for each word at each point, it
+//! knows masks that contain the word and masks that the word contains. These masks belong to [`MaskSite`]s, each at
+//! its last execution. For example, after `s_and_saveexec_b64 s[0:1], vcc` the active lanes are a subset of the mask
+//! in `s[0:1]`.
 
 mod domain;
 mod flow;
@@ -21,7 +23,8 @@ use crate::thread_cfg::ThreadCfg;
 use domain::{LiteralHalves, MaskState};
 pub use domain::{MaskClaim, MaskSite};
 
-/// Most sites; code with more has no facts about masks, and every write of the mask of active lanes may activate any.
+/// Maximum number of sites; code with more has no facts about masks, and every write of the mask of active lanes may
+/// activate any.
 const MAX_SITES: usize = 4_000;
 
 /// Facts about masks in a kernel.
@@ -147,9 +150,9 @@ impl<'a> Masks<'a> {
         Some(state)
     }
 
-    /// Cells of the lanes whose content may be that of an earlier definition after an operation that writes the mask of
-    /// active lanes, in the lanes that are active then: those that were written while some of these lanes may have been
-    /// inactive. Ascending.
+    /// Cells of the lanes whose content may come from an earlier definition after an operation that writes the mask
+    /// of active lanes, in the lanes that are active then: cells that were written while some of these lanes may have
+    /// been inactive. Ascending.
     pub fn stale_cells(&self, node: NodeId, at: OpIndex) -> Vec<Cell> {
         regions::stale_cells(self, node, at, self.before(node, at))
     }
@@ -276,8 +279,8 @@ impl<'a> Masks<'a> {
         states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
     }
 
-    /// Scalar registers of which the bits of lanes that are not active at the end of a node are known, as words of
-    /// the low half of a mask and of the high half.
+    /// Scalar registers whose bits are known for the lanes that are not active at the end of a node, as words of the
+    /// low half of a mask and of the high half.
     pub(crate) fn bits_of_idle_lanes(&self, node: NodeId) -> Vec<(Cell, [Option<bool>; 2])> {
         let state = self.at_end(node);
         state.map_or_else(Vec::new, |state| state.bits_of_idle_lanes())

@@ -1,9 +1,9 @@
 //! Check of the reconvergence that the divergence analysis assumes, against the warp-level graph.
 //!
 //! [`crate::divergence`] assumes that lanes which diverge at a branch, do not exit, and stay in the loops around it,
-//! reconverge in the same iteration: at the first node that all their paths pass, or at the loop's header.
-//! So pending lanes are never an iteration late. Without SSY, or with one that is popped in another iteration,
-//! they may be.
+//! reconverge in the same iteration: at the first node that all their paths pass, or at the loop's header. So pending
+//! lanes are never an iteration late. Without SSY, or with one that is popped in another iteration, they may be. For
+//! example, without SSY the two sides of an `if` execute the code after it one after the other.
 
 use std::collections::BTreeSet;
 

@@ -2,9 +2,10 @@
 //! branches depend on (SOUNDNESS 15).
 //!
 //! Each warp is executed with values that are known or unknown, as launch profiles do, by the rules of the concrete
-//! stack. Where an unknown value decides a transfer, all that the lanes may execute until they meet again is a region:
-//! its blocks have unknown counts, and what it writes is unknown after it. Blocks outside of regions are counted
-//! exactly. Warps of which the launch decides the same are executed once.
+//! stack. Where an unknown value decides a transfer, all that the lanes may execute until they meet again is a
+//! region: its blocks have unknown counts, and what it writes is unknown after it. Blocks outside of regions are
+//! counted exactly. For example, after `if (a[i] > 0) x; y;` the count of `x` is unknown, and the count of `y` is
+//! exact. Warps for which the launch decides the same are executed once.
 
 mod region;
 mod slice;

@@ -67,7 +67,7 @@ pub struct ProgramSpace {
     /// Calls whose callee context is shared with other calls: the node that pushes the return
     /// entry, and the function called.
     pub shared_calls: BTreeMap<NodeId, SharedCall>,
-    /// Most nodes.
+    /// Maximum number of nodes.
     limit: usize,
 }
 

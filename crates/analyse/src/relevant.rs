@@ -57,7 +57,7 @@ impl RelevantCells {
     }
 }
 
-/// Relevant cells before `op`, if `after` are those after it.
+/// Relevant cells before `op`, given the relevant cells after it.
 fn cells_before(op: &Op, after: &CellSet) -> CellSet {
     let mut cells = *after;
     if matches!(op.control, ControlEffect::Call(ControlTarget::External(_))) {
@@ -161,6 +161,7 @@ fn listed_ops<'a>(
     anchor: i64,
 ) -> impl Iterator<Item = OpIndex> + 'a {
     let last = code.ops.last().map_or(0, |op| i64::from(op.addr.0));
+    // The range only narrows the search, so its ends may saturate.
     let addresses = words.range(anchor.saturating_neg()..=last.saturating_sub(anchor));
     addresses.filter_map(move |word| {
         let addr = u32::try_from(word.checked_add(anchor)?).ok()?;

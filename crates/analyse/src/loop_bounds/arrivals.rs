@@ -3,6 +3,7 @@
 //!
 //! Compilers unroll a loop into a main loop, a step and a remainder. The counter of the remainder is what the loop
 //! before left, or what it was if that loop was skipped, and each way alone gives a number that both together do not.
+//! For example, a main loop that runs while `i + 3 < n` leaves at most 3 iterations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,10 +20,10 @@ use crate::symbolic::conditions::{Condition, conditions};
 use crate::symbolic::integers::Facts;
 use crate::symbolic::values::Symbolic;
 
-/// Most ways that are followed, and most nodes visited in search of them.
+/// Maximum number of ways that are followed, and of nodes visited in search of them.
 const MAX_WAYS: usize = 24;
 const MAX_VISITED: u32 = 600;
-/// Most atoms that are searched for joins.
+/// Maximum number of atoms that are searched for joins.
 const MAX_FOLLOWED: usize = 1000;
 
 /// Part of a way, from its beginning to the header.
@@ -70,7 +71,7 @@ impl LoopSolver<'_> {
             };
             (top, ways) = (above, more);
         }
-        // Of one way without loops, the conditions are those above the header.
+        // On a single way without loops, no more conditions hold than above the header.
         let is_edge = |part: &Part| matches!(part, Part::Edge { .. });
         if ways.len() < 2 && ways.iter().flatten().all(is_edge) {
             return None;
@@ -90,7 +91,7 @@ impl LoopSolver<'_> {
         Some(search.ways)
     }
 
-    /// Joins at which the words of exits, and those from which they come, are decided.
+    /// Joins that decide the words of exits, or the words from which these come.
     pub(super) fn joins_of(&mut self, exits: &[Exit]) -> Vec<usize> {
         let mut open: Vec<WordPolynomial> = exits.iter().map(|exit| exit.word.clone()).collect();
         let mut seen: HashSet<AtomId> = HashSet::new();
@@ -236,8 +237,8 @@ impl LoopSolver<'_> {
         Some(())
     }
 
-    /// Adds conditions that hold each time that the header of a loop on the way is executed: those that hold on
-    /// entry, and again where an iteration ends and the loop goes on.
+    /// Adds conditions that hold whenever the header of a loop on the way is executed: they hold on entry, and again
+    /// at the end of each iteration after which the loop goes on.
     fn pass_header(&mut self, index: LoopIndex, header: usize, arrival: &mut Arrival) {
         for exit in exits::find(&mut self.symbolic, index, header) {
             let holding = conditions(&self.symbolic.atoms, &exit.word, exit.goes_on).all;

@@ -25,12 +25,12 @@ pub(super) struct CountedLoop<'f> {
     pub(super) arrival: Option<&'f Arrival>,
 }
 
-/// Number of iterations in which a condition holds, from the first on without a gap.
+/// Number of iterations, from the first on without a gap, while a condition holds.
 #[derive(Clone, Debug)]
 pub(super) struct Count {
-    /// Most iterations.
+    /// Upper bound on the iterations.
     pub(super) most: u128,
-    /// Fewest iterations: as many are reached for sure; 0 if unknown.
+    /// Lower bound on the iterations, which are reached for sure; 0 if unknown.
     pub(super) least: u128,
     /// The greatest of 0 and `⌈distance / divisor⌉`, if the count has this form.
     pub(super) distance: Option<(Integer, u128)>,
@@ -44,7 +44,7 @@ pub(super) struct Count {
 /// Iterations with two words as functions of the iteration, under facts.
 type CountOf<'c, S> = dyn FnMut(&mut S, &Progression, &Progression, &Facts) -> Option<Count> + 'c;
 
-/// Most words with two possible values each that are followed together.
+/// Maximum number of words with two possible values that are split into cases together.
 const MAX_CHOICES: u32 = 3;
 
 impl Count {
@@ -155,6 +155,7 @@ impl LoopSolver<'_> {
         count: &mut CountOf<'_, Self>,
     ) -> Option<Count> {
         let whole = count(self, a, b, facts);
+        // Cases cannot make an exact count smaller.
         let is_exact = whole
             .as_ref()
             .is_some_and(|whole| whole.least == whole.most);
@@ -195,7 +196,7 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// Iterations while `a < b`.
+    /// Iterations while `a < b`. For example, `i < 10` holds in 3 iterations if `i` grows by 4 from 0.
     fn count_less(
         &mut self,
         a: &Progression,
@@ -278,6 +279,7 @@ impl LoopSolver<'_> {
         let sign = if step > 0 { u32::MAX } else { 1 };
         let distance = self.read(&a.first.scaled(sign)?, Reading::Unsigned, facts);
         let size = i128::from(step.unsigned_abs());
+        // Steps that do not divide the distance miss 0.
         if size != 1 && !self.is_multiple(&distance, size) {
             return None;
         }
@@ -332,7 +334,7 @@ impl LoopSolver<'_> {
         })
     }
 
-    /// Least and greatest change in an iteration.
+    /// Limits of the change in an iteration.
     fn step_limits(&mut self, step: &Step, facts: &Facts) -> (i128, i128) {
         match step {
             Step::Exact(word) => {
@@ -366,7 +368,7 @@ impl LoopSolver<'_> {
                 {
                     continue;
                 }
-                // Any other word of the loop, also an operation on a word at the header, is that of this iteration.
+                // Any other word of the loop, also an operation on a word at the header, belongs to this iteration.
                 let at_header = self.header_word(id, of.header)?;
                 let [closing] = at_header.closing.as_slice() else {
                     return None;

@@ -24,7 +24,7 @@ pub(super) struct Exit {
     pub(super) goes_on: bool,
     /// Whether the loop goes on for certain by that side: all its targets are in the loop.
     pub(super) is_only_way_out: bool,
-    /// Whether the word is that of a lane which is active whenever the loop goes on.
+    /// Whether the word belongs to a lane which is active whenever the loop goes on.
     pub(super) is_of_lane: bool,
 }
 
@@ -139,7 +139,7 @@ impl MaskExit<'_> {
             return Vec::new();
         };
         let header = NodeId(self.header as u32);
-        // The lanes of which the branch tells are active there.
+        // The lanes that the branch tells of are active there.
         let tells_of_active = self.mask == Cell::of(Reg::EXEC) || !self.goes_on_with_lanes;
         let keeps_lanes = tells_of_active && masks.keeps_lanes(header, self.node, self.latches);
         let dependence = symbolic.dependence;
@@ -171,11 +171,11 @@ impl MaskExit<'_> {
     }
 }
 
-/// Most branches above a place whose conditions are used.
+/// Maximum number of branches above a place whose conditions are used.
 const MAX_GUARDS: usize = 16;
 
-/// Conditions of branches through which every path to a node leads, since it was entered last from outside the loops
-/// of which it is the header.
+/// Conditions of branches through which every path to a node leads, since it was last entered from outside the loops
+/// whose header it is.
 pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, node: usize) -> Facts {
     let mut facts = Facts::default();
     let mut below = node;
@@ -199,8 +199,8 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
     facts
 }
 
-/// Conditions that hold, when a loop is entered, in the lanes that are active then: those of [`facts_at`], and those of
-/// comparisons that these lanes have passed (SOUNDNESS 12.4). Only where some lane is active do they say anything.
+/// Conditions that hold, when a loop is entered, in the lanes that are active then: the conditions of [`facts_at`],
+/// and of comparisons that these lanes have passed (SOUNDNESS 12.4). They say nothing where no lane is active.
 pub(super) fn facts_of_lanes(
     symbolic: &mut Symbolic<'_>,
     integers: &mut Integers,
@@ -272,6 +272,7 @@ pub(super) fn edge_condition(
     let node = NodeId(from as u32);
     let sides = sides(symbolic, node)?;
     let taken = sides.taken.contains(&Some(to));
+    // Both sides lead there, or neither does.
     if taken == (sides.not_taken == to) {
         return None;
     }

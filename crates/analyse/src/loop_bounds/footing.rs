@@ -9,10 +9,11 @@ use super::{CountPattern, LoopSolver};
 use crate::symbolic::atoms::{Atom, AtomId};
 use crate::symbolic::conditions::Condition;
 
-/// Most header executions that count as a bound. A larger number comes from a word about which nothing is known.
+/// Maximum number of header executions that counts as a bound. A larger number comes from a word about which nothing
+/// is known.
 pub(super) const MAX_BOUND: u128 = 1 << 28;
-/// Most header executions where only the width of a register limits a word, or where nothing is stated about a word
-/// of the launch.
+/// Maximum number of header executions where only the width of a register limits a word, or where nothing is stated
+/// about a word of the launch.
 const MAX_OF_WIDTH: u128 = 1 << 20;
 
 /// Limits of a word, the strongest first.
@@ -36,6 +37,7 @@ impl LoopSolver<'_> {
         condition: &Condition,
         of: CountedLoop<'_>,
     ) -> Option<CountPattern> {
+        // A small number is of use, whatever limits the words.
         if most <= MAX_OF_WIDTH {
             return Some(CountPattern::Affine);
         }
@@ -44,12 +46,13 @@ impl LoopSolver<'_> {
         }
         match self.weakest_of(condition, of) {
             Footing::Unstated => None,
+            // A count that is certain says how long the loop runs, whatever it rests on.
             Footing::Width if least < most => Some(CountPattern::Width),
             Footing::Width | Footing::Known => Some(CountPattern::Affine),
         }
     }
 
-    /// The weakest of what limits the words of a condition, and those from which they come.
+    /// Weakest footing among the words of a condition and the words from which they come.
     fn weakest_of(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Footing {
         let words = condition.words().flat_map(|word| word.unknowns());
         let mut open: Vec<AtomId> = words.collect();
@@ -101,6 +104,7 @@ impl LoopSolver<'_> {
                 stated(launch.grid[usize::from(axis.index())].is_some())
             }
             Atom::Value(..) | Atom::Nested(_) => Footing::Width,
+            // An operation adds no doubt of its own; its operands are followed.
             Atom::Special(_)
             | Atom::Iteration(_)
             | Atom::Unary(..)

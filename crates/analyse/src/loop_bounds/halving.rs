@@ -16,13 +16,14 @@ struct Path {
     truths: Vec<(WordPolynomial, bool)>,
 }
 
-/// Most paths through an iteration.
+/// Maximum number of paths through an iteration.
 const MAX_PATHS: usize = 32;
-/// Greatest number up to which the sum of two words is sure to be a natural number, read with a sign.
+/// Largest word for which the sum of two of them has no sign.
 const MAX_WORD: i64 = (1 << 30) - 1;
 
 impl LoopSolver<'_> {
-    /// Iterations while `low < high` (or `low <= high`), where each iteration halves the distance.
+    /// Iterations while `low < high` (or `low <= high`), where each iteration halves the distance. For example, at
+    /// most 4 for a distance of 10.
     ///
     /// Let `d = high - low`, plus 1 if the condition includes equality: the loop goes on only for `d >= 1`. On each
     /// path through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that
@@ -73,6 +74,7 @@ impl LoopSolver<'_> {
         let first = first.plus(&self.read(first_low, Reading::Signed, of.facts), -1)?;
         let (_, most) = self.limits(&first, of.facts)?;
         let most = most + i128::from(*or_equal);
+        // The distance is below 1 after as many halvings.
         Some(match u128::try_from(most) {
             Ok(most) if most > 0 => u128::from(most.ilog2()) + 1,
             _ => 0,
@@ -218,6 +220,8 @@ impl LoopSolver<'_> {
                         let condition = self.symbolic.code.get(at)?.condition;
                         let guard = condition.guard.filter(|_| !condition.tests_cc())?;
                         let inside = self.symbolic.dependence.loops.get(of.index);
+                        // A gate outside of the loop chooses the same word in each iteration, so it is no choice of a
+                        // path.
                         if !inside.contains(node.index()) {
                             return None;
                         }

@@ -21,7 +21,7 @@ use crate::thread_cfg::ThreadCfg;
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
 
-/// Most conditions of earlier iterations that are tried.
+/// Maximum number of earlier iterations whose conditions are tried.
 const MAX_DELAY: u32 = 2;
 
 /// Solver of the loops of a kernel.
@@ -30,7 +30,7 @@ pub(crate) struct LoopSolver<'a> {
     pub(super) integers: Integers,
     /// Loops with a limit on their header executions.
     pub(super) bounded: HashMap<LoopIndex, u64>,
-    /// Loops among them whose limit is that of the width of a register.
+    /// Loops among them that only the width of a register limits.
     pub(super) of_width: HashSet<LoopIndex>,
     /// Words at headers whose spans are known as far as they will be.
     pub(super) settled: HashSet<AtomId>,
@@ -96,7 +96,7 @@ impl<'a> LoopSolver<'a> {
         (&mut self.symbolic, &mut self.integers)
     }
 
-    /// Most header executions per entry of a loop, if it has a bound.
+    /// Upper bound on the header executions per entry of a loop, if it has one.
     pub(super) fn executions(&self, index: LoopIndex) -> Option<u64> {
         self.bounded.get(&index).copied()
     }
@@ -348,6 +348,7 @@ impl<'a> LoopSolver<'a> {
             false => self.unroll(condition, of),
         };
         if let Some(unrolled) = unrolled {
+            // The spans are kept for other uses of the words, where these facts must hold, too (SOUNDNESS 12.4).
             if delay == 0 && of.facts_always_hold {
                 for (id, span) in &unrolled.words {
                     self.symbolic.atoms.limit_leaf(*id, *span);
@@ -405,7 +406,7 @@ impl<'a> LoopSolver<'a> {
         })
     }
 
-    /// Name of a word of the launch in a word, or in one from which it starts, of which nothing is known.
+    /// Name of a word of the launch about which nothing is known, in a word or in one from which it starts.
     fn unlimited_word(&mut self, word: &WordPolynomial) -> Option<String> {
         let mut open: Vec<AtomId> = word.unknowns().collect();
         let mut seen = HashSet::new();
@@ -475,7 +476,7 @@ impl<'a> LoopSolver<'a> {
         (u128::from(total) < all).then_some(total)
     }
 
-    /// Header executions that are certain: those of a loop that all threads enter and that has one exit.
+    /// Header executions that are certain, for a loop that all threads enter and that has one exit.
     fn certain(&self, best: &Candidate, index: LoopIndex) -> Option<u64> {
         let dependence = self.symbolic.dependence;
         let body = dependence.loops.get(index);

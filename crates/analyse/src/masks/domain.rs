@@ -21,13 +21,13 @@ pub enum MaskSite {
     Compared(NodeId, OpIndex),
     /// The active lanes at a branch on a mask, at the end of a node.
     Branch(NodeId),
-    /// The lanes in which the predicate of an operation that compares holds: active ones for a ballot; all or none,
-    /// if the predicate is one of the warp.
+    /// The lanes where the predicate of an operation that compares holds: active ones for a ballot; all or none, if
+    /// the predicate is one of the warp.
     Holds(NodeId, OpIndex),
 }
 
-/// Claim about a word of the warp: each of its bits that is set, or each that is not, is also one of a word of a site's
-/// mask, or of its complement.
+/// Claim about a word of the warp: it is contained in, or contains, a word of a site's mask or of its complement. For
+/// example, a copy of the active mask at the kernel's entry is within the mask of [`MaskSite::Entry`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaskClaim {
     /// The word.
@@ -55,9 +55,9 @@ impl Literal {
 /// Set of literals.
 #[derive(Clone, Debug)]
 pub(super) enum Literals {
-    /// All of them: those that contain, or are contained in, a word that is 0 or all ones.
+    /// All literals: all of them contain a word that is 0, and all are contained in a word of ones.
     All,
-    /// Those of a set.
+    /// The literals of a set.
     Some(BitSet),
 }
 
@@ -108,6 +108,7 @@ impl Literals {
     fn negated(&self) -> Literals {
         match self {
             Literals::All => Literals::All,
+            // The lowest bit of a literal says whether it is a complement.
             Literals::Some(set) => Literals::Some(set.iter().map(|literal| literal ^ 1).collect()),
         }
     }
@@ -132,9 +133,9 @@ impl Literals {
 /// Words that a word lies between.
 #[derive(Clone, Debug)]
 struct Limits {
-    /// Words of which it is a subset.
+    /// Words that contain it.
     above: Literals,
-    /// Words of which it is a superset.
+    /// Words that it contains.
     below: Literals,
 }
 
@@ -168,6 +169,7 @@ impl Limits {
     }
 
     fn and(&self, other: &Limits) -> Limits {
+        // The intersection lies in whatever contains one operand, and contains only what both contain.
         Limits {
             above: self.above.clone().union(&other.above),
             below: self.below.intersection(&other.below),
@@ -175,6 +177,7 @@ impl Limits {
     }
 
     fn or(&self, other: &Limits) -> Limits {
+        // The union lies only in what contains both operands, and contains whatever one of them contains.
         Limits {
             above: self.above.intersection(&other.above),
             below: self.below.clone().union(&other.below),
@@ -246,7 +249,7 @@ impl MaskWord {
         self.map(Limits::negated)
     }
 
-    /// Lanes of one word only; those of `other` without those of `self` if it contains them.
+    /// Lanes of one word only. If one word contains the other, these are its lanes without the lanes of the other.
     fn xor(&self, other: &MaskWord) -> MaskWord {
         if self.is_subset(other) {
             return other.with(&self.negated(), Limits::and);
@@ -254,6 +257,7 @@ impl MaskWord {
         if other.is_subset(self) {
             return self.with(&other.negated(), Limits::and);
         }
+        // Without such a relation, the result is a part of the union, and nothing is known to be in it.
         self.with(other, |a, b| Limits {
             above: a.above.intersection(&b.above),
             below: Literals::none(),
@@ -302,8 +306,8 @@ impl MaskWord {
     }
 }
 
-/// Most literals that limit only the active lanes. A copy of the active mask contains the active lanes of every
-/// literal, and nothing is gained by keeping them all.
+/// Maximum number of literals that limit only the active lanes. A copy of the active mask contains the active lanes
+/// of every literal, and nothing is gained by keeping them all.
 const MOST_OF_ACTIVE: usize = 64;
 
 /// Literals of the words of each half.
@@ -347,7 +351,7 @@ pub(super) fn predicate_of(op: &Op) -> Option<&Expr> {
     predicates.all(|other| other == first).then_some(first)
 }
 
-/// Whether an operation takes a ballot: the lanes in which its predicate holds are active.
+/// Whether an operation takes a ballot: the lanes where its predicate holds are active.
 pub(super) fn takes_ballot(op: &Op) -> bool {
     let Some(Meaning::Set(writes)) = &op.meaning else {
         return false;
@@ -404,7 +408,7 @@ impl MaskState {
         self.occupied.remove(site as usize);
     }
 
-    /// Records that the active lanes are those of a site, which was forgotten before.
+    /// Records that the active lanes are the mask of a site, which was forgotten before.
     pub(super) fn name_active(&mut self, site: u32) {
         for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
             let mut word = self.word(cell);
@@ -416,7 +420,7 @@ impl MaskState {
         }
     }
 
-    /// Records that the active lanes contain those of a site.
+    /// Records that the active lanes contain the mask of a site.
     pub(super) fn include_in_active(&mut self, site: u32) {
         for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
             let mut word = self.word(cell);
@@ -425,7 +429,7 @@ impl MaskState {
         }
     }
 
-    /// Whether two words contain those of a site.
+    /// Whether two words contain the words of a site's mask.
     pub(super) fn is_above(&self, words: [Cell; 2], site: u32) -> bool {
         words.into_iter().zip(0..).all(|(cell, number)| {
             let literal = Literal::new(site, number, false);
@@ -435,7 +439,7 @@ impl MaskState {
         })
     }
 
-    /// Whether two words are subsets of those of a site, or of their complements.
+    /// Whether two words are subsets of the words of a site's mask, or of their complements.
     pub(super) fn is_below(&self, words: [Cell; 2], site: u32, negated: bool) -> bool {
         words.into_iter().zip(0..).all(|(cell, number)| {
             let literal = Literal::new(site, number, negated);
@@ -445,12 +449,12 @@ impl MaskState {
         })
     }
 
-    /// Whether the active lanes are a subset of those of a site.
+    /// Whether the active lanes are a subset of the mask of a site.
     pub(super) fn active_is_below(&self, site: u32) -> bool {
         self.is_below(Cell::EXEC_WORDS, site, false)
     }
 
-    /// Numbers of the sites of whose masks the active lanes are a subset; `sites` is the number of all.
+    /// Numbers of the sites whose masks contain the active lanes; `sites` is the number of all.
     pub(super) fn sites_around_active(&self, sites: usize) -> impl Iterator<Item = usize> {
         let [low, _] = Cell::EXEC_WORDS;
         let found: Vec<usize> = match self.words.get(&low).map(|word| &word.all.above) {
@@ -467,8 +471,8 @@ impl MaskState {
             .filter(|&number| self.active_is_below(number as u32))
     }
 
-    /// Whether the active lanes are among those that were active before, in another state; no site of which that
-    /// state has facts may have been executed since.
+    /// Whether the active lanes are among the lanes that were active before, in another state. No site that the other
+    /// state has facts about may have been executed since.
     pub(super) fn active_is_within(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| self.word(cell).is_subset(&before.word(cell)))
@@ -483,13 +487,14 @@ impl MaskState {
         })
     }
 
-    /// Words of which the bits of lanes that are not active are known, as the low half of a mask and as the high half.
+    /// Words whose bits are known for the lanes that are not active, as the low half of a mask and as the high half.
     pub(super) fn bits_of_idle_lanes(&self) -> Vec<(Cell, [Option<bool>; 2])> {
         let active = Cell::EXEC_WORDS.map(|cell| self.word(cell));
         let known = |word: &MaskWord| {
             active.each_ref().map(|active| {
                 let is_zero = word.is_subset(active);
                 let is_one = word.negated().is_subset(active);
+                // Both hold only if no lane is idle.
                 (is_zero != is_one).then_some(is_one)
             })
         };
@@ -556,7 +561,7 @@ impl MaskState {
         }
     }
 
-    /// Value of an expression; `holds` is the site of the lanes in which the predicate of the operation holds, if it
+    /// Value of an expression; `holds` is the site of the lanes where the predicate of the operation holds, if it
     /// takes the ballot of one.
     pub(super) fn evaluate(
         &self,
@@ -613,6 +618,7 @@ impl MaskState {
         if narrows {
             return;
         }
+        // Lanes may have become active, of which only the limits of all lanes hold.
         let written = written.iter_mut().map(|(_, word)| word);
         for word in self.words.values_mut().chain(written) {
             word.active = word.all.clone();

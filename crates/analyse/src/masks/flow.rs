@@ -68,7 +68,7 @@ pub(super) fn apply(masks: &Masks<'_>, node: NodeId, at: OpIndex, state: &mut Ma
             if op.writes.iter().any(|cell| Cell::EXEC_WORDS.contains(cell)) {
                 state.change_active(&mut computed);
             }
-            // Words that it writes beside those of its meaning are unknown.
+            // Words that its meaning does not give are unknown.
             words.for_each(|&cell| state.forget_cell(cell));
             for (cell, word) in computed {
                 state.set(cell, word);
@@ -141,6 +141,7 @@ impl DataflowProblem for MaskProblem<'_, '_> {
                     continue;
                 }
                 match some {
+                    // A split may be on this side without lanes, although the whole wave has one.
                     true if words == Cell::EXEC_WORDS && masks.begins_active => {
                         state.occupy(masks.sites.len() as u32);
                     }

@@ -8,7 +8,8 @@ use warpbound_simt::NodeId;
 use super::domain::{MaskSite, MaskState};
 use super::{Masks, flow};
 
-/// Most sites from which the cells written since are collected for one operation; the nearest ones are the best.
+/// Maximum number of sites from which the cells written since are collected for one operation; the nearest ones are
+/// the best.
 const MAX_CANDIDATES: usize = 4;
 
 /// [`Masks::stale_cells`], from the state before the operation.

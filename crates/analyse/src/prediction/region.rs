@@ -22,7 +22,7 @@ const MAX_PUSHED: u32 = 256;
 pub(super) struct Region {
     /// Blocks that lanes may execute.
     pub(super) blocks: BTreeSet<usize>,
-    /// Ways in which lanes may leave it.
+    /// Ways by which lanes may leave it.
     pub(super) departures: Vec<Departure>,
     /// Followed cells that operations may write, as positions in rows.
     pub(super) writes: BTreeSet<usize>,
@@ -130,6 +130,7 @@ impl<'r> RegionSearch<'r> {
             return Err(NoProfileReason::Unsupported);
         }
         if self.seen.insert((block, pushed)) {
+            // Merged stacks have fewer states, so this fails like a stack that is too high.
             if self.seen.len() > MAX_STATES {
                 return Err(NoProfileReason::StackHeight);
             }
@@ -197,6 +198,7 @@ impl<'r> RegionSearch<'r> {
     fn push(&mut self, below: Pushed, tag: Tag, resume: usize) -> Result<Pushed, NoProfileReason> {
         if let Some(merged) = &mut self.merged {
             let is_new = merged.pushes.insert((tag, resume));
+            // The pops of this tag that were followed before did not find this entry.
             if is_new && merged.pops.contains(&tag) {
                 self.reach(resume, 0)?;
             }

@@ -124,6 +124,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             }
             let spent = self.values.spend_step(self.steps_left);
             spent.map_err(|reason| fail_at(block.first, reason))?;
+            // If lanes may be missing, or the entry may be empty, its counts are unknown.
             if !top.is_certain() {
                 let start = RegionStart::Before(top.next);
                 let cut = self.cut_region(start, top.possible);
@@ -270,8 +271,8 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         Ok(Transfer::Several(sides))
     }
 
-    /// Cuts out a region of the running entry, of which `lanes` may execute any path: its blocks have unknown counts,
-    /// what it writes is unknown in these lanes, and they may leave it in each way.
+    /// Cuts out a region of the running entry: `lanes` may execute any path through it. Its blocks have unknown
+    /// counts, what it writes is unknown in these lanes, and they may leave it in each way.
     fn cut_region(&mut self, start: RegionStart, lanes: u32) -> Result<(), NoProfileReason> {
         if let RegionStart::After(block) = start {
             self.uncertain_by.insert(self.slice.block(block).last);
