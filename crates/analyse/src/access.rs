@@ -187,7 +187,7 @@ impl AccessClass {
 
     /// Lowers the numbers to the numbers of one launch whose addresses are all known.
     pub fn limit_to(&mut self, counts: AccessCounts) {
-        // Known addresses are counted for one space; a class with several says less than that of any one.
+        // Known addresses are counted for one space, so a class with several keeps its limits.
         if let [(_, limit)] = self.limits.as_mut_slice() {
             let smaller = limit.min(counts);
             if smaller != *limit {

@@ -150,7 +150,7 @@ fn common_modulus((m, r): (u64, u64), (n, s): (u64, u64)) -> u64 {
     }
 }
 
-/// Finds the addresses of all accesses of a kernel, each for all nodes in which a warp executes it. The stated launches
+/// Finds the addresses of all accesses of a kernel, each for all nodes where a warp executes it. The stated launches
 /// limit words of constant banks and sizes; `context` is what the warp-level graph was built with.
 pub fn find(
     code: &Code,

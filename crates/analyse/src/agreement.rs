@@ -191,7 +191,7 @@ pub fn apply_data_effect(
     used.virtual_id |= agrees && op.value == ValueDependence::Special(SpecialReg::VirtualId);
     used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
-    // Lanes in which a guard fails keep the old content, unless an earlier write has covered them (SOUNDNESS 4.4).
+    // Lanes whose guard fails keep the old content, unless an earlier write has covered them (SOUNDNESS 4.4).
     let may_stay = |cell: &&Cell| guarded && !(agrees && earlier.complements(**cell, op.condition));
     let (kept, replaced): (SmallVec<[&Cell; 8]>, SmallVec<[&Cell; 8]>) =
         op.writes.iter().partition(may_stay);

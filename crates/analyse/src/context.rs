@@ -64,7 +64,7 @@ impl Contexts {
         }
     }
 
-    /// Returns the context in which `callee` runs when called at `site` in `caller`, making one if necessary.
+    /// Returns the context that `callee` runs in when called at `site` in `caller`, making one if necessary.
     pub fn enter(&mut self, caller: ContextId, site: OpIndex, callee: OpIndex) -> CalleeContext {
         // Entering the context of an enclosing activation keeps call strings, and so the number of nodes, finite.
         let mut ancestor = Some(caller);

@@ -160,7 +160,7 @@ pub enum DeterminacyFault {
     None,
     /// Gates select without a condition: implicit flows are dropped.
     NoImplicitFlow,
-    /// Special registers of threads count as those of the block.
+    /// Special registers of threads count as registers of the block.
     ThreadAsBlock,
     /// Exchanges of lanes do not depend on which lanes are active.
     NoActiveLanes,

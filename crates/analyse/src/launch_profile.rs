@@ -83,7 +83,7 @@ pub trait GlobalContents {
 pub struct StatedLoop {
     /// Its only header.
     pub header: OpIndex,
-    /// Its operations, none of which is also executed outside it.
+    /// Its operations; none of them is also executed outside it.
     pub body: BTreeSet<OpIndex>,
     /// Maximum number of header executions.
     pub bound: u64,
@@ -294,7 +294,7 @@ struct KnownWarp {
     recorded: Option<usize>,
 }
 
-/// Profile of a warp: its own, or that of an equal one.
+/// Profile of a warp: its own, or the profile of an equal warp.
 struct DecidedProfile {
     /// Properties of the launch that decided it.
     decided: ValueOrigin,

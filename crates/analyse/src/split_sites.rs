@@ -2,9 +2,10 @@
 //! the points at which its splits may merge (SOUNDNESS 12.6).
 //!
 //! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only
-//! what its lanes need. The results are those of the whole wave if the values of each lane do not depend on the other
-//! lanes: `relation` follows how the registers of the warp of a split differ from those of the whole wave, `idle`
-//! what the wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
+//! what its lanes need. For example, of an if-else one split executes only the first arm and the other only the
+//! second. The results are those of the whole wave if the values of each lane do not depend on the other lanes:
+//! `relation` follows how the registers of the warp of a split differ from the registers of the whole wave, `idle` what the
+//! wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
 
 mod idle;
 mod join;
@@ -27,7 +28,7 @@ use join::{Liveness, MergePoint};
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
 use relation::SplitPart;
 
-/// Facts about a kernel, beside its operations, on which the sites depend.
+/// Facts about a kernel, apart from its operations, on which the sites depend.
 #[derive(Clone, Debug, Default)]
 pub struct SiteContext {
     /// Operations that send messages (s_sendmsg): each split would send them.
@@ -160,6 +161,7 @@ fn add_context(known: &mut FoundSite, found: FoundSite) {
     let same_point = known.merge_point == found.merge_point;
     known.apart.extend(found.apart);
     known.merged.extend(found.merged);
+    // Splits merge before one operation, which has to be the same in all contexts.
     if !same_point {
         known.merged.push(SplitObstacle {
             at: known.at,
@@ -310,6 +312,7 @@ impl SiteFinder<'_> {
     }
 
     fn region(&mut self, branch: usize) -> &IdleRegion {
+        // A split may be anywhere without lanes, so only facts that claim no active lane hold of it.
         let (walk, masks) = (self.walk, &self.split_masks);
         self.regions.entry(branch).or_insert_with(|| {
             let masks = masks.as_ref();
@@ -369,8 +372,8 @@ impl SiteFinder<'_> {
 }
 
 impl SiteFinder<'_> {
-    /// Branches before a merge point of which the splits would merge after it: the splits of the branches around wait
-    /// for the last ones.
+    /// Branches before a merge point whose splits would merge after it, although the splits of the branches around
+    /// wait for them.
     fn later_joins(
         &self,
         branch: usize,

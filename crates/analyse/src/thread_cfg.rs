@@ -30,9 +30,9 @@ use crate::warp_numbers::with_warp_numbers;
 /// Limits on the size of the graphs, and on time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Most calling contexts; further calls share one per function.
+    /// Maximum number of calling contexts; further calls share one per function.
     pub contexts: usize,
-    /// Most nodes; a larger kernel is refused.
+    /// Maximum number of nodes; a larger kernel is refused.
     pub nodes: usize,
     /// Time after which the construction of either graph is given up.
     pub deadline: Deadline,
@@ -221,7 +221,7 @@ impl ThreadCfg {
         Digraph::new(self.space.len(), edges)
     }
 
-    /// Refuses code in which a thread can reach a node that no path leads out of.
+    /// Refuses code if a thread can reach a node that no path leads out of.
     fn check_exits(&self, code: &Code) -> Result<(), Refusal> {
         let exits = self
             .edges()

@@ -1,6 +1,7 @@
 //! Register values of one lane, for the resolution of jump tables and indirect calls (SOUNDNESS 4.5).
 //!
-//! Abstract domain: finite sets of words, limited in size so that joins terminate.
+//! Abstract domain: finite sets of words, limited in size so that joins terminate. For example, `min(x, 3)` of an
+//! unknown `x` is one of the words 0 to 3, and a jump table that is read at this index has at most 4 targets.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -33,9 +33,9 @@ pub struct Region {
 /// Bound on one execution of a region by a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegionCost {
-    /// Most instructions that it issues.
+    /// Maximum number of instructions that it issues.
     pub issues: u64,
-    /// Most stall cycles after them, beyond the cycle of each issue.
+    /// Maximum number of stall cycles after them, beyond the cycle of each issue.
     pub stalls: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct RegionCost {
 pub struct WarpProfile {
     /// Epochs in order; one more than the barriers that the warp executes.
     pub epochs: Vec<Epoch>,
-    /// Whether the numbers are those of every run: no region was bounded.
+    /// Whether every run has these numbers: no region was bounded.
     pub exact: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct ProfiledWarp<'a> {
 /// Profiler of the warps of one code.
 pub struct WarpProfiler<'a> {
     code: &'a Code,
-    /// Most stall cycles between the issue of an operation and the next of its warp.
+    /// Maximum number of stall cycles between the issue of an operation and the next of its warp.
     waits: &'a dyn Fn(OpIndex) -> u64,
     region: &'a dyn Fn(Region, u32) -> Option<RegionCost>,
     loops: LoopForest,
@@ -325,6 +325,7 @@ impl<'r, 'a> Run<'r, 'a> {
     /// Counts the issue of an operation and the stalls after it.
     fn issue(&mut self, at: OpIndex) {
         let epoch = &mut self.state.epoch;
+        // A sum that reaches the limit of its type is still an upper bound.
         epoch.issues = epoch.issues.saturating_add(1);
         epoch.stalls = epoch.stalls.saturating_add((self.profiler.waits)(at));
     }

@@ -1,4 +1,4 @@
-//! Units in which machines access memory.
+//! Units of the accesses of machines to memory.
 
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;

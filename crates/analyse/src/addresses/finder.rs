@@ -425,7 +425,7 @@ impl<'a> AddressFinder<'a> {
         }
     }
 
-    /// Least and greatest address in a part of memory that begins at 0.
+    /// Limits of an address in a part of memory that begins at 0, as a pair.
     fn range(&mut self, low: &WordPolynomial, is_from_zero: bool) -> Option<(u64, u64)> {
         if !is_from_zero {
             return None;

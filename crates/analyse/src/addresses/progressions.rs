@@ -155,7 +155,7 @@ impl AddressFinder<'_> {
     }
 }
 
-/// Terms of an integer in which a number occurs.
+/// Number of the terms of an integer that contain a number.
 fn occurrences(of: &Integer, id: NumberId) -> usize {
     let terms = of.terms().iter();
     terms.filter(|(unknowns, _)| unknowns.contains(&id)).count()

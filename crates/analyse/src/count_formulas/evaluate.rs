@@ -26,7 +26,7 @@ const MAX_NESTED: u32 = 32;
 /// wrap below this limit.
 const MAX_ITERATION: u64 = 1 << 27;
 
-/// Launch in which formulas are evaluated.
+/// Launch for which formulas are evaluated.
 #[derive(Clone, Copy)]
 pub struct FormulaLaunch<'l> {
     /// Blocks of the grid in x, y, z.

@@ -9,7 +9,7 @@ use crate::symbolic::conditions::Condition;
 const MAX_PRODUCTS: usize = 24;
 const MAX_FACTORS: usize = 16;
 
-/// Conditions on resolved words, all of which hold, or not all of them.
+/// Conditions on resolved words: all of them hold, or not all of them.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Test {
     pub(super) conditions: Vec<Condition>,

@@ -204,7 +204,7 @@ impl Operands {
         rest
     }
 
-    /// Adds all literals, one of which is read at an address that is not fixed.
+    /// Adds all literals, because one of them is read at an address that is not fixed.
     fn add_literals(&mut self, code: &Code) {
         match code.constants.iter().find(|(bank, _)| *bank == LITERALS) {
             Some((_, bytes)) => self.text(&format!("literals({bytes:?})")),

@@ -15,7 +15,7 @@ use crate::thread_cfg::ThreadCfg;
 /// Origin of the value of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Origin {
-    /// State in which the kernel begins.
+    /// State at the start of the kernel.
     Entry,
     /// Operation of a node.
     Op(NodeId, OpIndex),

@@ -53,7 +53,7 @@ struct Writer<'s, 'a, 'v> {
     thread: &'a ThreadCfg,
     values: &'v mut Values<'a>,
     text: String,
-    /// Numbers of vertices, operations and fixed values, in the order in which the text names them.
+    /// Numbers of vertices, operations and fixed values, in the order that the text names them.
     vertices: HashMap<usize, usize>,
     ops: HashMap<(NodeId, OpIndex), usize>,
     fixed: HashMap<FixedValue, usize>,

@@ -175,7 +175,7 @@ impl AccessRecorder {
         let AccessShape {
             space, mode, bytes, ..
         } = recorded.shape;
-        // Prefetches do not fault; generic addresses may be those of a window.
+        // Prefetches do not fault; generic addresses may lie in a window.
         if space != MemorySpace::Global || !matches!(mode, AccessMode::Plain | AccessMode::Atomic) {
             return;
         }

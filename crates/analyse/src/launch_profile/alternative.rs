@@ -34,7 +34,7 @@ pub(super) struct Alternative {
     pub(super) iterations: LoopIterations,
     /// Whether all its lanes are certainly on the path.
     pub(super) is_certain: bool,
-    /// Whether its lanes wait at an entry for those of other alternatives.
+    /// Whether its lanes wait at an entry for the lanes of other alternatives.
     pub(super) waits: bool,
 }
 

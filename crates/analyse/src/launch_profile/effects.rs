@@ -18,9 +18,9 @@ use super::{GlobalContents, LaunchValues};
 /// Lanes that execute an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpLanes {
-    /// Active lanes in which its condition holds.
+    /// Active lanes where its condition holds.
     pub(crate) certain: u32,
-    /// Active lanes in which the condition is unknown.
+    /// Active lanes where the condition is unknown.
     pub(crate) possible: u32,
     /// Active lanes.
     pub(crate) active: u32,
@@ -211,7 +211,7 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
     (result, is_in_range)
 }
 
-/// Mask of the lanes in which a predicate holds.
+/// Mask of the lanes where a predicate holds.
 fn ballot_of(predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let voters = lanes.certain;
     // One lane that may be missing, or whose predicate is unknown, leaves a bit of the mask unknown.

@@ -53,7 +53,7 @@ pub(crate) struct LaneRow {
     partial: [u32; LANES],
     /// Lanes whose word is known.
     known: u32,
-    /// Properties from which the words follow, and in which lanes they are known.
+    /// Properties from which the words follow, and also which lanes are known.
     pub(crate) origin: ValueOrigin,
 }
 

@@ -232,7 +232,7 @@ impl LoopSolver<'_> {
     }
 }
 
-/// Factor of an unknown in which a word is linear.
+/// Factor of an unknown in a word; `None` if the word is not linear in it.
 fn factor(word: &WordPolynomial, id: AtomId) -> Option<WordPolynomial> {
     let one = Polynomial::unknown(id).plus(&constant(1), 1)?;
     let factor = word.substituted(id, &one)?.plus(word, u32::MAX)?;

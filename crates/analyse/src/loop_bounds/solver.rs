@@ -569,7 +569,7 @@ impl<'a> LoopSolver<'a> {
     }
 }
 
-/// Order in which reasons are reported: the first is the one that helps most.
+/// Order of the reasons in reports: the first is the one that helps most.
 fn rank(why: &WhyUnknown) -> u32 {
     match why {
         WhyUnknown::Parameter { .. } => 0,

@@ -618,7 +618,7 @@ impl MaskState {
         if narrows {
             return;
         }
-        // Lanes may have become active, of which only the limits of all lanes hold.
+        // Lanes may have become active, for which only the limits of all lanes hold.
         let written = written.iter_mut().map(|(_, word)| word);
         for word in self.words.values_mut().chain(written) {
             word.active = word.all.clone();

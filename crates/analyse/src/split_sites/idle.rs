@@ -3,7 +3,7 @@
 //!
 //! A split whose lanes are all inactive at the branch skips the code; the whole wave, for which other lanes are
 //! active, executes it. The lane must stay inactive. Its bits in the words of masks after the code are followed as
-//! symbols: where they are those from before, the split agrees with the whole wave on its lanes again.
+//! symbols: where they are the same as before, the split agrees with the whole wave on its lanes again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -94,7 +94,7 @@ impl IdleRegion {
     }
 }
 
-/// Words of which the bits of an idle lane are known at the branch.
+/// Words whose bits of an idle lane are known at the branch.
 fn bits_at_branch(known: &[(Cell, [Option<bool>; 2])]) -> ChangedWords {
     let bit = |cell: Cell, value: Option<bool>| match value {
         Some(false) => LaneBit::Zero,
@@ -105,6 +105,7 @@ fn bits_at_branch(known: &[(Cell, [Option<bool>; 2])]) -> ChangedWords {
     let mut words: ChangedWords = known
         .map(|&(cell, values)| (cell, values.map(|value| bit(cell, value))))
         .collect();
+    // The lane is in one half of EXEC and idle there; the word of the other half has other lanes.
     for (half, cell) in Cell::EXEC_WORDS.into_iter().enumerate() {
         let mut bits = [LaneBit::Unknown; 2];
         bits[half] = LaneBit::Zero;
@@ -190,6 +191,7 @@ impl DataflowProblem for IdleProblem<'_> {
     fn join(&mut self, _: usize, old: &mut ChangedWords, new: ChangedWords) -> bool {
         let cells: BTreeSet<Cell> = old.keys().chain(new.keys()).copied().collect();
         let mut changed = false;
+        // A word without an entry is as it was at the branch.
         for cell in cells {
             let theirs = new.get(&cell).copied().unwrap_or(initial(cell));
             let mine = old.get(&cell).copied().unwrap_or(initial(cell));
@@ -222,6 +224,7 @@ fn apply(op: &Op, state: &mut ChangedWords) {
         .map(|&cell| {
             let meaning = op.meaning.as_ref();
             let value = meaning.and_then(|meaning| meaning.value_of(cell));
+            // An operation with a condition may keep the old bit.
             let bits = match value {
                 Some(value) if op.condition.is_always() => evaluate(value, state),
                 _ => [LaneBit::Unknown; 2],
@@ -313,9 +316,11 @@ fn obstacle_of(
     op: &Op,
     state: &ChangedWords,
 ) -> Option<ObstacleReason> {
+    // The whole wave would arrive at the barrier, and the split would not.
     if op.barrier || matches!(op.meaning, Some(Meaning::Barrier { .. })) {
         return Some(ObstacleReason::Barrier);
     }
+    // Such a write changes registers of lanes that are not active, too.
     if op.scope == OpScope::Warp && op.writes.iter().any(|cell| cell.is_per_lane()) {
         return Some(ObstacleReason::WritesLanes);
     }

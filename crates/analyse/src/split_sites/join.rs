@@ -19,7 +19,7 @@ pub(super) struct MergePoint {
     pub(super) node: usize,
     /// The operation before which the splits merge.
     pub(super) at: OpIndex,
-    /// The join of the branch, if other lanes are active between it and the point: those of an else arm.
+    /// The join of the branch, if other lanes are active between it and the point, as in an else arm.
     second: Option<usize>,
 }
 
@@ -86,7 +86,7 @@ impl MergePoint {
         Some(MergePoint { second, ..point })
     }
 
-    /// Nodes of the second arm: those from the join of the branch to the point, without its own.
+    /// Nodes of the second arm: from the join of the branch to the node of the point.
     pub(super) fn second_arm(&self, walk: Walk<'_>) -> Vec<NodeId> {
         let mut nodes = BTreeSet::new();
         let mut open: Vec<usize> = self.second.into_iter().collect();
@@ -107,7 +107,7 @@ fn writes_active(code: &Code, at: OpIndex) -> bool {
 /// Scalar registers that are read before they are written.
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// By node, those on entry.
+    /// Registers that are live on entry, by node.
     on_entry: Vec<BitSet>,
 }
 
@@ -118,6 +118,7 @@ impl Liveness {
         let mut live = Liveness {
             on_entry: vec![BitSet::new(); graph.len()],
         };
+        // Later nodes first, because liveness flows backwards.
         let mut open: BTreeSet<usize> = (0..thread.space.len()).collect();
         while let Some(node) = open.pop_last() {
             let mut state = live.at_end(graph, node);

@@ -19,7 +19,7 @@ pub struct SplitObstacle {
 /// Kind of difference between a register of the warp in a split and in the whole wave.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum DifferenceKind {
-    /// A mask of lanes: that of a split lacks the lanes of others.
+    /// A mask of lanes: in a split it lacks the lanes of others.
     Mask,
     /// The value of another lane, which may be one of another split.
     OtherLane,
@@ -64,7 +64,7 @@ pub enum ObstacleReason {
     SharedCalls,
     /// Lanes may become active that were not active at a branch by which a split skips the operation.
     ActivatesLanes,
-    /// The mask of active lanes is set from words of which the splits may not have their lanes.
+    /// The mask of active lanes is set from words that may differ in the lanes of a split.
     ActiveMask(DifferenceCause),
     /// A lane reads a register of the warp that may differ.
     Data(DifferenceCause),

@@ -1,9 +1,11 @@
 //! Differences between a split and the whole wave, from the branch at which it splits.
 //!
-//! Both execute the same operations, except where a branch on the mask of active lanes sends a split past code in
-//! which none of its lanes is active. The mask of active lanes of a split is that of the whole wave without the lanes
-//! of others, and so are the masks computed from it; registers of lanes are the same in the lanes of the split. This
-//! analysis finds the scalar registers that differ, and the operations at which a difference would reach a lane.
+//! Both execute the same operations, except where a branch on the mask of active lanes sends a split past code that
+//! none of its lanes executes. The mask of active lanes of a split is the mask of the whole wave without the lanes of
+//! others, and so are the masks computed from it; registers of lanes are the same in the lanes of the split. This
+//! analysis finds the scalar registers that differ, and the operations at which a difference would reach a lane. For
+//! example, a comparison writes masks that differ in other lanes only, while a count of the lanes in such a mask
+//! differs altogether.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -20,7 +22,7 @@ use super::idle::{IdleRegion, LaneBit, WordBits, exchanges_lanes};
 use super::join::MergePoint;
 use super::obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
 
-/// Relation of a scalar register of a split to that of the whole wave, if they may differ.
+/// Relation of a scalar register in a split to the same register in the whole wave, if they may differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WordRelation {
     /// Whether both have the same bits in the lanes of the split: if the word is the low half of a mask, and if it is
@@ -110,6 +112,7 @@ impl Differences {
                 WordRelation::unknown(cause(DifferenceKind::OtherLane))
             }
             Expr::Cell(cell) => self.word(*cell, at),
+            // An active lane of the split is active in the whole wave with the same operands, so its bit is the same.
             Expr::Ballot(predicate, half) => match self.lane_difference(predicate, at) {
                 None => {
                     let half = usize::from(*half == WordHalf::High);
@@ -194,10 +197,11 @@ impl Differences {
         }
     }
 
-    /// State at the join of a branch for a split that skips the code between, from that at the branch.
+    /// State at the join of a branch for a split that skips the code between, from the state at the branch.
     fn past(&self, region: &IdleRegion) -> Differences {
         let mut after = self.clone();
         for (&cell, &(bits, writer)) in &region.written {
+            // EXEC of the split lacks the lanes of others here as everywhere.
             if !Cell::EXEC_WORDS.contains(&cell) {
                 after.set(cell, self.skipped(bits, writer));
             }
@@ -205,7 +209,7 @@ impl Differences {
         after
     }
 
-    /// Relation of a word that code wrote that the split skips; `bits` are those of the split's lanes in both.
+    /// Relation of a word that code wrote that the split skips; `bits` are the bits of the split's lanes in both.
     fn skipped(&self, bits: WordBits, writer: OpIndex) -> WordRelation {
         let cause = DifferenceCause {
             kind: DifferenceKind::Skipped,
@@ -308,7 +312,7 @@ pub(super) fn follow(
     found
 }
 
-/// The mask of active lanes: that of a split has its lanes only.
+/// Sets the relation of the mask of active lanes: in a split it has only the lanes of the split.
 fn set_active_lanes(state: &mut Differences, at: OpIndex) {
     let kind = DifferenceKind::Mask;
     for (half, cell) in Cell::EXEC_WORDS.into_iter().enumerate() {
@@ -470,6 +474,7 @@ impl RelationProblem<'_> {
             let reason = ObstacleReason::Control;
             found.push(SplitObstacle { at, reason });
         }
+        // A split without active lanes goes to the join here, which `flow` follows if the region has no obstacle.
         if self.walk.ends_with_site(here) {
             match self.regions.get(&node) {
                 Some(region) => found.extend(&region.obstacles),
@@ -493,7 +498,7 @@ impl RelationProblem<'_> {
     }
 }
 
-/// Reason for which the active lanes after an operation are not those of the whole wave in the lanes of the split.
+/// Reason for which the active lanes of a split after an operation may not be what the whole wave has in its lanes.
 fn active_mask(at: OpIndex, op: &Op, state: &Differences) -> Option<ObstacleReason> {
     let mut halves = Cell::EXEC_WORDS.into_iter().enumerate();
     halves.find_map(|(half, cell)| {

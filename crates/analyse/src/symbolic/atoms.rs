@@ -3,8 +3,8 @@
 //! An atom stands for a word that is no sum or product of others: a thread index, a word of a constant bank, a value of
 //! the program that is not followed, or an operation on polynomials. Equal atoms have one number, so that equal
 //! operations on equal operands are the same unknown and cancel. The low `k` bits of `x` are written
-//! `x - 2^k·(x >> k)`; so the products of 16-bit halves of which compilers make a product of words (XMAD) add up to
-//! that product.
+//! `x - 2^k·(x >> k)`; so the products of 16-bit halves, from which compilers compute a product of words (XMAD), add
+//! up to that product.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use super::polynomial::Polynomial;
 use super::span::{Reading, Span};
 use crate::gsa::ValueId;
 
-/// Deepest nesting of operations in an atom; a deeper one is an unknown of its own.
+/// Maximum nesting of operations in an atom; a deeper one is an unknown of its own.
 const MAX_NESTED: u32 = 48;
 
-/// Most times that spans of gates and of what is made of them are computed anew.
+/// Maximum number of times that the spans of gates, and of what is made of them, are computed anew.
 const MAX_REFRESHES: u32 = 4;
 
 /// Number of an atom.
@@ -171,12 +171,12 @@ impl Atoms {
         WordPolynomial::unknown(self.number(atom))
     }
 
-    /// Polynomials of which an atom is an operation.
+    /// Polynomials that are the operands of an atom.
     pub(crate) fn operands(&self, id: AtomId) -> &[WordPolynomial] {
         operands(self.get(id))
     }
 
-    /// Atoms of which a word is made, operations and their operands, each once, operands first.
+    /// Atoms that a word is made of, operations and their operands, each once, operands first.
     pub(crate) fn all_in(&self, word: &WordPolynomial) -> Vec<AtomId> {
         let mut open: Vec<AtomId> = word.unknowns().collect();
         // Operands have smaller numbers than their operations.
@@ -244,7 +244,7 @@ impl Atoms {
             _ => None,
         };
         let formed = formed.unwrap_or_else(|| {
-            // The order of the operands does not matter for these.
+            // The order of the operands does not matter for these, so a fixed one gives equal operations one atom.
             let swaps = matches!(
                 op,
                 BinaryOp::Add
@@ -289,6 +289,7 @@ impl Atoms {
                 let all = [a, b, c].map(most);
                 let least: i64 = all.iter().map(|(least, _)| least).sum();
                 let most: i64 = all.iter().map(|(_, most)| most).sum();
+                // The carry is the same for all words in these spans.
                 if least >> 32 == most >> 32 {
                     return constant((most >> 32) as u32);
                 }
@@ -320,7 +321,7 @@ impl Atoms {
     }
 
     /// Low and high part of a word: `low + 2^bits·high`, with `low` below `2^bits`; `None` if its terms do not show
-    /// them.
+    /// them. For example, `64·block + thread` with threads below 64 has the parts `thread` and `block` at 6 bits.
     pub(crate) fn split(
         &self,
         word: &WordPolynomial,
@@ -417,6 +418,7 @@ impl Atoms {
         a: &WordPolynomial,
         b: &WordPolynomial,
     ) -> Option<WordPolynomial> {
+        // A shift by more bits leaves the sign as well.
         let bits = b.as_constant()?.min(31);
         let (least, most) = self.span(a).as_numbers(Reading::Signed);
         if least >= 0 {
@@ -596,7 +598,7 @@ impl Atoms {
     }
 }
 
-/// Polynomials of which an atom is an operation.
+/// Polynomials that are the operands of an atom.
 fn operands(atom: &Atom) -> &[WordPolynomial] {
     match atom {
         Atom::Special(_) | Atom::Iteration(_) | Atom::Value(..) | Atom::Nested(_) => &[],

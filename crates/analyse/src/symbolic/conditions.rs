@@ -61,15 +61,16 @@ impl Condition {
 /// Conditions that follow from another.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
-    /// Conditions all of which hold.
+    /// Conditions that all hold.
     pub(crate) all: Vec<Condition>,
     /// Whether the other holds where all of them do.
     pub(crate) is_equivalent: bool,
 }
 
-/// Conditions all of which hold where a word is not 0 (`holds`), or is 0.
+/// Conditions that all hold where a word is not 0 (`holds`), or is 0.
 ///
-/// A disjunction is one condition.
+/// A disjunction is one condition. For example, both comparisons follow where `(x < y) & (y < z)` holds, while its
+/// failure stays one condition.
 pub(crate) fn conditions(atoms: &Atoms, word: &WordPolynomial, holds: bool) -> Conditions {
     let mut found = Conditions {
         all: Vec::new(),

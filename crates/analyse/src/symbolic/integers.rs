@@ -26,8 +26,9 @@ pub(crate) struct Facts {
     /// Whether words are read by these limits: one that is natural under them is the same number in both readings.
     /// Formulas of counts keep the reading of the program.
     pub(crate) reads_by_limits: bool,
-    /// Whether a word whose sum may wrap is read as a multiple of a power of two and the rest below it. Addresses of
-    /// lanes are: of `64·block + thread` the block may be anything, and the threads are still beside each other.
+    /// Whether a word whose sum may wrap is read as a multiple of a power of two and the rest below it. This is done
+    /// for addresses of lanes: in `64·block + thread` the block may be anything, and the threads are still next to
+    /// each other.
     pub(crate) reads_in_parts: bool,
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct Integers {
     of_header_words: FxHashMap<NumberId, Vec<Integer>>,
 }
 
-/// Most facts that are tried for the limits of an integer.
+/// Maximum number of facts that are tried for the limits of an integer.
 const MAX_FACTS: usize = 24;
 
 impl Integers {
@@ -113,7 +114,7 @@ impl Integers {
         }
     }
 
-    /// A word as a number of its own, in the reading in which its limits are closest.
+    /// A word as a number of its own, in the reading with the closest limits.
     pub(crate) fn as_number(&mut self, atoms: &Atoms, word: &WordPolynomial) -> Integer {
         let width = |reading| {
             let (least, most) = atoms.span(word).as_numbers(reading);
@@ -127,7 +128,8 @@ impl Integers {
     }
 
     /// The number that a word is in a reading: in terms of its atoms where facts show that no sum or product wraps,
-    /// else as one unknown.
+    /// else as one unknown. For example, `tid + 4` is read as a sum, while `a + b` of two unlimited words is one
+    /// unknown.
     pub(crate) fn read(
         &mut self,
         atoms: &Atoms,
@@ -272,7 +274,7 @@ impl Integers {
         self.number_within(atoms, &word, best, limited)
     }
 
-    /// Least and greatest value of an integer under facts; `None` if it is too large to be computed.
+    /// Limits of an integer under facts; `None` if it is too large to be computed.
     pub(crate) fn limits(
         &self,
         atoms: &Atoms,
@@ -320,10 +322,11 @@ impl Integers {
                 }
             }
         }
+        // The excluded constants may have moved the limits off the remainder.
         to_residue(least, most)
     }
 
-    /// Least and greatest value by the spans of the words alone.
+    /// Limits of an integer by the spans of the words alone.
     fn interval(&self, atoms: &Atoms, of: &Integer, limited: &Overlay) -> Option<(i128, i128)> {
         let (mut least, mut most) = (0i128, 0i128);
         for (unknowns, coefficient) in of.terms() {
@@ -431,8 +434,8 @@ impl Integers {
         power.is_some_and(|power| power <= modulus && residue.is_multiple_of(power))
     }
 
-    /// Greatest power of two up to 2³² modulo which the remainder of an integer is known, and the remainder: that of
-    /// its words, which are the same numbers modulo 2³².
+    /// Largest power of two up to 2³² modulo which the remainder of an integer is known, and the remainder. The
+    /// remainders of its words serve, because the words are congruent to their numbers modulo 2³².
     pub(crate) fn residue(&self, atoms: &Atoms, of: &Integer) -> (u64, u64) {
         const ALL: u64 = 1 << 32;
         let (mut modulus, mut sum) = (ALL, 0u64);

@@ -46,7 +46,7 @@ impl Coefficient for i128 {
 /// Product of unknowns, ascending; the empty product is 1.
 pub(crate) type Monomial<K> = SmallVec<[K; 2]>;
 
-/// Most terms of a polynomial, and most unknowns of a product; larger ones are not formed.
+/// Maximum number of terms of a polynomial, and of unknowns of a product; larger ones are not formed.
 const MAX_TERMS: usize = 24;
 const MAX_DEGREE: usize = 4;
 
@@ -157,6 +157,7 @@ impl<K: Ord + Copy + Debug, C: Coefficient> Polynomial<K, C> {
             }
             // Different products stay different when multiplied by the same unknowns.
             row.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            // A product of coefficients other than 0 may be 0 modulo 2³², for example 2¹⁶·2¹⁶.
             row.retain(|(_, coefficient)| *coefficient != C::ZERO);
             sum = sum.plus(&Polynomial { terms: row }, C::ONE)?;
         }

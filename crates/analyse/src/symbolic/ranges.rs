@@ -94,7 +94,7 @@ impl Atoms {
         }
     }
 
-    /// Greatest power of two modulo which the remainder of a word is known, and the remainder.
+    /// Largest power of two modulo which the remainder of a word is known, and the remainder.
     pub(crate) fn residue(&self, word: &WordPolynomial) -> (u64, u64) {
         const ALL: u64 = 1 << 32;
         let (mut modulus, mut residue) = (ALL, 0u64);
@@ -135,7 +135,7 @@ fn sum_span(word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> 
     Some(Span::of_numbers(least, most))
 }
 
-/// Limits of a span as numbers, in the reading in which they are closest.
+/// Limits of a span as numbers, in the reading with the closest limits.
 fn closest_numbers(span: Span) -> (i128, i128) {
     let of = |reading| span.as_numbers(reading);
     let (unsigned, signed) = (of(Reading::Unsigned), of(Reading::Signed));
@@ -146,7 +146,7 @@ fn closest_numbers(span: Span) -> (i128, i128) {
     (closest.0.into(), closest.1.into())
 }
 
-/// Remainder of a product of numbers of which remainders are known.
+/// Remainder of a product of numbers with known remainders. For example, 4 modulo 8 times 2 modulo 4 is 8 modulo 16.
 pub(super) fn product_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     let ((m, r), (n, s)) = (a, b);
     // (r + m·i)·(s + n·j) = r·s + r·n·j + s·m·i + m·n·i·j.
@@ -156,7 +156,7 @@ pub(super) fn product_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     (modulus, r.wrapping_mul(s) % modulus)
 }
 
-/// Greatest power of two modulo which two numbers have the same known remainder, and the remainder.
+/// Largest power of two modulo which two numbers have the same known remainder, and the remainder.
 pub(crate) fn joined_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     let ((m, r), (n, s)) = (a, b);
     let modulus = m.min(n).min(1 << r.abs_diff(s).trailing_zeros().min(32));
@@ -210,6 +210,7 @@ fn binary_span(op: BinaryOp, natural: [(i64, i64); 2], signed: [(i64, i64); 2]) 
         BinaryOp::And => Span::between(0, a.1.min(b.1)),
         BinaryOp::Or => Span::between(a.0.max(b.0), filled(a.1.max(b.1))),
         BinaryOp::Xor => Span::between(0, filled(a.1.max(b.1))),
+        // The numbers have 32 bits, so any shift by 32 or more leaves 0 of them.
         BinaryOp::Shr => Span::between(a.0 >> b.1.min(63), a.1 >> b.0.min(63)),
         BinaryOp::Sar => {
             let by = (b.0.min(31), b.1.min(31));

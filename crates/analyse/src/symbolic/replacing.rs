@@ -6,7 +6,7 @@ use super::atoms::{Atom, AtomId, WordPolynomial};
 use super::values::Symbolic;
 use crate::gsa::ValueId;
 
-/// Most values inside values that are replaced.
+/// Maximum nesting of values inside values that are replaced.
 const MAX_DEPTH: u32 = 64;
 
 /// Word of a value in one case, where it is known: the operand of a gate on one way, for example.

@@ -15,7 +15,7 @@ pub(crate) enum Reading {
 }
 
 impl Reading {
-    /// Least and greatest number of a word.
+    /// Limits of the numbers that words have.
     pub(crate) fn limits(self) -> (i64, i64) {
         match self {
             Reading::Signed => SIGNED,
@@ -24,7 +24,8 @@ impl Reading {
     }
 }
 
-/// Set of the words that are congruent modulo 2³² to a number between two limits; -2³¹ ≤ `least` ≤ `most` < 2³².
+/// Set of the words that are congruent modulo 2³² to a number between two limits; -2³¹ ≤ `least` ≤ `most` < 2³². For
+/// example, the limits -1 and 1 give the words 0xffffffff, 0 and 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Span {
     least: i64,
@@ -126,6 +127,7 @@ impl Span {
         };
         for reading in [Reading::Signed, Reading::Unsigned] {
             let (least, most) = cut(reading);
+            // A word in both spans would be a number within both limits in either reading.
             if least > most {
                 return None;
             }

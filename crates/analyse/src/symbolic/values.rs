@@ -20,18 +20,18 @@ use crate::launch_ranges::LaunchRanges;
 use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
-/// Deepest chain of values that is followed; a deeper one is an unknown of its own.
+/// Maximum length of a chain of values that is followed; a longer one ends with an unknown of its own.
 const MAX_DEPTH: u32 = 400;
 
-/// Most characters of a word as text.
+/// Maximum number of characters of a word as text.
 const MAX_TEXT: usize = 120;
 
 /// Symbolic values of a kernel.
 ///
 /// A polynomial denotes the content of a cell in one thread, with each atom at its content where it was computed
-/// last. In single assignment form that is one and the same execution for all atoms of a polynomial: if the
-/// definition of `x` dominates that of `y` and `y` that of a use, no path to the use passes the definition of `x`
-/// after the last one of `y`.
+/// last. In single assignment form that is one and the same execution for all atoms of a polynomial. Let the
+/// definition of `x` dominate the definition of `y`, and let this dominate a use. Then no path to the use passes the
+/// definition of `x` after the last one of `y`.
 pub(crate) struct Symbolic<'a> {
     pub(crate) code: &'a Code,
     pub(crate) thread: &'a ThreadCfg,
@@ -122,9 +122,9 @@ impl<'a> Symbolic<'a> {
                 self.same(value, cell, &operands)
             }
             Definition::Eta(_, inner, _) => Some(self.value(inner, cell)),
+            Definition::Entry(cell) => self.at_entry(cell),
             // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of
             // an iteration: here it would be found while values of the loop are being computed.
-            Definition::Entry(cell) => self.at_entry(cell),
             Definition::Mu(..)
             | Definition::Callee(_)
             | Definition::JoinEdge(..)
@@ -161,7 +161,7 @@ impl<'a> Symbolic<'a> {
         vec![new, old]
     }
 
-    /// Words that enter a join, and those of the previous iteration if it is the header of a loop.
+    /// Words that enter a join, and the words of the previous iteration if it is the header of a loop.
     pub(crate) fn joined(&mut self, node: NodeId, cell: Cell) -> [Vec<WordPolynomial>; 2] {
         let operands = self.gsa.entering_and_closing(node, cell);
         operands.map(|values| {
@@ -176,7 +176,7 @@ impl<'a> Symbolic<'a> {
         })
     }
 
-    /// The word that all operands of a gate are; else the span of the gate is that of all together.
+    /// The word that all operands of a gate are; otherwise the gate gets a span that covers all of them.
     fn same(
         &mut self,
         value: ValueId,
@@ -409,6 +409,7 @@ impl<'a> Symbolic<'a> {
                 Some(node) => !body.contains(node.index()),
                 None => matches!(self.gsa.definition(*value), Definition::Entry(_)),
             },
+            // Nothing is known of the parts of an operation that is nested too deeply.
             Atom::Nested(_) => false,
             Atom::Special(_)
             | Atom::Constant(..)
@@ -430,7 +431,7 @@ impl<'a> Symbolic<'a> {
         })
     }
 
-    /// Node in which a value is defined, if it is defined in one.
+    /// Node that defines a value, if one does.
     pub(crate) fn defined_at(&self, value: ValueId) -> Option<NodeId> {
         match self.gsa.definition(value) {
             Definition::Op(node, _)

@@ -8,12 +8,13 @@ use super::span::Reading;
 
 const WINDOW: i128 = 1 << 32;
 
-/// Most words of an address that are looked at as halves of pairs: operands of a sum may be the same pair, again and
-/// again.
+/// Maximum number of words of an address that are examined as halves of pairs: operands of a sum may be the same
+/// pair, again and again.
 const MAX_PAIRS: u32 = 200;
 
 impl Integers {
-    /// The number modulo 2⁶⁴ of which two words are the halves.
+    /// The number modulo 2⁶⁴ whose halves are two words. For example, it is `lo + 2³²·hi + 4·tid` for the low word
+    /// `lo + 4·tid` and the high word `hi` plus the carry of that sum.
     ///
     /// If the low word is a sum and the high word contains its carry, once, then the sum of the words, read as
     /// natural numbers, is the low word and 2³² times the carry: `low + 2³²·high` is that sum and 2³² times the rest
@@ -144,6 +145,7 @@ fn carry_in(
         };
         let [a, b, c] = operands;
         let sum = a.plus(b, 1)?.plus(c, 1)?;
+        // A multiple of the carry does not belong to this sum.
         let is_once = high.coefficient(&[id]) == 1;
         let rest = high.plus(&WordPolynomial::unknown(id), u32::MAX)?;
         (sum == *low && is_once).then(|| (operands.clone(), rest))
