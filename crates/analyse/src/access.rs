@@ -318,6 +318,7 @@ impl<'a> AccessClassifier<'a> {
             }
             let executing = executing.get(at).map(Vec::as_slice);
             let lanes = self.lanes(shape, found, executing);
+            // If the warps cannot be listed, no access is claimed to be misaligned.
             let offsets = lanes.offsets(*coefficients).unwrap_or_default();
             let mut offsets = offsets.iter().flatten().flatten();
             offsets.any(|offset| !residue.wrapping_add(*offset).is_multiple_of(align))
@@ -537,6 +538,7 @@ impl<'a> AccessClassifier<'a> {
                     None => AccessPattern::Unknown(None),
                 };
             }
+            // The last entry is about the whole warp.
             LaneAddresses::Near(of_lanes) => {
                 return of_lanes
                     .last()

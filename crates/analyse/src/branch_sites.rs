@@ -96,6 +96,7 @@ pub(crate) fn classify_end(
             }
             false
         };
+        // A branch that closes a loop may also leave it, so this is asked first.
         if successors.iter().any(|&to| closes(to)) {
             return Some(BranchSite::Latch);
         }

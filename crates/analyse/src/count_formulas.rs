@@ -302,6 +302,7 @@ impl Finder<'_, '_> {
                 all_hold: false,
             },
             false => Test {
+                // The word itself is tested if neither the condition nor its opposite can be taken apart.
                 conditions: vec![Condition::NotZero(word)],
                 all_hold: holds,
             },

@@ -208,6 +208,7 @@ impl Determinacy {
                 branches.push((node, at, inputs, outcome, condition));
             }
         }
+        // Before the inputs are completed, because these values need inputs as well.
         add_writes_of_exchanged(code, thread, &mut gsa);
         gsa.complete_inputs();
         let flow = OriginFlow {

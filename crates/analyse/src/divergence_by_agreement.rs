@@ -215,6 +215,7 @@ impl AgreementAnalysis<'_> {
             let old = (!op.condition.is_always()).then_some(cell);
             let mut all = op.condition.cells().chain(read).chain(old);
             return match all.find(|&cell| !active_agree(&state_before, [cell])) {
+                // Such an operation never gives equal values, whatever agreed before it.
                 _ if rule == AgreementRule::Never => Some(AgreementLoss::Written(at, cell)),
                 Some(cell) => {
                     worklist.push_back((node, at, cell));
@@ -231,6 +232,7 @@ impl AgreementAnalysis<'_> {
                 continue;
             };
             match step.via {
+                // Only a predecessor at whose end the cell does not agree can be the reason.
                 Via::Walk if !active_agree(&last, [cell]) => {
                     worklist.push_back((from, OpIndex(u32::MAX), cell));
                 }

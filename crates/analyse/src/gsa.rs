@@ -254,6 +254,7 @@ impl<'a> Gsa<'a> {
                 let headers = &self.dependence.loops.get(l).headers;
                 headers.binary_search(&node.index()).is_ok()
             });
+        // Each header of an irreducible loop gets a μ, although only a single one separates entries from back edges.
         self.value(match is_header {
             true => Definition::Mu(node, cell),
             false => Definition::Gamma(node, cell),
@@ -436,6 +437,7 @@ impl Writes {
         for node in space.ids().filter(|&node| thread.is_reached(node)) {
             let resolved = thread.resolved[node.index()].as_ref();
             if resolved.is_some_and(|r| r.external.is_some()) {
+                // The callee may write every cell.
                 calls[node.index()] = true;
                 nodes.iter_mut().for_each(|list| list.push(node.index()));
                 continue;

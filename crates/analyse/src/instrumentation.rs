@@ -277,6 +277,7 @@ impl<'a> Flow<'a> {
                 add(node, false, PointKind::Join);
             }
             let last = self.thread.space.block(NodeId(node as u32)).last;
+            // A branch on a register of the wave sends all lanes the same way, so none diverges there.
             let is_branch = matches!(
                 sites.get(&last),
                 Some(BranchSite::Split | BranchSite::Skip | BranchSite::Mask)

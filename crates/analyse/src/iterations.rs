@@ -257,6 +257,7 @@ impl<'c> IterationCounter<'c, '_> {
 
     /// The value of a γ whose operands are all equal.
     fn same_for_all_operands(&mut self, node: NodeId, cell: Cell) -> Option<IterationValue> {
+        // A γ joins no back edges, so all its operands enter.
         let [values, _] = self.gsa.entering_and_closing(node, cell);
         let mut same = None;
         for value in values {
@@ -276,6 +277,7 @@ impl<'c> IterationCounter<'c, '_> {
         if let Some(known) = self.steps.get(&(value, mu)) {
             return *known;
         }
+        // A value that depends on itself other than through the μ finds this entry.
         self.steps.insert((value, mu), None);
         let step = self.with_depth_limit(|counter| counter.derive_step(value, mu));
         self.steps.insert((value, mu), step);
@@ -403,6 +405,7 @@ fn combine(op: BinaryOp, a: IterationValue, b: IterationValue) -> Option<Iterati
     else {
         return None;
     };
+    // Numbers that do not change are computed as words, so wrap-around is exact.
     if da == 0 && db == 0 {
         return op
             .apply(a as i32 as u32, b as i32 as u32)

@@ -451,6 +451,7 @@ impl<'a> LaunchProfiler<'a> {
         self.unknown_at.append(&mut run.unknown_at);
         self.decided = self.decided.with(decided);
         self.executed += 1;
+        // Only the properties that decided it tell the warp apart from others.
         let shape = WarpShape::new(warp, lanes, decided);
         let of_origin = self.known.by_origin.entry(decided).or_default();
         let recorded = self.executions.as_ref().map(ExecutionRecorder::last);

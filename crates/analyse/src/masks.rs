@@ -204,6 +204,7 @@ impl<'a> Masks<'a> {
         };
         let lanes = match some {
             true => words,
+            // Without an active lane, an empty mask shows nothing of the predicate.
             false if state.is_active => Cell::EXEC_WORDS,
             false => return Vec::new(),
         };
@@ -243,6 +244,7 @@ impl<'a> Masks<'a> {
             let compared = self.number(MaskSite::Compared(node, at));
             let were_active =
                 compared.is_some_and(|compared| state.is_below(lanes, compared, false));
+            // A lane that was not active at the comparison has no result of it.
             if !were_active {
                 continue;
             }

@@ -64,6 +64,7 @@ fn cells_before(op: &Op, after: &CellSet) -> CellSet {
         // The callee may leave anything in any cell.
         return CellSet::default();
     }
+    // A guarded write may keep the old value, which then stays relevant.
     if op.condition.is_always() {
         for cell in &op.writes {
             cells.remove(cell.index());

@@ -271,6 +271,7 @@ impl SiteFinder<'_> {
         ];
         let mut in_region = self.region(node.index()).obstacles.clone();
         in_region.extend(idle::exchanges(self.walk, region.iter().copied()));
+        // First, because it computes the regions that both kinds of obstacles need.
         found.apart = self.obstacles_apart(node.index(), &in_region);
         found.merged = match point {
             Some(point) => self.obstacles_merged(node.index(), &point, in_region),

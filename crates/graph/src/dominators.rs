@@ -88,6 +88,7 @@ impl Dominators {
                 *slot = true;
             }
         }
+        // Only nodes from which no exit can be reached need additional edges to the virtual exit.
         let last = (0..graph.len()).filter(|&n| leaving[n]);
         let leaves = graph.reversed().reachable(last);
         let trapped: Vec<bool> = leaves.iter().map(|&leaves| !leaves).collect();

@@ -63,6 +63,7 @@ pub fn solve<P: DataflowProblem>(
     let mut position = (0, 0);
     loop {
         for (node, new) in emitted.drain(..) {
+            // Nodes may be discovered while the problem is solved.
             if node >= states.len() {
                 states.resize_with(node + 1, || None);
             }

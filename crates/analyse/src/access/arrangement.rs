@@ -23,6 +23,7 @@ impl TakingLanes<'_> {
     pub(super) fn offsets(&self, coefficients: [i64; 3]) -> Option<Vec<LaneOffsets>> {
         match self.block {
             Some(block) => self.warps_of_block(block, coefficients),
+            // All lanes have one address, whatever the shape of the block.
             None if coefficients == [0; 3] => Some(vec![vec![Some(0); self.lanes]]),
             None => {
                 let [x, 0, 0] = coefficients else {
@@ -89,6 +90,7 @@ fn rows_of_any_width(coefficient: i64, lanes: usize) -> Vec<LaneOffsets> {
     let offset = |index: u64| index.wrapping_mul(coefficient as u64);
     let mut all = Vec::new();
     let lanes = lanes as u64;
+    // A warp may hold several rows that are shorter than it, and begin anywhere in one.
     for width in 1..lanes {
         all.extend((0..width).map(|first| -> LaneOffsets {
             let indices = (first..first + lanes).map(|index| index % width);
@@ -130,6 +132,7 @@ pub(super) fn stride(offsets: &[LaneOffsets]) -> Option<i64> {
     let mut found = None;
     for warp in offsets {
         for pair in warp.windows(2) {
+            // A lane without a thread has no address to compare.
             let &[Some(one), Some(next)] = pair else {
                 continue;
             };

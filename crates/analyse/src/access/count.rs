@@ -99,6 +99,7 @@ fn groups(lanes: u32, form: &CountedForm, addresses: &[Option<u64>]) -> AccessCo
                 fullest_bank(lanes, MemoryUnits::BANKS, merges, unit)
             };
             let (words, bytes) = (degree(2), degree(0));
+            // Unlike a pool, a group without active lanes takes no turn.
             counts.requests += u32::from(words > 0);
             counts.transactions += words;
             counts.conflicts += words.saturating_sub(1);

@@ -79,6 +79,7 @@ impl Span<'_> {
         let has_own_entry = lanes.len().is_power_of_two();
         let own_entry = || self.near.get(lanes.len().ilog2() as usize);
         let own_entry = has_own_entry.then(own_entry).flatten();
+        // The last entry is about all lanes, so it holds of any part of them.
         let near = own_entry.or(self.near.last());
         let together = near.map_or(u64::MAX, |near| {
             // Aligned addresses are multiples of the alignment apart.
@@ -133,6 +134,7 @@ fn local(units: &MemoryUnits, bytes: u32, span: &Span<'_>, lanes: &[bool]) -> Ac
 /// Counts an access to private memory of lanes. The words of a lane may lie one after the other, or each in a row of
 /// words of all lanes; the result is the worse of both, whatever the addresses are.
 fn private(units: &MemoryUnits, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
+    // The layout may scatter words in memory, however near their addresses are.
     let any = Span { near: &[], ..*span };
     let together = global(units, &any, lanes);
     let words = u32::try_from(span.bytes.div_ceil(4)).unwrap_or(u32::MAX);
@@ -160,6 +162,7 @@ fn pools(each: u32, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let conflicts = |lanes| span.most(lanes, 1, &in_one_bank) - 1;
     let conflicts = groups(lanes, each).map(conflicts).sum();
     AccessCounts {
+        // A pool without active lanes takes a turn as well.
         requests: pools,
         transactions: pools + conflicts,
         conflicts,

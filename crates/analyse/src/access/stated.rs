@@ -61,6 +61,7 @@ impl AccessClass {
     pub fn state(&mut self, units: &MemoryUnits, stated: &StatedAccess) {
         let before = self.limits.clone();
         if let Some(space) = stated.space {
+            // All lanes of a generic access are in the stated space, so the others have none.
             self.limits.retain(|(other, _)| *other == space);
         }
         for (space, counts) in &mut self.limits {

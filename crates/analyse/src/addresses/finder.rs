@@ -129,6 +129,7 @@ impl<'a> AddressFinder<'a> {
         if !matches!(joined, LaneAddresses::Unknown { .. }) {
             return joined;
         }
+        // Claims of different forms have no common form but clusters.
         match self.as_near(&a).zip(self.as_near(&b)) {
             Some((a, b)) => a.join(b),
             None => joined,
@@ -157,6 +158,7 @@ impl<'a> AddressFinder<'a> {
             let word = self.symbolic().before(node, at, cell);
             if word.as_constant().is_none() {
                 let expanded = self.expanded(&word);
+                // Words are looked up as they are, and with the counters of loops replaced.
                 self.agreed.extend([word, expanded]);
             }
         }
@@ -211,6 +213,7 @@ impl<'a> AddressFinder<'a> {
                 || match atoms.get(id) {
                     Atom::Special(register) => self.is_uniform_special(*register),
                     Atom::Iteration(index) => self.around.contains(index),
+                    // A value of the program agrees only where that is known, as for the words and atoms above.
                     Atom::Value(..) | Atom::Nested(_) => false,
                     Atom::Binary(BinaryOp::Shr, [of, by]) if self.is_warp_number(of, by) => true,
                     _ => is_operation() && operands.all(|word| self.is_among(&uniform, word)),
@@ -304,6 +307,7 @@ impl<'a> AddressFinder<'a> {
             (Some(_), Some(number)) => (None, self.near(FollowedAddress::Wide(number))),
             (Some(_), None) => (None, None),
         };
+        // Clusters are found only where they say more than the limits of all lanes.
         near.or(within).unwrap_or_else(|| LaneAddresses::Unknown {
             decided_by: self.decided_by(&low),
         })

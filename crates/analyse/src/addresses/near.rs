@@ -287,6 +287,7 @@ impl NearSearch<'_, '_> {
         let limit = self.limit(word);
         let by_limit = (limit < MOST_APART).then(|| Spread::of_distance(limit));
         let found = match found {
+            // Too many clusters are of no use, while the limits may be.
             Some(spread) if spread.clusters().is_none() => by_limit.or(Some(spread)),
             // The limits need no steps.
             Some(spread) if spread.distance < limit => Some(spread),

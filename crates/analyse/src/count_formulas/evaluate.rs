@@ -142,6 +142,7 @@ impl CountFormulas<'_> {
             for y in 0..blocks[1] {
                 for x in 0..blocks[0] {
                     evaluator.block = [x, y, z];
+                    // All threads of the block have the same count, and so has each warp.
                     if !used.threads {
                         evaluator.set_thread(0);
                         let count = evaluator.count(&part.count)?;
@@ -155,6 +156,7 @@ impl CountFormulas<'_> {
                         evaluator.set_thread(thread);
                         let count = evaluator.count(&part.count)?;
                         sum = sum.checked_add(count)?;
+                        // A warp executes the block as often as the lane that executes it most often.
                         most = most.max(count);
                         if (thread + 1) % lanes == 0 || thread + 1 == threads {
                             issues = issues.checked_add(most)?;
@@ -265,6 +267,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
             let mut value = 1u128;
             for factor in product {
                 value = value.checked_mul(self.factor(factor)?)?;
+                // Later factors may have no value where an earlier test fails.
                 if value == 0 {
                     break;
                 }

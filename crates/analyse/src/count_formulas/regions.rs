@@ -119,6 +119,7 @@ impl Region {
             for &to in successors {
                 let mut at = Some(to);
                 while let Some(number) = at.filter(|_| at != stop) {
+                    // The end of the region is no part.
                     let Some(list) = deciding.get_mut(number) else {
                         break;
                     };

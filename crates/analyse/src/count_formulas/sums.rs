@@ -138,6 +138,7 @@ impl CountFormulas<'_> {
         let Atom::Constant(bank, address) = self.words.symbolic.atoms.get(id) else {
             return false;
         };
+        // The launch names the words of the constant bank that hold the sizes.
         let word = address.as_constant().and_then(|at| {
             let words = &self.words.symbolic.launch.words;
             words.get(&(*bank, at))

@@ -99,6 +99,7 @@ impl Events {
             }
             _ => to,
         };
+        // The kernel may begin with the loop, which no edge enters then.
         edges[start].push((Side::Taken, enter(None, thread.entry.index())));
         for (&header, &(entry, _)) in &entries {
             edges[entry].push((Side::Taken, header));

@@ -183,6 +183,7 @@ impl AccessRecorder {
             return;
         };
         let mut addresses =
+            // Only a lane that certainly takes part proves a fault.
             lanes_of(lanes.present().into()).filter_map(|lane| access.address(lane));
         recorded.is_outside = addresses.any(|address| !holds(address, bytes));
     }

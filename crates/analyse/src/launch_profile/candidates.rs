@@ -110,6 +110,7 @@ impl Candidates {
                 own
             })
             .collect();
+        // Only now, because the operation reads its operands before it writes.
         self.forget(op);
         for &cell in &op.writes {
             let Some(position) = inputs.cells.position(cell) else {

@@ -225,6 +225,7 @@ fn ballot_of(predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
 fn vote(mode: VoteMode, predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let all = lanes.all();
     let (holds, fails) = (predicate.known_true(), predicate.known_false());
+    // These hold with any part of the lanes that may vote.
     let everywhere = all & !holds == 0;
     let nowhere = all & !fails == 0;
     // One voter that is certainly there, with a known predicate, can decide the vote whatever the others do.

@@ -298,6 +298,7 @@ impl BlockKinds {
 /// may wait for sectors that are fetched later. Without known parts, all warps wait.
 fn waits_of_chain(warps: &[&LineWaits], has_parts: bool) -> u64 {
     if !has_parts {
+        // The chain may pass through all warps, one after the other.
         let all = warps.iter().map(|waits| waits.all());
         return all.fold(0, u64::saturating_add);
     }

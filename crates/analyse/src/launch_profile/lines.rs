@@ -130,6 +130,8 @@ impl TouchedLines {
             certain_in: None,
             counted_in: None,
         });
+        // A flight that began before a barrier has ended when the warps leave it, so the line is not new to any
+        // (SOUNDNESS 20.3).
         let is_known = known.certain_in.is_some_and(|before| before < part);
         let counts = !is_known && known.counted_in != Some(part);
         known.touches += 1;

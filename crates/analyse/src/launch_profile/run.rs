@@ -251,6 +251,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     /// Counts the execution of loop headers; returns the active lanes that the stated bounds leave.
     fn count_iteration(&self, one: &mut Alternative, at: OpIndex, active: u32) -> u32 {
         let loops = self.loops_of.get(at.index()).copied().unwrap_or_default();
+        // No operation of a loop is executed outside of it, so lanes at any other operation have left it (SOUNDNESS
+        // 6.5).
         one.iterations.leave_all_but(loops.around, active);
         let bound = |number: usize| self.values.loops.get(number).map_or(0, |known| known.bound);
         let over = one.iterations.count(loops.headed, active, bound);

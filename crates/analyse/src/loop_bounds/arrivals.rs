@@ -247,6 +247,8 @@ impl LoopSolver<'_> {
                 else {
                     continue;
                 };
+                // By induction: it holds on entry, and each iteration that is completed hands it on to the next
+                // header.
                 if self.follows(&first, &arrival.facts) {
                     let (symbolic, integers) = self.parts();
                     add_fact(symbolic, integers, &next, &mut arrival.facts);

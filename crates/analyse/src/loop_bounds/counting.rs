@@ -251,6 +251,7 @@ impl LoopSolver<'_> {
         Some(Count {
             most,
             least: divided_up(least, fastest),
+            // Steps that vary give limits, but no formula.
             distance: is_exact.then(|| (distance, closing.unsigned_abs())),
             added: 0,
             start: moving.first.clone(),

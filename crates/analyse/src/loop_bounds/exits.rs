@@ -185,6 +185,7 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
             found.push(holding);
         }
         below = above;
+        // Fewer facts are weaker, and as sound.
         if found.len() == MAX_GUARDS {
             break;
         }
@@ -311,6 +312,7 @@ pub(super) fn add_fact(
         Condition::Never => facts.never_hold = true,
         Condition::Zero(word) => {
             let number = integers.read(atoms, word, Reading::Signed, facts);
+            // Neither the number nor its negative is negative, so it is 0.
             facts.not_negative.extend(number.scaled(-1));
             facts.not_negative.push(number);
         }

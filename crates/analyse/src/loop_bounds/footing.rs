@@ -66,6 +66,7 @@ impl LoopSolver<'_> {
                 open.extend(words.iter().flat_map(|word| word.unknowns()));
                 continue;
             }
+            // A bounded loop limits its own counter, so only the words that the counter comes from matter.
             let counted = self.loop_of(id).filter(|index| {
                 let is_limited = self.bounded.contains_key(index) && !self.of_width.contains(index);
                 *index == of.index || is_limited

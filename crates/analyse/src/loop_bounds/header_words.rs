@@ -53,6 +53,7 @@ impl LoopSolver<'_> {
         };
         // The first execution of the header comes before the first step.
         let steps = i128::from(executions.saturating_sub(1));
+        // The word moves by all steps at most in either direction.
         let (down, up) = (
             i128::from(least.min(0)) * steps,
             i128::from(most.max(0)) * steps,

@@ -248,6 +248,7 @@ impl<'a> LoopSolver<'a> {
                 facts_always_hold: false,
                 arrival: Some(&arrival),
             };
+            // The greatest count is a bound only if each way has one.
             let best = self.best_of(exits, of_exit).0?;
             if greatest
                 .as_ref()
@@ -327,6 +328,8 @@ impl<'a> LoopSolver<'a> {
         let most = counted.as_ref().map(|count| count.most);
         let is_counted = counted.is_some();
         if let Some(count) = counted {
+            // The header is executed once more than iterations are completed, and the condition may fail to hold in
+            // the first `delay` of these.
             let most = count.most + u128::from(delay) + 1;
             // A delayed condition may fail in the first iterations already.
             let least = if delay == 0 { count.least + 1 } else { 1 };

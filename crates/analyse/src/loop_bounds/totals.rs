@@ -24,6 +24,7 @@ impl LoopSolver<'_> {
         let dependence = self.symbolic.dependence;
         let outer = dependence.loops.get(index).parent?;
         let body = dependence.loops.get(outer);
+        // A loop around the outer one would enter it several times.
         if body.parent.is_some() {
             return None;
         }

@@ -615,6 +615,7 @@ impl MaskState {
             let found = written.iter().find(|(own, _)| *own == cell);
             found.is_some_and(|(_, word)| word.is_subset(&self.word(cell)))
         });
+        // Whatever holds of all active lanes holds of fewer.
         if narrows {
             return;
         }

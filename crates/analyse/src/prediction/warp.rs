@@ -300,6 +300,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
                 row.forget(lanes);
             }
         }
+        // The region may write anywhere.
         if let (Some(contents), true) = (self.values.contents, region.writes_memory) {
             contents.write(None, 0);
         }

@@ -107,6 +107,7 @@ fn add_conditions(
     if let Some(negative) = word.scaled(u32::MAX).filter(|n| n.as_unknown().is_some()) {
         return add_conditions(atoms, &negative, holds, found, depth);
     }
+    // A word that is not taken apart is a condition of its own.
     if depth == 0 {
         found.all.push(itself());
         return;

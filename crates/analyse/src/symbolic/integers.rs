@@ -288,6 +288,7 @@ impl Integers {
         let of_words = of.unknowns().filter_map(|id| self.of_header_words.get(&id));
         let all = facts.not_negative.iter().chain(of_words.flatten());
         let tried = all.map(|fact| (fact, factors(of, fact)));
+        // Facts without a common term cannot help, so they do not count among those that are tried.
         let tried = tried.filter(|(_, factors)| !factors.is_empty());
         // `of = rest + c·fact` with a fact that is not negative: `of` is at least the least rest for c > 0.
         for (fact, factors) in tried.take(MAX_FACTS) {

@@ -50,6 +50,7 @@ impl Integers {
         };
         match left.checked_sub(1) {
             Some(less) => *left = less,
+            // A low word may always be read as a number of its own.
             None => return Some(alone(self)),
         }
         if let Some(found) = self.shifted(atoms, low, high, left) {
