@@ -146,6 +146,7 @@ fn common_modulus((m, r): (u64, u64), (n, s): (u64, u64)) -> u64 {
     let modulus = m.min(n).max(1);
     match r.abs_diff(s) % modulus {
         0 => modulus,
+        // Remainders are equal modulo each power of two that divides their difference.
         difference => 1 << difference.trailing_zeros(),
     }
 }

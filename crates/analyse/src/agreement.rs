@@ -92,7 +92,7 @@ impl LaunchContext {
                 or_never(self.special_agrees(register), AgreementRule::Always)
             }
             ValueDependence::Uniform => AgreementRule::Always,
-            // Each lane has its own local memory, in which a generic address may lie as well.
+            // Each lane has its own local memory, where a generic address may lie as well.
             ValueDependence::Load(_) | ValueDependence::Lane => AgreementRule::Never,
         }
     }

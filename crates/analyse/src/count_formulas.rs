@@ -159,6 +159,7 @@ impl<'a> CountFormulas<'a> {
             let block = formulas.blocks.entry(first).or_insert(empty);
             match (block.as_mut(), part) {
                 (Ok(block), Ok(part)) => block.parts.push(part),
+                // One context without a formula leaves the block without one.
                 (Ok(_), Err(why)) => *block = Err(why),
                 (Err(_), _) => {}
             }
@@ -176,6 +177,7 @@ impl<'a> CountFormulas<'a> {
         let mut found = BTreeSet::new();
         self.add_loops(count, &mut found);
         let mut open: Vec<LoopIndex> = found.iter().copied().collect();
+        // The iterations of these loops may depend on further loops.
         while let Some(index) = open.pop() {
             let words = self.rounds.get(&index).map(LoopRounds::words);
             for word in words.into_iter().flatten() {
@@ -249,6 +251,7 @@ impl Finder<'_, '_> {
             successors.any(|&to| !body.contains(to))
         };
         let exits: Vec<usize> = body.body.iter().copied().filter(|&n| leaves(n)).collect();
+        // With several exits, no single test says when the loop ends.
         let &[exit] = exits.as_slice() else {
             return Err(several);
         };
@@ -398,6 +401,7 @@ impl Finder<'_, '_> {
             .map(|&taken| target(taken) == to)
             .collect();
         let by_other = target(Some(sides.not_taken)) == to;
+        // The taken side may have several targets, of a pop for example; all of them must lead to the part, or none.
         let all = by_taken.iter().all(|&is| is);
         let any = by_taken.iter().any(|&is| is);
         let taken = match (all, any, by_other) {
@@ -443,6 +447,7 @@ impl Finder<'_, '_> {
                 products: vec![others.cloned().collect()],
             };
             let words = &self.formulas.words;
+            // A count that is the same in all iterations is multiplied by their number; only others need a sum.
             let mut mentioned = self.formulas.all_loops(&rest).into_iter();
             let varies = mentioned.any(|of| words.is_inside(of, index) && self.varies(of, index));
             let part = match (varies, goes_on) {

@@ -143,6 +143,7 @@ impl Dependence {
             match (body.contains(to), is_header(body, to)) {
                 (true, false) => EdgeRole::Inside,
                 (true, true) => EdgeRole::Leaves,
+                // Lanes that leave the loop need not reconverge in it.
                 (false, _) => EdgeRole::Ignored,
             }
         });
@@ -176,6 +177,7 @@ impl Dependence {
                 let last = code.get(thread.space.block(NodeId(node as u32)).last)?;
                 decision.cells.extend(indirect_base(&last.control));
             }
+            // Without the next node, the pop itself must have several targets.
             ControlOp::Pop(_) => decision.by_stack = others > 1,
             _ => {}
         }

@@ -108,6 +108,7 @@ impl LoadSites {
             if self.ops.len() < LoadSites::MOST {
                 self.ops.insert(at);
             } else {
+                // The list is full, but it may have this load already.
                 self.are_more |= !self.ops.contains(&at);
             }
         }
@@ -347,6 +348,7 @@ impl OriginFlow<'_> {
         if self.reconverges {
             return self.deciding_branches(node);
         }
+        // Without reconvergence, any branch before the node may have split its lanes.
         let before = self.dependence.reversed.reachable([node.index()]);
         let nodes = self.thread.space.ids();
         let branches = nodes.filter(|node| {
@@ -480,6 +482,7 @@ impl OriginValues {
                 .filter(|&value| flow.is_by_stack(gsa.definition(value)))
                 .collect(),
         };
+        // One origin after the other, so that the causes of each lead back along shortest paths.
         for (origin, _) in Origins::ALL {
             values.propagate_origin(flow, gsa, (&uses, &paths), origin);
         }
@@ -547,6 +550,7 @@ impl OriginValues {
                 users.extend(after);
             }
             for user in users {
+                // Terminates, because the lists only grow, and only up to their limit.
                 if self.loads[user.index()].append(&loads) {
                     worklist.push_back(user);
                 }
@@ -572,6 +576,7 @@ impl OriginValues {
                 }
                 let chain = self.chain(gsa, thread, origin, input);
                 let known = determined.chains.get(&origin);
+                // The shortest explanation over all inputs and contexts stays.
                 if known.is_none_or(|known| known.len() > chain.len()) {
                     determined.chains.insert(origin, chain);
                 }

@@ -228,6 +228,7 @@ pub fn deciding_cells(
         let successors = dependence.graph.successors(node.index()).len();
         // A condition alone accounts for one more successor.
         let without_register = if op.condition.is_always() { 1 } else { 2 };
+        // A callee outside the file is no successor, but the register chooses it.
         if is_call || successors > without_register {
             cells.extend(indirect_base(&op.control));
         }
@@ -511,6 +512,7 @@ impl SplitBranches {
     fn find(gsa: &Gsa<'_>) -> SplitBranches {
         let mut by: HashMap<ValueId, Vec<NodeId>> = HashMap::new();
         for outcome in gsa.ids() {
+            // A branch on several values may send lanes one way that differ in one of them.
             if let (Definition::BranchOutcome(branch), [input]) =
                 (gsa.definition(outcome), gsa.inputs(outcome))
             {

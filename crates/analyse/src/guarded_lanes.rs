@@ -95,6 +95,7 @@ pub fn executing_threads(
                     .entry(at)
                     .or_insert_with(|| vec![false; threads.count()]);
                 for (known, (&arrives, holds)) in all.iter_mut().zip(may_execute) {
+                    // Several nodes may contain the operation, one for each context.
                     *known |= arrives && holds;
                 }
             }
@@ -163,6 +164,7 @@ fn cells_deciding(code: &Code, decides: &dyn Fn(&Op) -> bool) -> CellSet {
         writes.any(|cell| cells.contains(cell.index()))
     };
     loop {
+        // Terminates, because each round except the last adds a cell.
         let before = cells;
         for op in &code.ops {
             if !written(op, &cells) {
@@ -408,6 +410,7 @@ impl ThreadTables<'_> {
             .iter()
             .all(|known| matches!(known, ThreadValues::Same(_)))
         {
+            // One result serves all threads.
             return of(0).map(ThreadValues::Same);
         }
         let values: Option<Rc<[u32]>> = (0..self.threads).map(of).collect();

@@ -187,6 +187,7 @@ impl PointGraph {
         for branch in &mut branches {
             let at = self.points.get(branch.point).map(|point| point.at);
             let kind = at.and_then(|at| sites.get(&at));
+            // Only a split has another arm; a skip leaves out code that no lane would execute.
             if kind == Some(&BranchSite::Split) {
                 branch.other_arm = by_node.get(&branch.empty).copied();
             }
@@ -237,6 +238,7 @@ impl<'a> Flow<'a> {
             }
         }
         edges.sort_unstable();
+        // Several steps may lead to one node, by jumps and by entries that resume.
         edges.dedup();
         let graph = Digraph::new(len, edges);
         let is_reached = graph.reachable([thread.entry.index()]);
@@ -346,6 +348,7 @@ impl<'a> Flow<'a> {
             let block = self.thread.space.block(node);
             let points = [block.first, block.last].map(|at| numbers.get(&(node, at)));
             match points {
+                // The first operation comes first, whatever point ends the node.
                 [Some(&to), _] => {
                     reached.insert(to, (next, false));
                 }
@@ -369,6 +372,7 @@ impl<'a> Flow<'a> {
                 let all = nodes.into_iter().map(|node| NodeId(node as u32));
                 all.chain(own.iter().copied()).collect()
             };
+            // A node is on every path if none leads past it.
             let always = on_a_way
                 .iter()
                 .copied()

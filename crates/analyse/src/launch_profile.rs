@@ -365,6 +365,7 @@ impl<'a> LaunchProfiler<'a> {
         for (number, stated) in values
             .loops
             .iter()
+            // One bit for each loop.
             .take(LaunchValues::MAX_LOOPS)
             .enumerate()
         {
@@ -548,6 +549,7 @@ pub(crate) fn thread_rows(block: [u32; 3]) -> Vec<[LaneRow; 3]> {
         [0, 1, 2].map(|axis| lanes.map(|index| index[axis]))
     };
     let all: Vec<[[u32; LANES]; 3]> = (0..warps).map(rows).collect();
+    // An index that is the same in all warps does not tell one warp from another.
     let is_same = |axis: usize| all.windows(2).all(|pair| pair[0][axis] == pair[1][axis]);
     let origins = [0, 1, 2].map(|axis| match is_same(axis) {
         true => ValueOrigin::NONE,

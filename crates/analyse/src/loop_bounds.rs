@@ -197,6 +197,7 @@ impl LoopVerdict {
                     .total
                     .zip(other.total)
                     .map(|(a, b)| a.saturating_add(b));
+                // A formula of one context need not hold in the other.
                 if !same {
                     worse.count = None;
                 }

@@ -103,6 +103,7 @@ impl<'a> Masks<'a> {
             if !self.thread.is_reached(node) {
                 continue;
             }
+            // With one predecessor, the active lanes are known from its end.
             if self.predecessors[node.index()].len() > 1 {
                 sites.push(MaskSite::Join(node));
             }
@@ -136,6 +137,7 @@ impl<'a> Masks<'a> {
 
     /// State before an operation of a node; `None` if the node is not reached or there are too many sites.
     fn before(&self, node: NodeId, at: OpIndex) -> Option<MaskState> {
+        // States are kept for the entries of nodes only.
         let mut state = self.states.as_ref()?.get(node.index())?.clone();
         flow::enter(self, node, &mut state);
         for earlier in self
@@ -196,7 +198,7 @@ impl<'a> Masks<'a> {
 
     /// Comparisons that decide what lanes do that are in a mask, or active, when a branch at the end of a node finds
     /// the mask with a lane (`some`), or without one. Each tells of lanes that were active at the comparison: if
-    /// `some`, of all lanes of the mask; else of all active lanes, of which there is one.
+    /// `some`, of all lanes of the mask; else of all active lanes, and then there is one.
     pub(crate) fn passed(&self, node: NodeId, mask: Cell, some: bool) -> Vec<PassedComparison> {
         let last = self.thread.space.block(node).last;
         let (Some(words), Some(state)) = (mask.mask_words(), self.before(node, last)) else {

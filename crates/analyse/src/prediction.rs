@@ -211,6 +211,7 @@ impl<'a> CountPredictor<'a> {
                 let mut axis = 0;
                 let mut equal = 1u64;
                 while axis < 3 && place.block[axis] == 0 && !decided.has(ValueOrigin::BLOCK[axis]) {
+                    // Along an axis whose index decided nothing, all blocks are equal to this one.
                     equal = equal.saturating_mul(u64::from(grid[axis]));
                     axis += 1;
                 }

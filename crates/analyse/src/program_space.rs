@@ -229,6 +229,7 @@ impl ProgramSpace {
         {
             return Err(site.refuse(Reason::ConditionalPush));
         }
+        // There may be no code after an unconditional jump, so the next node is only entered where it is needed.
         let continues = !condition.is_always()
             || matches!(
                 control,
@@ -270,6 +271,7 @@ impl ProgramSpace {
                 tag: site.tag(*token)?,
                 resume: self.enter_target(site, to)?,
             },
+            // The function runs as part of this node.
             ControlEffect::Call(ControlTarget::External(name)) => {
                 *external = Some(name.clone());
                 ControlOp::FallThrough

@@ -3,9 +3,9 @@
 //!
 //! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only
 //! what its lanes need. For example, of an if-else one split executes only the first arm and the other only the
-//! second. The results are those of the whole wave if the values of each lane do not depend on the other lanes:
-//! `relation` follows how the registers of the warp of a split differ from the registers of the whole wave, `idle` what the
-//! wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
+//! second. The whole wave has the same results if the values of each lane do not depend on the other lanes:
+//! `relation` follows how the registers of the warp of a split differ from the registers of the whole wave, `idle`
+//! what the wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
 
 mod idle;
 mod join;
@@ -270,6 +270,7 @@ impl SiteFinder<'_> {
             second.unwrap_or_default(),
         ];
         let mut in_region = self.region(node.index()).obstacles.clone();
+        // If the compiler left out barriers, lanes of both arms may exchange data there.
         in_region.extend(idle::exchanges(self.walk, region.iter().copied()));
         // First, because it computes the regions that both kinds of obstacles need.
         found.apart = self.obstacles_apart(node.index(), &in_region);

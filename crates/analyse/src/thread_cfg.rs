@@ -247,7 +247,7 @@ impl ThreadCfg {
 
 /// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the
 /// warp change while a lane is inactive, which its own path does not show. Where registers of the warp decide all
-/// control flow, the graph is that of the warp (SOUNDNESS 12.1). Also refuses code in which the active lanes are not
+/// control flow, the graph is that of the warp (SOUNDNESS 12.1). Also refuses code whose active lanes may not be
 /// what the words of EXEC say.
 fn check_registers_of_the_warp(code: &Code) -> Result<(), Refusal> {
     let of_warp = |op: &Op| {

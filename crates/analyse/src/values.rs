@@ -218,6 +218,7 @@ fn clamp(unknown: &AbstractValue, limit: &AbstractValue) -> Option<AbstractValue
 /// `any & m`: one of the submasks of `m`, if there are few.
 fn mask(unknown: &AbstractValue, bits: &AbstractValue) -> Option<AbstractValue> {
     let bits = single(bits)?;
+    // A mask of k bits has 2^k submasks.
     if matches!(unknown, AbstractValue::OneOf(_)) || bits.count_ones() > CLAMP_LIMIT.ilog2() {
         return None;
     }

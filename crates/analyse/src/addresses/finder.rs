@@ -340,6 +340,7 @@ impl<'a> AddressFinder<'a> {
             .map(|(unknowns, _)| unknowns.to_vec())
             .collect();
         let mut differing = terms.into_iter().filter(|of| differs(of, self));
+        // With a second such number, the lanes could fall into more than two groups.
         let (Some(term), None) = (differing.next(), differing.next()) else {
             return None;
         };
@@ -537,6 +538,7 @@ fn accessed(op: &Op) -> Option<Accessed<'_>> {
     match op.meaning.as_ref()? {
         Meaning::Load { space, address, .. }
         | Meaning::Store { space, address, .. }
+        // A descriptor decides the addresses of a buffer, and is not followed.
         | Meaning::Atomic { space, address, .. } => address.buffer.is_none().then_some(Accessed {
             is_from_zero: matches!(space, MemorySpace::Shared | MemorySpace::Local),
             low: &address.low,

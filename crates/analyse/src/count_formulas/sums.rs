@@ -116,6 +116,7 @@ impl CountFormulas<'_> {
                 _ => None,
             };
         }
+        // `threadIdx + blockDim*blockIdx`, in either order.
         let [(first, 1), (second, 1)] = word.terms() else {
             return None;
         };

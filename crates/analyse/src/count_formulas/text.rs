@@ -75,6 +75,7 @@ impl CountFormulas<'_> {
             limit = format!("{limit} + 1");
         }
         let below = match guard.reading {
+            // A signed limit may be negative; then no index is below it.
             Reading::Signed => format!("min(max({limit}, 0), {all})"),
             Reading::Unsigned => format!("min({limit}, {all})"),
         };
@@ -82,6 +83,7 @@ impl CountFormulas<'_> {
             true => format!("({all} - {below})"),
             false => below,
         };
+        // Each value of the index belongs to `threads/all` threads.
         format!("{passing}*threads/{}", grouped(&all))
     }
 
@@ -130,6 +132,7 @@ impl CountFormulas<'_> {
         let mut order: Vec<(OpIndex, LoopIndex)> = (self.rounds.iter())
             .map(|(&index, rounds)| (rounds.exit, index))
             .collect();
+        // Numbered by their exits, so that the names follow the order of the code.
         order.sort_unstable();
         (order.into_iter().enumerate())
             .map(|(number, (_, index))| (index, number + 1))
@@ -279,6 +282,7 @@ impl CountFormulas<'_> {
                 let (low, high) = reading.limits();
                 let mut limit = |of: &[WordPolynomial; 2]| {
                     let step = of[1].as_constant();
+                    // A word that does not change cannot leave the range.
                     if step == Some(0) {
                         return;
                     }
@@ -290,6 +294,7 @@ impl CountFormulas<'_> {
                         Some(0) => steps,
                         _ => format!("{} + {steps}", word(&of[0])),
                     };
+                    // Only the limit in the direction of the steps can be passed.
                     valid.push(match step.map(|step| step as i32) {
                         Some(0..) => format!("{last} <= {high}"),
                         Some(_) => format!("{last} >= {low}"),
@@ -300,6 +305,7 @@ impl CountFormulas<'_> {
                 limit(b);
                 let closed = a[1].plus(&b[1], u32::MAX);
                 let closed = closed.unwrap_or_else(|| a[1].clone());
+                // The distance has to shrink, which a step that is no constant may not bring about.
                 if closed.as_constant().is_none() {
                     valid.push(format!("{} > 0", word(&closed)));
                 }

@@ -151,6 +151,7 @@ impl<'a> Words<'a> {
     ) -> Result<WordPolynomial, NoFormula> {
         let unknown = NoFormula::new(at, NoFormulaReason::Operation);
         let condition = self.symbolic.code.get(at).map(|op| op.condition);
+        // The condition code is no word.
         let condition = condition.filter(|condition| !condition.tests_cc());
         let condition = condition.ok_or(unknown)?;
         let guard = condition.guard.ok_or(unknown)?;
@@ -275,6 +276,7 @@ impl<'a> Words<'a> {
         };
         if let Some(step) = sum() {
             let step = self.resolve(&step)?;
+            // Steps that differ do not add up to a multiple of the iterations.
             if self.depends_on_iteration(&step, index) {
                 return Err(unknown);
             }
@@ -347,6 +349,7 @@ impl<'a> Words<'a> {
         let first = word.substituted(iteration, &constant(0))?;
         let second = word.substituted(iteration, &constant(1))?;
         let step = second.plus(&first, u32::MAX)?;
+        // Two values determine a linear word, and the comparison below shows whether the word is linear.
         let linear = first.plus(&step.times(&WordPolynomial::unknown(iteration))?, 1)?;
         let invariant =
             !self.depends_on_iteration(&first, index) && !self.depends_on_iteration(&step, index);

@@ -43,6 +43,7 @@ fn expand(code: &Code, gsa: &mut Gsa<'_>, cell: Cell, value: ValueId, left: &mut
     let Definition::Op(node, at) = gsa.definition(value) else {
         return Expr::Cell(cell);
     };
+    // The limit bounds the size of the expression; a cell that is not expanded stays in it.
     let Some(op) = code.get(at).filter(|_| *left > 0) else {
         return Expr::Cell(cell);
     };
@@ -53,6 +54,7 @@ fn expand(code: &Code, gsa: &mut Gsa<'_>, cell: Cell, value: ValueId, left: &mut
     let Some(Meaning::Set(sets)) = &op.meaning else {
         return Expr::Cell(cell);
     };
+    // Of several results for one cell the last one stays.
     match sets.iter().rev().find(|(dest, _)| *dest == cell) {
         Some((_, value)) => substitute(code, gsa, (node, at), value, left),
         None => Expr::Cell(cell),

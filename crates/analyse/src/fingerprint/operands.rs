@@ -186,6 +186,7 @@ impl Operands {
         let address = usize::try_from(offset / 4).ok();
         let word = address.and_then(|at| code.address_words.get(at));
         match (bank, word, code.constant(bank, offset)) {
+            // The loader chooses the address, so the symbol stands for it.
             (Code::ADDRESS_BANK, Some(word), _) => {
                 self.reads_module_data = true;
                 self.text(&format!(
@@ -274,6 +275,7 @@ fn is_fixed(name: &str) -> bool {
             | SpecialReg::LanesAbove
             | SpecialReg::LanesFrom,
         ) => true,
+        // Clocks change, and nothing is known of other registers.
         Some(_) | None => false,
     }
 }

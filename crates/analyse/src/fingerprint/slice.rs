@@ -111,6 +111,7 @@ impl Slice {
                 }
                 search.add_inputs(node, at)?;
             }
+            // New operations are new events, which may need new branches, and these need operations.
             let branches = search.slice.events.close();
             if branches.is_empty() {
                 return Ok(search.slice);

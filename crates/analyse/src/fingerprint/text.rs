@@ -85,6 +85,7 @@ impl Writer<'_, '_, '_> {
                 Vertex::Node(_) => "node",
             };
             let number = self.vertex(vertex);
+            // Writing to a string cannot fail.
             let _ = write!(self.text, "{number} {kind}");
             if let Vertex::Node(node) = self.slice.events.vertex(vertex) {
                 self.write_effects(node);
@@ -247,6 +248,7 @@ impl Writer<'_, '_, '_> {
 
     /// Writes the placed operations that the text names, and those that they name.
     fn write_ops(&mut self) {
+        // The queue grows meanwhile, because operations name others.
         while let Some((node, at)) = self.open_ops.pop_front() {
             let (number, vertex) = (self.op(node, at), self.node(node));
             let _ = write!(self.text, "#{number} in {vertex} ");

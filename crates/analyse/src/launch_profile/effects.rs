@@ -110,6 +110,7 @@ impl ValueDomain for RowDomain<'_, '_> {
             // Two shifts, because a shift of a word by 32 bits overflows.
             SpecialReg::LanesUpTo => by_lane(|lane| !(u32::MAX << lane << 1)),
             SpecialReg::LanesAbove => by_lane(|lane| u32::MAX << lane << 1),
+            // Clocks and numbers of the machine do not follow from the launch.
             _ => LaneRow::UNKNOWN,
         })
     }

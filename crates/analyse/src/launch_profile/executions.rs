@@ -87,6 +87,7 @@ impl WarpExecutions {
     /// pass it, or never do.
     pub(super) fn pass_barrier(&mut self, all_are_there: bool) {
         self.has_parts &= all_are_there;
+        // Once the parts are unknown, all further executions count in the last one.
         if self.has_parts {
             self.parts.push(BTreeMap::new());
         }
@@ -111,6 +112,7 @@ impl WarpExecutions {
 fn add<K: Copy + Ord>(sum: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>, times: u64) {
     for (&key, &count) in more {
         let own = sum.entry(key).or_default();
+        // Sums are upper bounds, so they may saturate.
         *own = own.saturating_add(count.saturating_mul(times));
     }
 }
@@ -173,6 +175,7 @@ impl ExecutionRecorder {
         let mut ended = std::mem::replace(&mut self.current, WarpExecutions::new());
         ended.line_waits = self.lines.end();
         let numbers = ended.numbers();
+        // Warps with equal executions share a number.
         self.last = *self.warps.entry(ended).or_insert(next);
         if self.last == next {
             self.numbers += numbers;
@@ -236,6 +239,7 @@ impl BlockKinds {
         for of_warp in &whole {
             raise(&mut found.of_warp, of_warp);
         }
+        // The warps of each block are among these, so the sum holds for all blocks.
         found.of_chain = of_chain(warps);
         let waits = warps.iter().map(|warp| warp.line_waits.all());
         found.line_waits_of_warp = waits.max().unwrap_or(0);
@@ -276,6 +280,7 @@ impl BlockKinds {
             }
             let size = executions.len() + accesses.len();
             let blocks = kinds.entry((executions, accesses)).or_default();
+            // Different sets of warps may lead to the same kind, which counts once.
             if *blocks == 0 {
                 numbers += size;
             }
@@ -359,6 +364,7 @@ impl LaunchProfiler<'_> {
                             warp,
                         };
                         let profiled = self.decided_profile(place);
+                        // One warp without a profile leaves the launch without these numbers (SOUNDNESS 6.5).
                         profiled.result?;
                         block.extend(profiled.recorded);
                         differs |= ValueOrigin::BLOCK

@@ -111,6 +111,7 @@ impl TouchedLines {
                 touched.push((address / self.line, bit.unwrap_or(0)));
             }
         }
+        // In order, so that the sectors of each line are adjacent.
         touched.sort_unstable();
         touched.dedup_by(|later, kept| {
             let is_same = later.0 == kept.0;

@@ -74,6 +74,7 @@ impl WarpInputs<'_, '_> {
                 false => (row.known_true(), row.known_false()),
                 true => (row.known_false(), row.known_true()),
             };
+            // A lane stays possible unless some part of the condition fails, and certain as long as all parts hold.
             lanes.possible = (lanes.possible | lanes.certain) & !fails & !(lanes.certain & holds);
             lanes.certain &= holds;
             origin = origin.with(row.origin);
@@ -161,6 +162,7 @@ impl WarpInputs<'_, '_> {
         };
         match effects::written_addresses(op, |expr| self.evaluate(rows, expr)) {
             None => {
+                // The operation may write anywhere.
                 contents.write(None, 0);
                 origin
             }

@@ -242,6 +242,7 @@ impl LaneRow {
 
     /// One word of the result of a floating-point operation; unknown where a document leaves the result open.
     pub(crate) fn float(op: FloatOp, words: &[LaneRow], half: WordHalf) -> LaneRow {
+        // A result is known only where all words of its operands are.
         let joined = words
             .iter()
             .fold((u32::MAX, ValueOrigin::NONE), |(known, origin), row| {

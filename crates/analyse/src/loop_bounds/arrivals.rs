@@ -98,6 +98,7 @@ impl LoopSolver<'_> {
         let mut joins = Vec::new();
         while let Some(word) = open.pop() {
             for id in self.symbolic.atoms.all_in(&word) {
+                // A join that is not found only makes the ways begin lower.
                 if seen.len() == MAX_FOLLOWED || !seen.insert(id) {
                     continue;
                 }
@@ -134,6 +135,7 @@ impl LoopSolver<'_> {
     fn top_of_ways(&self, below: usize, header: usize) -> Option<usize> {
         let dependence = self.symbolic.dependence;
         let mut top = dependence.dominators.immediate(below)?;
+        // A way that began inside a loop could begin in any of its iterations.
         while let Some(left) = self.outermost_left(top, header) {
             let &[above] = dependence.loops.get(left).headers.as_slice() else {
                 return None;
@@ -226,6 +228,7 @@ impl LoopSolver<'_> {
         while let Some(&below) = chain.last().filter(|&&below| below != header) {
             chain.push(dominators.immediate(below)?);
         }
+        // From the header down: conditions above may show that words of those below do not wrap.
         for pair in chain.windows(2).rev() {
             if let &[below, above] = pair
                 && let Some((word, holds)) =

@@ -50,6 +50,7 @@ impl LoopSolver<'_> {
         for first in [first_low, first_high] {
             let span = self.span_under(first, of.facts);
             let (_, most) = span.as_numbers(Reading::Unsigned);
+            // The sum of larger words may have a sign, and a shift of it is not the middle.
             if most > MAX_WORD {
                 return None;
             }
@@ -102,6 +103,7 @@ impl LoopSolver<'_> {
             return Some(false);
         }
         Some(match (low_place, high_place) {
+            // The distance stays the same, so the loop may go on for ever.
             (Place::Kept, Place::Kept) => false,
             (Place::Kept, Place::Middle(offset)) => 2 * offset + more <= 0,
             (Place::Middle(offset), Place::Kept) => 1 - 2 * offset + more <= 0,

@@ -271,6 +271,7 @@ impl MaskWord {
 
     /// Whether it is certainly a subset of another word.
     fn is_subset(&self, other: &MaskWord) -> bool {
+        // Some literal contains this word, and the other word contains the literal.
         self.all.above.intersects(&other.all.below)
     }
 
@@ -482,6 +483,7 @@ impl MaskState {
     pub(super) fn active_excludes(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| {
+            // One mask lies in a literal and the other in its complement.
             let others = before.word(cell).all.above.negated();
             self.word(cell).all.above.intersects(&others)
         })
@@ -534,6 +536,7 @@ impl MaskState {
 
     /// Whether some lane of a site that has active lanes is certainly active.
     pub(super) fn contains_occupied_site(&self) -> bool {
+        // A mask that contains all lanes of a site with an active lane has an active lane.
         let mut sites = self.occupied.iter();
         sites.any(|site| self.is_above(Cell::EXEC_WORDS, site as u32))
     }
@@ -574,6 +577,7 @@ impl MaskState {
                 WordHalf::Low => (Cell::EXEC_WORDS[0], 0),
                 WordHalf::High => (Cell::EXEC_WORDS[1], 1),
             };
+            // A ballot is a subset of the active lanes.
             let mut word = MaskWord::of_all(Limits {
                 above: self.word(cell).all.above,
                 below: Literals::none(),
@@ -636,6 +640,7 @@ impl MaskState {
                 Some(theirs) => word.join(theirs),
                 None => MaskWord::unknown(),
             };
+            // Joins only remove literals, so sets of equal size are equal.
             lost |= joined.size() != before;
             *word = joined;
             !word.is_unknown()

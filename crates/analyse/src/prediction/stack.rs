@@ -134,7 +134,7 @@ impl LaneStack {
         }
     }
 
-    /// Ends the running entry in a region that its lanes leave by `departures`, all of which some lane may take.
+    /// Ends the running entry in a region that its lanes leave by `departures`; some lane may take each of them.
     /// Returns whether the stack has the entries that they name.
     ///
     /// A lane that was certainly in the running entry stays in an entry below it exactly where its departure leads to

@@ -179,6 +179,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         let taken = lanes.certain;
         match self.transfer(op, last, next, taken)? {
             Transfer::Next => self.stack.advance(next),
+            // Lanes that jump to the next block stay with the lanes that go on to it.
             Transfer::Jump(to) if to == next || taken == 0 => self.stack.advance(next),
             Transfer::Jump(to) if taken == active => self.stack.advance(to),
             Transfer::Jump(to) => self.stack.split(&[(next, active & !taken), (to, taken)]),

@@ -255,6 +255,7 @@ fn evaluate(expr: &Expr, state: &ChangedWords) -> WordBits {
         Expr::Ternary(TernaryOp::Select, _, a, b) => {
             let (a, b) = (evaluate(a, state), evaluate(b, state));
             each(&|half| match a[half] == b[half] {
+                // The bit is the same, whichever side is chosen.
                 true => a[half],
                 false => LaneBit::Unknown,
             })
@@ -391,6 +392,7 @@ fn idle_successors(walk: Walk<'_>, node: usize) -> Vec<usize> {
     let exit = walk.dependence.exit();
     let is_site = node != exit && walk.ends_with_site(NodeId(node as u32));
     match idle_side(walk, node).filter(|_| is_site) {
+        // Without active lanes, a branch on EXEC has one way only.
         Some(side) => vec![side],
         None => walk.successors(node).to_vec(),
     }

@@ -49,6 +49,7 @@ impl MergePoint {
                 let second = others_only.then_some(join);
                 return Self::after(walk, node, at, second);
             }
+            // Only nodes that all paths from the branch pass can have the point.
             node = walk.join(node);
         }
         match others_only {

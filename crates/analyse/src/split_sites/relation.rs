@@ -76,6 +76,7 @@ impl WordRelation {
         match (self.equal, other.equal) {
             (true, _) => other.cause,
             (_, true) => self.cause,
+            // The smaller one, so that the result does not depend on the order of joins.
             _ => self.cause.min(other.cause),
         }
     }
@@ -108,6 +109,7 @@ impl Differences {
         let same = WordRelation::same(cause(DifferenceKind::Mask));
         match expr {
             Expr::Const(_) => same,
+            // The warp reads the register of some lane, which may belong to another split.
             Expr::Cell(cell) if cell.is_per_lane() => {
                 WordRelation::unknown(cause(DifferenceKind::OtherLane))
             }
@@ -129,6 +131,7 @@ impl Differences {
             }
             Expr::Ternary(TernaryOp::Select, condition, a, b) => {
                 let condition = self.evaluate(condition, at);
+                // Both choose the same operand only if the condition is the same.
                 match condition.equal {
                     true => self.evaluate(a, at).either(self.evaluate(b, at)),
                     false => WordRelation::unknown(condition.cause),
@@ -167,6 +170,7 @@ impl Differences {
     /// The difference by which the values of an expression differ in active lanes of the split; `None` if they are
     /// equal.
     fn lane_difference(&self, expr: &Expr, at: OpIndex) -> Option<LaneDifference> {
+        // A lane that reads its own bit of a mask does not see the bits of other lanes.
         if let Some(words) = expr.as_own_bit() {
             let differs = words.into_iter().enumerate().find_map(|(half, cell)| {
                 let word = self.word(cell, at);
@@ -175,6 +179,7 @@ impl Differences {
             return differs.map(LaneDifference::Word);
         }
         match expr {
+            // These depend on the lane alone, not on the other lanes of the split.
             Expr::Const(_) | Expr::Special(_) | Expr::ThreadId => None,
             Expr::Cell(cell) if cell.is_per_lane() => None,
             Expr::Cell(cell) => {

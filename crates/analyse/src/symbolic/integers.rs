@@ -339,6 +339,7 @@ impl Integers {
                     false => atoms.span_with(word, limited),
                 };
                 let (low, high) = span.as_numbers(*reading);
+                // The limits of a product of two intervals are among the products of their limits.
                 let corners = [
                     product.0.checked_mul(low.into())?,
                     product.0.checked_mul(high.into())?,
@@ -394,6 +395,7 @@ impl Integers {
     pub(crate) fn exclude_each_other(&self, atoms: &Atoms, facts: &Facts) -> bool {
         let negative = |fact| {
             let limits = self.limits(atoms, fact, facts);
+            // Limits in the wrong order come from facts that exclude each other.
             limits.is_some_and(|(least, most)| most < 0 || least > most)
         };
         let zero = |fact| {
@@ -457,6 +459,7 @@ fn factors(of: &Integer, fact: &Integer) -> Vec<i128> {
     let mut found: Vec<i128> = Vec::new();
     for (unknowns, coefficient) in fact.terms() {
         let own = of.coefficient(unknowns);
+        // Only whole multiples keep the coefficients integers.
         if !unknowns.is_empty() && own != 0 && own % coefficient == 0 {
             let times = own / coefficient;
             if !found.contains(&times) {

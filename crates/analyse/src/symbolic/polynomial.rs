@@ -59,6 +59,7 @@ pub(crate) struct Polynomial<K, C> {
 impl<K: Ord + Copy + Debug, C: Coefficient> Polynomial<K, C> {
     /// The polynomial without unknowns.
     pub(crate) fn constant(value: C) -> Self {
+        // Zero has no terms, so that equal polynomials compare equal.
         let terms = match value == C::ZERO {
             true => Vec::new(),
             false => vec![(Monomial::new(), value)],
@@ -114,6 +115,7 @@ impl<K: Ord + Copy + Debug, C: Coefficient> Polynomial<K, C> {
     /// The sum with a multiple of another polynomial.
     pub(crate) fn plus(&self, other: &Self, times: C) -> Option<Self> {
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        // Both lists are in order, so one pass merges them.
         let (mut mine, mut theirs) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
             let next = match (mine.peek(), theirs.peek()) {

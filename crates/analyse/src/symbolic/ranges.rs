@@ -87,6 +87,7 @@ impl Atoms {
             }
             Atom::Ternary(TernaryOp::Select, [_, b, c]) => span(b).join(span(c)),
             Atom::Ternary(TernaryOp::Carry, operands) => {
+                // No sum has a greater carry than the sum of the greatest operands.
                 let most: i64 = operands.iter().map(|operand| readings(operand).0.1).sum();
                 Span::between(0, most >> 32)
             }
@@ -217,6 +218,7 @@ fn binary_span(op: BinaryOp, natural: [(i64, i64); 2], signed: [(i64, i64); 2]) 
             let corners = [sa.0 >> by.0, sa.0 >> by.1, sa.1 >> by.0, sa.1 >> by.1];
             span_of(&corners)
         }
+        // Only where no bit is shifted out.
         BinaryOp::Shl if b.1 < 32 && a.1 <= i64::from(u32::MAX) >> b.1 => {
             Span::between(a.0 << b.0, a.1 << b.1)
         }

@@ -99,6 +99,7 @@ impl<'a> Symbolic<'a> {
         // What a value that depends on itself finds: the unknown content.
         let itself = self.atoms.word(Atom::Value(value, cell));
         self.known.insert((value, cell), itself.clone());
+        // An unknown of its own may hold anything, so it is always right.
         if self.depth >= MAX_DEPTH {
             return itself;
         }
@@ -121,6 +122,7 @@ impl<'a> Symbolic<'a> {
                 let [operands, _] = self.joined(node, cell);
                 self.same(value, cell, &operands)
             }
+            // After the loop, each atom stands for its content where it was computed last.
             Definition::Eta(_, inner, _) => Some(self.value(inner, cell)),
             Definition::Entry(cell) => self.at_entry(cell),
             // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of
@@ -301,6 +303,7 @@ impl<'a> Symbolic<'a> {
         let (Definition::Op(place, ballot), Definition::Op(_, other)) = (low, high) else {
             return None;
         };
+        // Both words have to come from one ballot earlier in this block.
         if place != node || ballot != other || ballot >= at {
             return None;
         }
@@ -357,6 +360,7 @@ impl<'a> Symbolic<'a> {
             SpecialReg::BlockIndex(axis) => self.launch.most_blocks(axis) - 1,
             _ => return None,
         };
+        // With one thread or block along the axis, the index is always 0.
         if most == 0 {
             return Some(constant(0));
         }
@@ -368,11 +372,13 @@ impl<'a> Symbolic<'a> {
     /// Word of a constant bank.
     fn constant_word(&mut self, bank: u8, address: WordPolynomial) -> Option<WordPolynomial> {
         let at = address.as_constant();
+        // The binary fixes the words of some banks.
         if let Some(word) = at.and_then(|at| self.code.constant(bank, at.into())) {
             return Some(constant(word));
         }
         let launch = self.launch;
         if let Some(split) = at.and_then(|at| launch.split.get(&(bank, at))) {
+            // The parts have no bits in common, so the word is their sum.
             let mut sum = constant(split.known);
             for &(lowest, part) in &split.parts {
                 let part = self.constant_word(LaunchRanges::PART_BANK, constant(part))?;
