@@ -450,11 +450,11 @@ impl<'a> AccessClassifier<'a> {
                 let Some(offsets) = access.offsets else {
                     return (of_range, false);
                 };
-                // The argument for indices that wrap is about lines and sectors; it says nothing of bank conflicts.
+                // The argument for indices that wrap is about lines and sectors; it says nothing about bank conflicts.
                 if *wraps && space != MemorySpace::Global {
                     return (of_range, false);
                 }
-                // Counts repeat when the base moves by a period. A modulus that is no power of two need not divide
+                // Counts repeat when the base moves by a period. A modulus that is not a power of two need not divide
                 // the period.
                 let modulus = match modulus.is_power_of_two() {
                     true => (*modulus).min(PERIOD),

@@ -127,8 +127,8 @@ pub struct UsedAssumptions {
 pub struct GuardedWrites(SmallVec<[(Cell, ExecCondition); 4]>);
 
 impl GuardedWrites {
-    /// Whether an earlier write of `cell` has the complement of `condition`, so that one of both takes effect in all
-    /// lanes.
+    /// Whether an earlier write of `cell` has the complement of `condition`, so that one of the two takes effect in
+    /// all lanes.
     fn complements(&self, cell: Cell, condition: ExecCondition) -> bool {
         let other = ExecCondition {
             negated: !condition.negated,

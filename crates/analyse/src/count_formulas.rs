@@ -46,13 +46,13 @@ pub enum NoFormulaReason {
     Recurrence,
     /// A value decides that is chosen among several at a join.
     Join,
-    /// A transfer decides that is no branch by a word: an indirect jump, or a pop to several places.
+    /// The deciding transfer is not a branch by a word: it is an indirect jump, or a pop to several places.
     Transfer,
     /// A loop is left at several places, or not in each iteration.
     Exits,
     /// A loop has several headers.
     Irreducible,
-    /// Calls share a context, so that a loop of the graph is no loop of a thread.
+    /// Calls share a context, so that a loop of the graph is not a loop of a thread.
     Recursion,
     /// The formula would be too long.
     Long,

@@ -149,7 +149,7 @@ pub struct Determinacy {
     pub blocks: BTreeMap<OpIndex, Origins>,
     /// Blocks at the outgoing edges of each branch, by first operation.
     pub successors: BTreeMap<OpIndex, BTreeSet<OpIndex>>,
-    /// For the last operation of a block that is no branch, the block that follows in the first of its contexts.
+    /// For the last operation of a block that is not a branch, the block that follows in the first of its contexts.
     pub next: BTreeMap<OpIndex, OpIndex>,
 }
 

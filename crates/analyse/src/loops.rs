@@ -117,7 +117,7 @@ fn shared_returns(thread: &ThreadCfg) -> BTreeSet<EntryId> {
         .collect()
 }
 
-/// The graph of `steps`, with edges from calls to their return points in place of returns from shared contexts.
+/// The graph of `steps`, where edges from calls to their return points replace returns from shared contexts.
 fn loop_graph<'a>(
     thread: &ThreadCfg,
     steps: impl Iterator<Item = (NodeId, &'a WarpStep)>,

@@ -206,7 +206,7 @@ impl<'a> Masks<'a> {
         };
         let lanes = match some {
             true => words,
-            // Without an active lane, an empty mask shows nothing of the predicate.
+            // Without an active lane, an empty mask shows nothing about the predicate.
             false if state.is_active => Cell::EXEC_WORDS,
             false => return Vec::new(),
         };
@@ -276,8 +276,8 @@ impl<'a> Masks<'a> {
         self.before(node, last).is_some_and(|state| state.is_active)
     }
 
-    /// Whether the lanes that are active after an operation of a node are none of those that were active at the end of
-    /// another node from which it is reached.
+    /// Whether no lane that is active after an operation of a node was active at the end of another node, from which
+    /// it is reached.
     pub(crate) fn activates_others(&self, from: NodeId, node: NodeId, at: OpIndex) -> bool {
         let states = self.at_end(from).zip(self.before(node, at.next()));
         states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))

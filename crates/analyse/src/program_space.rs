@@ -248,7 +248,7 @@ impl ProgramSpace {
         })
     }
 
-    /// The control effect of an operation that is no indirect jump; `external` is set for a call of a function
+    /// The control effect of an operation that is not an indirect jump; `external` is set for a call of a function
     /// outside the file.
     fn direct_control(
         &mut self,

@@ -2,7 +2,7 @@
 //! queue, and to its arguments (SOUNDNESS 11.7).
 //!
 //! A forward dataflow over the cells that may hold such a pointer, or an address of the code, which a wave reads from
-//! its program counter. Values that a wave loads are none: the assumption `runtime-memory` is about them.
+//! its program counter. Values that a wave loads are not such pointers: the assumption `runtime-memory` is about them.
 
 use std::convert::Infallible;
 

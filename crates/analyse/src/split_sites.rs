@@ -284,7 +284,7 @@ impl SiteFinder<'_> {
         Some(found)
     }
 
-    /// Reason for which a branch is no site, whatever follows.
+    /// Reason why a branch is not a site, whatever follows.
     fn refused_kind(&self, node: NodeId, kind: BranchSite) -> Option<ObstacleReason> {
         let Walk { code, thread, .. } = self.walk;
         if !matches!(kind, BranchSite::Split | BranchSite::Skip) {

@@ -39,7 +39,7 @@ impl StatedData {
             Width::S8 => (1, (i8::MIN.into(), i8::MAX.into())),
             Width::U16 => (2, (0, u16::MAX.into())),
             Width::S16 => (2, (i16::MIN.into(), i16::MAX.into())),
-            // A word is no number before it is read as one.
+            // A word has no sign until it is read as a number.
             Width::Words => (4, (i32::MIN.into(), u32::MAX.into())),
         };
         let is_within = limits.0 <= self.least && self.most <= limits.1;
@@ -52,7 +52,7 @@ impl StatedData {
 pub struct RangedLoad {
     /// Name of the buffer.
     pub buffer: String,
-    /// Cells into which it loads a number each.
+    /// Cells that it loads, one number each.
     pub dests: Vec<Cell>,
     /// Lower limit of the numbers.
     pub least: i64,

@@ -76,7 +76,7 @@ impl<S: AbstractState> WarpCfg<S> {
         self.graph.edges()
     }
 
-    /// Steps that are no control flow of a single lane: the warp resumes lanes that a divergent branch left
+    /// Steps that are not control flow of a single lane: the warp resumes lanes that a divergent branch left
     /// pending (the dashed edge of Figure 2 in `warp-cfg-2023`).
     pub fn divergence_edges<'a>(
         &'a self,

@@ -55,7 +55,7 @@ impl TakingLanes<'_> {
         let [width, height, depth] = block.map(u64::from);
         let plane = width.checked_mul(height)?;
         let threads = plane.checked_mul(depth)?;
-        // There is no launch of a larger block.
+        // No launch has a larger block.
         if threads == 0 || threads > MOST_THREADS {
             return None;
         }

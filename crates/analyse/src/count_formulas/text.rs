@@ -436,7 +436,7 @@ fn enclosed(text: &str, characters: &[char]) -> String {
     }
 }
 
-/// A word that is 0 as an equation: what is subtracted is on the right.
+/// Writes the condition that a word is 0 as an equation, with subtracted terms on the right.
 fn sides_of_equation(word: &WordPolynomial) -> (WordPolynomial, WordPolynomial) {
     let (mut left, mut right) = (constant(0), constant(0));
     for (unknowns, coefficient) in word.terms() {

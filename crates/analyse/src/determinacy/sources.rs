@@ -105,7 +105,7 @@ fn of_op(code: &Code, op: &Op) -> Origins {
     by_meaning.with(by_kind)
 }
 
-/// Origins of what memory of a space contains.
+/// Origins of the contents of a memory space.
 fn of_load(space: MemorySpace) -> Origins {
     match space {
         MemorySpace::Constant => Origins::PARAM,
@@ -134,7 +134,7 @@ fn of_special(register: SpecialReg) -> Origins {
     }
 }
 
-/// Origins of the parts of an expression that are no cells.
+/// Origins of the parts of an expression that are not cells.
 fn of_expr(code: &Code, expr: &Expr) -> Origins {
     let found = Slot::new(Origins::CONSTANT);
     let add = |origins| found.set(found.get().with(origins));

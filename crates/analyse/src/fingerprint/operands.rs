@@ -48,8 +48,8 @@ impl Operands {
         }
     }
 
-    /// Text of the address of an access after a text for its kind; `None` if the operation is no load, store or atomic
-    /// operation at an address.
+    /// Text of the address of an access after a text for its kind; `None` if the operation is not a load, store or
+    /// atomic operation at an address.
     pub(super) fn of_address(code: &Code, op: &Op, kind: &str) -> Option<Operands> {
         let address = match op.meaning.as_ref()? {
             Meaning::Load { address, .. }
@@ -302,7 +302,7 @@ fn bank_of(text: &str) -> Option<(u8, &str)> {
     Some((bank.parse().ok()?, rest))
 }
 
-/// Cell of a lane with this name. Registers of the warp are none: no operation of the code writes them.
+/// Cell of a lane with this name. Registers of the warp are left out: no operation of the code writes them.
 fn cell_of(token: &str) -> Option<Cell> {
     if token == "CC" {
         return Some(Cell::CC);

@@ -1,5 +1,5 @@
-//! Accesses of a launch by the addresses that the launch fixes: the most that each execution can cause, whatever memory
-//! contains (SOUNDNESS 6.5).
+//! Accesses of a launch by the addresses that the launch fixes: upper bounds on what each execution can cause,
+//! whatever memory contains (SOUNDNESS 6.5).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -188,7 +188,7 @@ impl AccessRecorder {
         recorded.is_outside = addresses.any(|address| !holds(address, bytes));
     }
 
-    /// Accesses of global memory by which some thread certainly finds none.
+    /// Accesses by which some thread certainly leaves global memory.
     fn outside(&self) -> BTreeSet<OpIndex> {
         let found = (0..).map(OpIndex).zip(&self.found);
         let outside = found.filter(|(_, recorded)| recorded.is_some_and(|of| of.is_outside));
@@ -259,8 +259,8 @@ impl<'a> LaunchProfiler<'a> {
     }
 
     /// Returns the accesses by which some thread of the launch certainly leaves the buffers of global memory
-    /// ([`LaunchValues::holds`]), where they lie in these values. Warps after one that cannot be followed are
-    /// not looked at.
+    /// ([`LaunchValues::holds`]), where they lie in these values. Warps after one that cannot be followed are not
+    /// considered.
     pub fn find_outside(values: LaunchValues<'a>, units: MemoryUnits) -> BTreeSet<OpIndex> {
         let recorder = AccessRecorder {
             looks_outside: true,

@@ -28,7 +28,7 @@ impl WarpInputs<'_, '_> {
         row.copied().unwrap_or(LaneRow::UNKNOWN)
     }
 
-    /// Adds what is known of the content of a cell.
+    /// Adds knowledge about the content of a cell.
     pub(crate) fn learn(&self, rows: &mut [LaneRow], cell: Cell, known: &LaneRow) {
         let row = self.cells.position(cell).and_then(|at| rows.get_mut(at));
         let Some(row) = row else {

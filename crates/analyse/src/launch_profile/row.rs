@@ -113,7 +113,7 @@ impl LaneRow {
         }
     }
 
-    /// A row with what is known of the word of each lane.
+    /// Builds a row from the knowledge about the word of each lane.
     fn of_bits(bits: impl Fn(usize) -> KnownBits, origin: ValueOrigin) -> LaneRow {
         let mut row = LaneRow::unknown_from(origin);
         for lane in 0..LANES {

@@ -433,7 +433,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// A word with the words that arrive on a way in place of the gates at its joins.
+/// Replaces the gates at the joins of a way by the words that arrive on it.
 fn on_way(symbolic: &mut Symbolic<'_>, word: &WordPolynomial, sources: &Sources) -> WordPolynomial {
     symbolic.replaced(word, &|symbolic, value, cell| {
         let Definition::Gamma(join, _) = symbolic.gsa.definition(value) else {

@@ -138,8 +138,8 @@ impl<'a> LoopSolver<'a> {
                 true => &of_lanes,
                 false => &facts,
             },
-            // A wave may execute the header without lanes: facts of lanes say nothing of words then, and nothing of a
-            // lane that becomes active after the header.
+            // A wave may execute the header without lanes: facts of lanes then say nothing about words, and nothing
+            // about a lane that becomes active after the header.
             facts_always_hold: !exit.is_of_lane || (is_active && only_narrows),
             arrival: None,
         };

@@ -136,7 +136,7 @@ impl DataflowProblem for MaskProblem<'_, '_> {
             {
                 // The guard holds if some lane is in the mask.
                 let some = falls(to) == resolved.condition.negated;
-                // A side that no run takes says nothing of what follows.
+                // A side that no run takes says nothing about what follows.
                 if !some && words == Cell::EXEC_WORDS && state.is_active {
                     continue;
                 }

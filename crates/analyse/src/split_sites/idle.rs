@@ -152,7 +152,7 @@ struct IdleProblem<'a> {
     walk: Walk<'a>,
     branch: usize,
     join: usize,
-    /// Number in place of a node for the branch itself, which the code may reach again.
+    /// Number that stands for the branch itself, because the code may reach its node again.
     start: usize,
 }
 

@@ -67,7 +67,7 @@ impl MergePoint {
         })
     }
 
-    /// The point after an operation, which is no branch.
+    /// The point after an operation that is not a branch.
     fn after(
         walk: Walk<'_>,
         node: usize,

@@ -1,4 +1,4 @@
-//! Obstacles to splitting: operations by which results may depend on which lanes a split has.
+//! Obstacles to splitting: operations that may make results depend on the lanes of a split.
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub enum ObstacleReason {
     NoMaskWrite,
     /// A function is analysed once for several calls.
     SharedCalls,
-    /// Lanes may become active that were not active at a branch by which a split skips the operation.
+    /// Lanes may become active here that were not active at the branch where a split skips the operation.
     ActivatesLanes,
     /// The mask of active lanes is set from words that may differ in the lanes of a split.
     ActiveMask(DifferenceCause),

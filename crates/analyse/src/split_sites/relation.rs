@@ -30,7 +30,7 @@ pub(super) struct WordRelation {
     own: [bool; 2],
     /// Whether they differ at all.
     equal: bool,
-    /// The operation by which they may differ.
+    /// The operation that may make them differ.
     pub(super) cause: DifferenceCause,
 }
 
@@ -265,7 +265,7 @@ pub(super) struct FollowedSplits {
 pub(super) enum SplitPart {
     /// The lanes that are active at the branch: up to the join, they do what the whole wave does.
     Active,
-    /// Any of both.
+    /// Either of the two.
     Any,
 }
 

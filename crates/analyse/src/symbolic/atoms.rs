@@ -1,8 +1,8 @@
 //! Words as polynomials modulo 2³² over atoms, and the rules by which operations form them.
 //!
-//! An atom stands for a word that is no sum or product of others: a thread index, a word of a constant bank, a value of
-//! the program that is not followed, or an operation on polynomials. Equal atoms have one number, so that equal
-//! operations on equal operands are the same unknown and cancel. The low `k` bits of `x` are written
+//! An atom stands for a word that is not a sum or product of others: a thread index, a word of a constant bank, a
+//! value of the program that is not followed, or an operation on polynomials. Equal atoms have one number, so that
+//! equal operations on equal operands are the same unknown and cancel. The low `k` bits of `x` are written
 //! `x - 2^k·(x >> k)`; so the products of 16-bit halves, from which compilers compute a product of words (XMAD), add
 //! up to that product.
 
@@ -60,7 +60,7 @@ struct Parts {
     high: WordPolynomial,
 }
 
-/// All atoms, and facts about polynomials that hold for any words in place of the atoms.
+/// All atoms, and facts about polynomials that hold whatever words the atoms are.
 #[derive(Default)]
 pub(crate) struct Atoms {
     atoms: Vec<Atom>,
@@ -69,7 +69,7 @@ pub(crate) struct Atoms {
     known: Vec<(Span, u32)>,
     /// Whether an atom was limited since the spans of operations were computed.
     is_changed: bool,
-    /// For atoms that are no operations, a power of two and the remainder modulo it, if known.
+    /// For atoms that are not operations, a power of two and the remainder modulo it, if known.
     residues: FxHashMap<AtomId, (u64, u64)>,
     /// Spans of polynomials that are smaller than their terms show.
     spans: FxHashMap<WordPolynomial, Span>,
@@ -537,7 +537,7 @@ impl Atoms {
         self.known[id.0 as usize].0
     }
 
-    /// Limits an atom that is no operation to a span.
+    /// Limits an atom that is not an operation to a span.
     pub(crate) fn limit_leaf(&mut self, id: AtomId, span: Span) {
         let known = &mut self.known[id.0 as usize].0;
         let before = *known;
@@ -545,12 +545,12 @@ impl Atoms {
         self.is_changed |= *known != before;
     }
 
-    /// Power of two modulo which the remainder of an atom that is no operation is known, and the remainder.
+    /// Power of two modulo which the remainder of an atom that is not an operation is known, and the remainder.
     pub(super) fn leaf_residue(&self, id: AtomId) -> (u64, u64) {
         self.residues.get(&id).copied().unwrap_or((1, 0))
     }
 
-    /// Sets the remainder of an atom that is no operation, modulo a power of two.
+    /// Sets the remainder of an atom that is not an operation, modulo a power of two.
     pub(crate) fn set_leaf_residue(&mut self, id: AtomId, modulus: u64, residue: u64) {
         self.residues
             .insert(id, (modulus, residue % modulus.max(1)));
@@ -561,7 +561,7 @@ impl Atoms {
         self.spans.contains_key(word)
     }
 
-    /// Span of a polynomial that holds for any words in place of its atoms.
+    /// Span of a polynomial that holds whatever words its atoms are.
     pub(super) fn recorded_span(&self, word: &WordPolynomial) -> Option<Span> {
         self.spans.get(word).copied()
     }

@@ -21,7 +21,7 @@ pub(crate) struct Facts {
     pub(crate) not_zero: Vec<Integer>,
     /// Whether one of them holds never: the place is not reached.
     pub(crate) never_hold: bool,
-    /// Atoms that they limit, in place of their own spans.
+    /// Spans of the atoms that they limit.
     pub(crate) limited: Overlay,
     /// Whether words are read by these limits: one that is natural under them is the same number in both readings.
     /// Formulas of counts keep the reading of the program.

@@ -166,12 +166,12 @@ impl<K: Ord + Copy + Debug, C: Coefficient> Polynomial<K, C> {
         Some(sum)
     }
 
-    /// The polynomial with a polynomial in place of an unknown.
+    /// Substitutes a polynomial for an unknown.
     pub(crate) fn substituted(&self, unknown: K, by: &Self) -> Option<Self> {
         self.substituted_all(&[(unknown, by.clone())])
     }
 
-    /// The polynomial with polynomials in place of several unknowns, all at once.
+    /// Substitutes polynomials for several unknowns, all at once.
     pub(crate) fn substituted_all(&self, replaced: &[(K, Self)]) -> Option<Self> {
         let mut sum = Self::constant(C::ZERO);
         for (unknowns, coefficient) in &self.terms {

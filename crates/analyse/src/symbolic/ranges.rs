@@ -6,7 +6,7 @@ use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp};
 use super::atoms::{Atom, AtomId, Atoms, WordPolynomial, low_mask};
 use super::span::{Reading, Span};
 
-/// Spans of atoms in place of their own, for one step of a loop.
+/// Spans that replace the spans of atoms, for one step of a loop.
 pub(crate) type Overlay = FxHashMap<AtomId, Span>;
 
 /// Spans of atoms in the order of their numbers.

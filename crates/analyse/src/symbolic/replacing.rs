@@ -1,4 +1,4 @@
-//! Words with other words in place of values, also inside operations.
+//! Substitution of words for values, also inside operations.
 
 use warpbound_ir::Cell;
 
@@ -14,7 +14,7 @@ pub(crate) type KnownValue<'k> =
     dyn Fn(&mut Symbolic<'_>, ValueId, Cell) -> Option<WordPolynomial> + 'k;
 
 impl Symbolic<'_> {
-    /// A word with the words of `known` in place of values; the word itself if the result is too large.
+    /// Replaces values in a word by the words of `known`; returns the word itself if the result is too large.
     pub(crate) fn replaced(
         &mut self,
         word: &WordPolynomial,
