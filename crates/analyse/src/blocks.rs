@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
 
-/// Basic block: a run of operations that is entered at its first and left after its last operation.
+/// Basic block: a run of operations that is entered at its first and left after its last operation. For example, the
+/// target of a branch begins a block, and the branch ends one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
     /// First operation.

@@ -1,7 +1,8 @@
 //! Calling contexts: call strings (Sharir and Pnueli 1981).
 //!
-//! Two calls of one function are two contexts, so that their returns do not close a loop. Recursive calls enter an
-//! existing context, and calls after a limit share one per function (SOUNDNESS 5.10).
+//! Two calls of one function are two contexts, so that their returns do not close a loop. For example, a kernel that
+//! calls `f` at two places has the contexts of itself and of both calls. Recursive calls enter an existing context,
+//! and calls after a limit share one per function (SOUNDNESS 5.10).
 
 use std::collections::HashMap;
 

@@ -100,6 +100,7 @@ impl Dependence {
         }
         for list in controllers.iter_mut().chain(&mut live_controllers) {
             list.sort_unstable();
+            // The whole graph and the loops around a node may name the same branch.
             list.dedup();
         }
         Dependence {

@@ -52,6 +52,7 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
                 to.is_none() || to != component.get(node)
             };
             let lanes = threads.max_per_warp(&taking);
+            // A limit that any number of live lanes satisfies would say nothing.
             if lanes < launch.live_lanes() && !steps.is_empty() && steps.iter().all(once) {
                 limits.push(LaneLimit {
                     from: here,

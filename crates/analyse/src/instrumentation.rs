@@ -291,6 +291,7 @@ impl<'a> Flow<'a> {
                 add(node, true, PointKind::End);
             }
         }
+        // Each cycle has a back edge, so points at the sources of back edges cut all cycles.
         for &(node, _) in &self.back {
             add(node, true, PointKind::LoopBack);
         }

@@ -226,6 +226,7 @@ impl<'c> IterationCounter<'c, '_> {
                         return None;
                     }
                 }
+                // The first content must not depend on the iteration.
                 let IterationValue::Affine { first, step: 0 } = first? else {
                     return None;
                 };

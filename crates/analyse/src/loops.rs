@@ -12,7 +12,8 @@ use warpbound_simt::{EntryId, NodeId, Tag};
 use crate::thread_cfg::ThreadCfg;
 use crate::warp_cfg::WarpCfg;
 
-/// Subject of a flow fact: all loops with the same header instructions, in all contexts.
+/// Subject of a flow fact: all loops with the same header instructions, in all contexts. For example, a loop in a
+/// function that is called at two places is one site with two contexts.
 ///
 /// The fact `B` is the maximum number of executions of the headers, by one thread, for each entry of the loop.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -146,6 +146,7 @@ impl Search<'_> {
             _ => return false,
         };
         let entries = &self.thread.space.entries;
+        // Lanes that the branch left waiting are in the entry that it pushed itself.
         let in_own_entry = pending.iter().any(|&id| {
             let entry = entries.get(id);
             entry.tag == Tag::Nil

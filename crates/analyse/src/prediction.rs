@@ -216,6 +216,7 @@ impl<'a> CountPredictor<'a> {
                     axis += 1;
                 }
                 all.add(place, decided, &tally, equal);
+                // Without one warp, no count of the launch is known.
                 if all.lost.is_some() {
                     break 'warps;
                 }

@@ -1,10 +1,10 @@
 //! Cells that may decide the target of an indirect jump, and whose values are therefore followed (SOUNDNESS 4.5).
 //!
-//! A backward dataflow analysis (a slice) over all operations of a section, for all calling contexts together. Control
-//! flow that only the analysis of values could resolve is over-approximated: a SYNC, BRK, CONT or RET leads to all
-//! points at which entries of its tag resume, an indirect jump to each function and to each operation whose address
-//! is in a constant bank. A cell that is left out may hold anything, so that a mistake here could cost a jump
-//! table but no soundness.
+//! A backward dataflow analysis (a slice) over all operations of a section, for all calling contexts together. For
+//! example, R4 is relevant before `LDC R2, c[0x2][R4]` if `BRX R2` follows. Control flow that only the analysis of
+//! values could resolve is over-approximated: a SYNC, BRK, CONT or RET leads to all points at which entries of its
+//! tag resume, an indirect jump to each function and to each operation whose address is in a constant bank. A cell
+//! that is left out may hold anything, so that a mistake here could cost a jump table but no soundness.
 
 use std::collections::BTreeSet;
 

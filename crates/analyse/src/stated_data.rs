@@ -42,6 +42,7 @@ impl StatedData {
             // A word has no sign until it is read as a number.
             Width::Words => (4, (i32::MIN.into(), u32::MAX.into())),
         };
+        // Otherwise the load reads some numbers of the range with another sign.
         let is_within = limits.0 <= self.least && self.most <= limits.1;
         (self.bytes == bytes && is_within).then_some((self.least, self.most))
     }

@@ -214,6 +214,7 @@ struct Run<'r, 'a> {
 
 impl<'r, 'a> Run<'r, 'a> {
     fn new(profiler: &'r mut WarpProfiler<'a>, lanes: &ProfiledWarp<'r>) -> Run<'r, 'a> {
+        // A mask of lanes has 64 bits.
         let count = lanes.count.clamp(1, 64);
         let width = count as usize;
         let mut values = vec![Some(0); profiler.cells * width];

@@ -278,6 +278,7 @@ impl<'a> AddressFinder<'a> {
             .flatten()
             .all(|word| self.is_uniform(word))
         {
+            // Words that are equal in all lanes are one address, whatever their form is.
             return self.uniform_address(&low, accessed.is_from_zero);
         }
         let number = match &high {

@@ -218,6 +218,7 @@ impl AddressFinder<'_> {
             .iter()
             .try_fold(1u64, |all, &size| all.checked_mul(size));
         let threads = threads.filter(|threads| (1..=1024).contains(threads))?;
+        // The groups of lanes have sizes of 2^k up to the whole warp.
         if !lanes.is_power_of_two() {
             return None;
         }

@@ -46,6 +46,7 @@ impl CountFormulas<'_> {
     /// The sum of the formula of a block over all threads of a launch, where it is simple.
     pub fn sum_text(&self, block: OpIndex) -> Option<String> {
         let formula = self.blocks.get(&block)?.as_ref().ok()?;
+        // A sum over several contexts is not one product with a number of threads.
         let [part] = formula.parts.as_slice() else {
             return None;
         };
@@ -329,6 +330,7 @@ impl CountFormulas<'_> {
                 match step.unsigned_abs() {
                     1 => distance,
                     size => {
+                        // Steps that do not divide the distance miss 0.
                         valid.push(format!("{size} divides {distance}, read as unsigned"));
                         format!("{}/{size}", grouped(&distance))
                     }

@@ -83,6 +83,7 @@ fn of_op(code: &Code, op: &Op) -> Origins {
         Some(Meaning::TextureSize { .. }) => Origins::PARAM,
         // The result joins the predicates of all threads of the block.
         Some(Meaning::BarrierResult { .. }) => Origins::DATA.with(Origins::OTHER),
+        // These write no cell.
         Some(Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Trap) => Origins::CONSTANT,
         None => Origins::CONSTANT,
     };

@@ -99,6 +99,7 @@ impl Operands {
             }
             _ => {
                 let text = meaning.to_string();
+                // Only the texts of these meanings name the results before the first sign of equality.
                 let split = text.split_once(" = ").filter(|_| has_dests(meaning));
                 if let Some((dests, rest)) = split {
                     found.add_dests(dests);

@@ -68,6 +68,7 @@ impl Alternative {
         }
         Alternative {
             stack: ActivationStack::from_entries(entries, order),
+            // Any of the remaining lanes may be on the other path instead.
             is_certain: false,
             ..self.clone()
         }

@@ -348,6 +348,7 @@ impl LaunchProfiler<'_> {
             .try_fold(1u64, |product, &n| product.checked_mul(n));
         let blocks = blocks.ok_or(too_many)?;
         let warps = u64::from(self.warps());
+        // Sums over more warps might not fit in 64 bits.
         if blocks.checked_mul(warps).is_none_or(|all| all > MAX_WARPS) {
             return Err(too_many);
         }

@@ -134,6 +134,7 @@ impl TouchedLines {
         // A flight that began before a barrier has ended when the warps leave it, so the line is not new to any
         // (SOUNDNESS 20.3).
         let is_known = known.certain_in.is_some_and(|before| before < part);
+        // A line counts once in a part; what is fetched of it after its first touch counts as later.
         let counts = !is_known && known.counted_in != Some(part);
         known.touches += 1;
         known.least = known.least.min(fetched);

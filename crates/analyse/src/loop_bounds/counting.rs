@@ -380,6 +380,7 @@ impl LoopSolver<'_> {
             shifted = shifted.substituted_all(&replaced)?;
             Some(shifted)
         });
+        // An invariant condition says the same of the iteration before.
         before.filter(|_| changed)
     }
 }

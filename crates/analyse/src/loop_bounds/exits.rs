@@ -70,6 +70,7 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
     for &node in &body.body {
         // A branch in an inner loop may be executed several times in one iteration.
         let once = dependence.loops.innermost(node) == Some(index);
+        // Each completed iteration ends at a latch, so a branch that dominates all latches is executed in each.
         let in_each = || {
             let mut latches = latches.iter();
             latches.all(|&latch| dependence.dominators.dominates(node, latch))

@@ -1,4 +1,5 @@
-//! Footing of counts: code and statements, or the width of a register alone.
+//! Footing of counts: code and statements, or the width of a register alone. For example, a loop that counts up to a
+//! loaded word of 32 bits ends before 2³² iterations, which is of little use.
 
 use std::collections::HashSet;
 

@@ -237,6 +237,7 @@ impl<'r> RegionSearch<'r> {
             return Ok(());
         }
         let mut at = pushed;
+        // A pop skips the entries of other tags above the nearest one of its own.
         while let Some((entry, _)) = self.entry(at) {
             if entry.tag == tag {
                 return self.reach(entry.resume, entry.below);

@@ -352,6 +352,7 @@ fn check_lone_side(walk: Walk<'_>, branch: usize, obstacles: &mut BTreeSet<Split
     let mut next = Some(first);
     loop {
         if let Some(node) = next.filter(|&node| node != join) {
+            // Without active lanes, nothing may ever end a cycle.
             if path.iter().any(|(on_path, _)| *on_path == node) {
                 let at = walk.ops(node).last().unwrap_or_default();
                 let reason = ObstacleReason::Endless;

@@ -1,4 +1,5 @@
-//! Points at which the splits of a wave may merge: where the lanes of both sides of a branch are active again.
+//! Points at which the splits of a wave may merge: where the lanes of both sides of a branch are active again. For
+//! example, the point after the operation `s_or_b64 exec, exec, s[0:1]` that ends an if-else.
 
 use std::collections::BTreeSet;
 

@@ -281,6 +281,7 @@ pub(super) fn follow(
     let Some(region) = regions.get(&branch) else {
         return found;
     };
+    // The splits do not meet before the end, so nothing follows the region.
     if start == walk.dependence.exit() {
         return found;
     }

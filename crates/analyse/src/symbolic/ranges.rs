@@ -198,6 +198,8 @@ fn unary_span(op: UnaryOp, natural: (i64, i64), signed: (i64, i64)) -> Span {
         UnaryOp::SignExtend8 => Span::between(-0x80, 0x7f),
         UnaryOp::SignExtend16 if natural.1 <= 0x7fff => Span::between(natural.0, natural.1),
         UnaryOp::SignExtend16 => Span::between(-0x8000, 0x7fff),
+        // Negatives and complements are polynomials unless these are too long; a reversed word may have its bits
+        // anywhere.
         UnaryOp::Neg | UnaryOp::Not | UnaryOp::Reverse => Span::ANY,
     }
 }
@@ -247,6 +249,7 @@ fn binary_span(op: BinaryOp, natural: [(i64, i64); 2], signed: [(i64, i64); 2]) 
         | BinaryOp::Ne => Span::between(0, 1),
         BinaryOp::DivS if sa.0 >= 0 && sb.0 > 0 => Span::between(sa.0 / sb.1, sa.1 / sb.0),
         BinaryOp::RemS if sa.0 >= 0 && sb.0 > 0 => Span::between(0, sa.1.min(sb.1 - 1)),
+        // Sums and products are polynomials unless these are too long, and may wrap around.
         BinaryOp::Add
         | BinaryOp::Sub
         | BinaryOp::Mul

@@ -212,6 +212,7 @@ impl<'a> Symbolic<'a> {
             return self.expression(node, at, expr);
         }
         match (&op.meaning, op.value) {
+            // Of several results it would be open which one is the register.
             (_, ValueDependence::Special(register)) if op.writes.len() == 1 => {
                 self.special(register)
             }
