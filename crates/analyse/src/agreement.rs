@@ -98,7 +98,7 @@ impl LaunchContext {
     }
 }
 
-/// Cells on which all lanes agree when the kernel begins: those that the code declares. No document gives the initial
+/// Cells on which all lanes agree at the start of the kernel, as the code declares. No document gives the initial
 /// registers of a GPU.
 pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
     let mut agreed = CellSet::default();

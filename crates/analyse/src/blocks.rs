@@ -10,7 +10,7 @@ use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
 pub struct Block {
     /// First operation.
     pub first: OpIndex,
-    /// Last operation, inclusive; the only one from which a warp may continue elsewhere than at the next one.
+    /// Last operation, inclusive; the only one that a warp may leave for another than the next operation.
     pub last: OpIndex,
     /// Instructions that a warp issues per execution of the block.
     pub instructions: u64,

@@ -29,7 +29,7 @@ pub enum BranchSite {
     Split,
     /// One side skips code that no lane would execute.
     Skip,
-    /// A mask decides that the analysis does not follow.
+    /// The deciding mask is not followed by the analysis.
     Mask,
 }
 

@@ -21,7 +21,7 @@ struct Call {
     callee: OpIndex,
 }
 
-/// Context of a callee, by the reason for which it was chosen.
+/// Context of a callee, with the reason for the choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CalleeContext {
     /// The call has a context of its own.

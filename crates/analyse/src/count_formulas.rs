@@ -42,9 +42,9 @@ pub enum NoFormulaReason {
     Loaded,
     /// The result of an operation that is not followed decides.
     Operation,
-    /// A value decides that changes in a loop in another way than by a step or a shift.
+    /// The deciding value changes in a loop otherwise than by a step or a shift.
     Recurrence,
-    /// A value decides that is chosen among several at a join.
+    /// The deciding value is chosen among several at a join.
     Join,
     /// The deciding transfer is not a branch by a word: it is an indirect jump, or a pop to several places.
     Transfer,
@@ -77,7 +77,7 @@ impl NoFormulaReason {
     }
 }
 
-/// Operation by which a count has no formula, and the reason.
+/// Operation that leaves a count without a formula, and the reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoFormula {
     /// The operation.

@@ -51,7 +51,7 @@ pub struct Dependence {
     /// For each node, the nodes with several successors that decide directly whether it is executed,
     /// ascending.
     pub controllers: Vec<Vec<usize>>,
-    /// The same without the edges of conditional EXITs: control dependence of lanes that do not exit.
+    /// The same lists without the edges of conditional EXITs: control dependence of lanes that do not exit.
     pub live_controllers: Vec<Vec<usize>>,
     /// For each node, its immediate postdominator in the graph without the edges of conditional EXITs.
     live_reconvergence: Vec<Option<usize>>,
@@ -283,7 +283,7 @@ enum EdgeRole {
     Inside,
     /// Leads to the subgraph's virtual exit.
     Leaves,
-    /// Is no edge of the subgraph.
+    /// Is not an edge of the subgraph.
     Ignored,
 }
 

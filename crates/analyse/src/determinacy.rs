@@ -245,8 +245,8 @@ impl Determinacy {
         found
     }
 
-    /// Finds what decides the executions of each block: the branches on which it is control dependent, and what decides
-    /// theirs.
+    /// Finds the origins that decide the executions of each block: the origins of the branches on which it is control
+    /// dependent, transitively.
     fn find_blocks(&mut self, thread: &ThreadCfg, dependence: &Dependence) {
         let reached: Vec<NodeId> = thread
             .space
@@ -383,7 +383,7 @@ impl OriginFlow<'_> {
         writes
     }
 
-    /// Branches on which a definition depends besides the inputs of its gate.
+    /// Branches on which a definition depends in addition to the inputs of its gate.
     fn hidden_branches(&self, definition: Definition) -> Vec<NodeId> {
         match definition {
             Definition::Op(node, at) => {
@@ -397,7 +397,7 @@ impl OriginFlow<'_> {
         }
     }
 
-    /// Whether a definition is the choice of an entry at which lanes resume: it follows from their paths, and so from
+    /// Whether a definition is the choice of the entry where lanes resume. This follows from their paths, and so from
     /// all branches.
     fn is_by_stack(&self, definition: Definition) -> bool {
         let Definition::BranchOutcome(node) = definition else {

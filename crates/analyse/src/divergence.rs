@@ -291,7 +291,7 @@ fn collect_queries(
     queries
 }
 
-/// Reason for which a value is divergent.
+/// Reason why a value is divergent.
 #[derive(Clone, Copy)]
 enum Cause {
     Source(DivergenceSource),
@@ -431,7 +431,7 @@ fn is_always_uniform(code: &Code, launch: &LaunchContext, gsa: &Gsa<'_>, value: 
     }
 }
 
-/// The origin of divergence that a definition is, if it is one.
+/// The origin of divergence, if a definition is one.
 fn divergence_source(
     code: &Code,
     thread: &ThreadCfg,

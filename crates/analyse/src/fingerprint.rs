@@ -116,8 +116,8 @@ impl fmt::Display for FingerprintObstacle {
 }
 
 /// Maximum number of operations in the slices of all loops of a kernel: each loop has an equal share, whatever the
-/// others need, so that a fingerprint does not depend on them. Loops of kernels with thousands of instructions that
-/// memory decides have most of the kernel in their slices.
+/// others need, so that a fingerprint does not depend on them. In kernels with thousands of instructions, the slice
+/// of a loop that memory decides contains most of the kernel.
 const MAX_OPERATIONS: usize = 300_000;
 
 /// Minimum share of a loop.

@@ -72,7 +72,8 @@ pub trait GlobalContents {
     /// A thread may write this number of bytes at an address, which is `None` if it is not known.
     fn write(&self, address: Option<u64>, bytes: u64);
 
-    /// Whether a thread may write what is read as a constant: what was computed with it will not be used.
+    /// Whether a thread may write contents that are read as constants; results that were computed with them will not
+    /// be used.
     fn is_outdated(&self) -> bool {
         false
     }
@@ -120,7 +121,7 @@ impl LaunchValues<'_> {
     /// Default of [`LaunchValues::steps`].
     pub const STEPS: u64 = 50_000_000;
 
-    /// Takes a step off those that are left; fails without one, after the deadline, or if the result will not be used.
+    /// Uses up a step; fails if none is left, after the deadline, or if the result will not be used.
     pub(crate) fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
         *left = left.checked_sub(1).ok_or(NoProfileReason::Steps)?;
         if !left.is_multiple_of(DEADLINE_STEPS) {
@@ -142,7 +143,7 @@ impl LaunchValues<'_> {
 pub struct WarpIssues {
     /// Maximum number of instructions that it issues.
     pub issues: u64,
-    /// Whether every run of the launch issues as many: no unknown value decided anything.
+    /// Whether every run of the launch issues exactly this number, because no unknown value decided anything.
     pub exact: bool,
 }
 
@@ -256,7 +257,7 @@ impl StepForecast {
         }
     }
 
-    /// Enters another block, after which these steps are left; whether the others need more.
+    /// Enters another block, after which `steps_left` remain; returns whether the other blocks need more.
     fn exceeds(&mut self, steps_left: u64) -> bool {
         self.least = self.least.min(self.steps_left.saturating_sub(steps_left));
         self.steps_left = steps_left;
@@ -280,7 +281,7 @@ struct LoopBits {
     headed: u64,
 }
 
-/// Results of executed warps, by what decided them: equal in all warps that do not differ in that.
+/// Results of executed warps, by the properties that decided them. Warps that agree in these have equal results.
 #[derive(Default)]
 struct KnownWarps {
     by_origin: BTreeMap<ValueOrigin, HashMap<WarpShape, KnownWarp>>,
@@ -314,7 +315,7 @@ impl DecidedProfile {
     }
 }
 
-/// Properties of a warp that decided its profile; 0 for those that did not.
+/// Properties of a warp that decided its profile; the others are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct WarpShape {
     block: [u32; 3],

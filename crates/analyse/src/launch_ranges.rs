@@ -57,14 +57,14 @@ impl WordRange {
 pub struct LaunchWord {
     /// Name in reports: `n`, `data`, `blockDim.x`; with `.high` the upper half of a number of 64 bits.
     pub name: String,
-    /// Possible contents; `None` if the user says nothing of them.
+    /// Possible contents; `None` if the user states nothing about them.
     pub range: Option<WordRange>,
 }
 
 /// Word of a constant bank that several small numbers share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SplitWord {
-    /// The bytes that are known; 0 in the others.
+    /// The known bytes; the other bytes are 0.
     pub known: u32,
     /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`],
     /// under which [`LaunchRanges::words`] has its range.

@@ -1,5 +1,5 @@
-//! Bounds of loops from the machine code (SOUNDNESS 5.12): how often a thread executes the headers of a loop each time
-//! it enters it, at most, for all launches of a range.
+//! Bounds of loops from the machine code (SOUNDNESS 5.12): upper bounds on how often a thread executes the headers of
+//! a loop each time it enters the loop, for all launches of a range.
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::Code;
@@ -41,8 +41,8 @@ pub struct DerivedBound {
     /// Maximum number of header executions of one thread in its whole run, if smaller than what follows from the
     /// loops around.
     pub total: Option<u64>,
-    /// Header executions per entry that some thread of every launch in the range reaches; `None` if unknown. A fact
-    /// below it is false.
+    /// Header executions per entry that some thread reaches in every launch of the range; `None` if unknown. A
+    /// smaller fact is false.
     pub certain: Option<u64>,
     /// The exit that the bound follows from.
     pub evidence: Evidence,
@@ -76,7 +76,7 @@ pub enum CountPattern {
     /// The difference of two values is halved in each iteration (binary search).
     Halving,
     /// As [`CountPattern::Affine`], but the number is large and rests on a word that only the width of its register
-    /// limits: it says how long the loop can run without a wrap-around, not how long it does.
+    /// limits: it says how long the loop can run without a wrap-around, not how long it runs.
     Width,
     /// The loop is not entered: conditions through which every path to it leads exclude each other.
     Never,

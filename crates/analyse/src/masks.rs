@@ -53,8 +53,8 @@ impl<'a> Masks<'a> {
         Masks::compute_from(code, thread, true)
     }
 
-    /// Analyses a kernel for a wave that may walk anywhere without active lanes, as the split of one does. The facts
-    /// hold of the bits of its lanes.
+    /// Analyses a kernel for a wave that may be anywhere without active lanes, as a split may. The facts hold for the
+    /// bits of its lanes.
     pub(crate) fn compute_for_splits(
         code: &'a Code,
         thread: &'a ThreadCfg,
@@ -196,9 +196,9 @@ impl<'a> Masks<'a> {
         Some(state)
     }
 
-    /// Comparisons that decide what lanes do that are in a mask, or active, when a branch at the end of a node finds
-    /// the mask with a lane (`some`), or without one. Each tells of lanes that were active at the comparison: if
-    /// `some`, of all lanes of the mask; else of all active lanes, and then there is one.
+    /// Comparisons that the lanes of a mask, or the active lanes, have passed when a branch at the end of a node
+    /// finds the mask with a lane (`some`), or without one. Each is about lanes that were active at the comparison:
+    /// if `some`, about all lanes of the mask; otherwise about all active lanes, of whom there is at least one.
     pub(crate) fn passed(&self, node: NodeId, mask: Cell, some: bool) -> Vec<PassedComparison> {
         let last = self.thread.space.block(node).last;
         let (Some(words), Some(state)) = (mask.mask_words(), self.before(node, last)) else {
@@ -213,7 +213,7 @@ impl<'a> Masks<'a> {
         self.passed_by(&state, words, lanes, some)
     }
 
-    /// Comparisons that all lanes have passed that are active on entry to a node.
+    /// Comparisons that all lanes which are active on entry to a node have passed.
     pub(crate) fn passed_on_entry(&self, node: NodeId) -> Vec<PassedComparison> {
         match self.on_entry(node) {
             Some(state) => self.passed_by(&state, Cell::EXEC_WORDS, Cell::EXEC_WORDS, true),

@@ -23,8 +23,8 @@ pub struct MissedReconvergence {
     pub branch: NodeId,
     /// Node at which the lanes that do not exit, and stay in the same loop, are assumed to reconverge.
     pub reconvergence: NodeId,
-    /// Whether values may depend on it: a group may reach alone an operation whose result depends on the active
-    /// lanes (a vote). If not, only the presence of all lanes is uncertain.
+    /// Whether values may depend on it: a group of lanes may reach an operation alone whose result depends on the
+    /// active lanes (a vote). If not, only the presence of all lanes is uncertain.
     pub for_values: bool,
 }
 

@@ -157,7 +157,8 @@ impl<'a> CountPredictor<'a> {
         (decided, tally)
     }
 
-    /// Follows the first thread of the first block alone, as if it had no company: its executions of each block.
+    /// Follows the first thread of the first block alone, as a warp of one lane, and returns its executions of each
+    /// block.
     pub fn predict_first_thread(&mut self) -> WarpTally {
         let Some(&threads) = self.threads.first() else {
             return WarpTally {

@@ -156,7 +156,7 @@ impl ProgramSpace {
         self.enter(callee, entered.context())
     }
 
-    /// The reconvergence point that the operation `at` is, for the branches of `context`.
+    /// The reconvergence point at the operation `at`, for the branches of `context`.
     fn reconvergence_point(
         &mut self,
         code: &Code,

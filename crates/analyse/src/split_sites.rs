@@ -226,7 +226,7 @@ impl<'a> Walk<'a> {
 struct SiteFinder<'a> {
     walk: Walk<'a>,
     masks: Masks<'a>,
-    /// Facts that hold of each split as well.
+    /// Facts that hold for each split as well.
     split_masks: Option<Masks<'a>>,
     live: Liveness,
     /// Regions of branches on the mask of active lanes, by node.

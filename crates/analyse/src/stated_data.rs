@@ -1,7 +1,7 @@
-//! Numbers that the user states of the contents of buffers, and the loads that they hold for (SOUNDNESS 5.12).
+//! Ranges that the user states for the numbers in buffers, and the loads that they hold for (SOUNDNESS 5.12).
 //!
 //! A load reads numbers of the buffer of a parameter if its address is that parameter and an offset: one pointer
-//! once, and words that are no pointers. For example, `a + 4·i` reads a number of `a`, while nothing is known of
+//! once, and words that are not pointers. For example, `a + 4·i` reads a number of `a`, while nothing is known of
 //! `a + (b - c)`. That the sum stays within the buffer is an assumption, which audits check: each such load of a run
 //! has to find a number of the range.
 

@@ -65,7 +65,7 @@ pub struct ThreadCfg {
     pub deadline: Deadline,
     /// The code as one lane executes it, if operations write the mask of active lanes ([`Masks::lane_view`]).
     lane_code: Option<Code>,
-    /// The steps without those to the end.
+    /// The steps, except steps to the end.
     graph: Digraph,
     /// Position of each node in a reverse postorder of the graph.
     rank: Vec<u64>,
@@ -137,8 +137,8 @@ impl ThreadCfg {
         }
     }
 
-    /// The code of the graph as one lane executes it: of `code`, from which the graph was built, where lanes are active
-    /// as long as they walk.
+    /// The code of the graph as one lane executes it. If lanes are active as long as they run, this is `code`, from
+    /// which the graph was built.
     pub fn lane_code<'a>(&'a self, code: &'a Code) -> &'a Code {
         self.lane_code.as_ref().unwrap_or(code)
     }

@@ -207,7 +207,7 @@ fn single(value: &AbstractValue) -> Option<u32> {
     }
 }
 
-/// `min(any, n)`: one of `0..=n`. Compilers clamp the index of a jump table so.
+/// `min(any, n)`: one of `0..=n`. Compilers clamp the index of a jump table in this way.
 fn clamp(unknown: &AbstractValue, limit: &AbstractValue) -> Option<AbstractValue> {
     let limit = single(limit)?;
     // For a known set `pointwise` is exact.

@@ -21,7 +21,7 @@ use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of, lowest_lanes};
 
-/// Single-entry part of a code: from an operation to the point at which all lanes that enter it together reconverge.
+/// Single-entry part of a code, from an operation to the point where all lanes that enter it together reconverge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Region {
     /// First operation.
@@ -48,7 +48,7 @@ pub struct WarpProfile {
     pub exact: bool,
 }
 
-/// Failure of a profile: it depends on data in a place that no region covers, or takes too many steps.
+/// Failure of a profile: it depends on data at a place that no region covers, or takes too many steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Undecided {
     /// Operation at which the profile ends.

@@ -77,9 +77,9 @@ impl Dominators {
     /// Computes the postdominators: dominators of the reversed graph from a virtual exit with the number
     /// `graph.len()`, to which each of `exits` has an edge.
     ///
-    /// Every node gets a postdominator: the nodes of a component that is never left (a cycle without an
-    /// exit edge, or a node without successors that is no exit) have edges to the virtual exit as well.
-    /// All of them, since any may be the last one executed.
+    /// Every node gets a postdominator: the nodes of a component that is never left (a cycle without an exit edge, or
+    /// a node without successors that is not an exit) have edges to the virtual exit as well. All of them do, since
+    /// any may be the last one executed.
     pub fn compute_post(graph: &Digraph, exits: impl IntoIterator<Item = usize>) -> Self {
         let exit = graph.len();
         let mut leaving = vec![false; graph.len()];
@@ -246,7 +246,7 @@ mod tests {
         Digraph::new(len, edges)
     }
 
-    /// Whether the root does not reach `below` in the graph without `above`.
+    /// Whether `above` dominates `below` by definition: the root reaches `below`, but not in the graph without `above`.
     fn naive(graph: &Digraph, root: usize, above: usize, below: usize) -> bool {
         let without = graph.edges().filter(|&(a, b)| a != above && b != above);
         let cut = Digraph::new(graph.len(), without).reachable([root]);

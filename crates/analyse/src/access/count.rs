@@ -1,4 +1,4 @@
-//! Numbers of an access whose addresses are known.
+//! Counts of an access whose addresses are known.
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;

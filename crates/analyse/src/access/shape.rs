@@ -5,7 +5,7 @@ use warpbound_isa::instr::MemorySpace;
 
 use super::units::MemoryUnits;
 
-/// Kind of an access that its numbers depend on.
+/// Kind of an access, which its counts depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AccessMode {
     /// Load or store by the lanes.

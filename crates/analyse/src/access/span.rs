@@ -97,7 +97,7 @@ impl Span<'_> {
     }
 }
 
-/// Returns the groups of `each` consecutive lanes that have one.
+/// Returns the groups of `each` consecutive lanes that contain an active lane.
 fn groups(lanes: &[bool], each: usize) -> impl Iterator<Item = &[bool]> {
     lanes.chunks(each).filter(|lanes| number(lanes) > 0)
 }

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::access::{AccessMode, CountedForm, count};
 
-    /// Numbers that lanes with these addresses have stay within the limits that a fact about them makes of any class.
+    /// Counts of lanes with these addresses stay within the limits that a fact about them makes of any class.
     fn check(units: &MemoryUnits, space: MemorySpace, random: &mut Rng) {
         let bytes = *random.choice(&[1, 2, 4, 8, 16]).unwrap_or(&4);
         let form = CountedForm {

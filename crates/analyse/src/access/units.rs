@@ -1,4 +1,4 @@
-//! Units of the accesses of machines to memory.
+//! Units of memory access, by machine family.
 
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
@@ -6,7 +6,7 @@ use warpbound_isa::nvidia::WARP_LANES;
 use super::CountedForm;
 use super::shape::AccessShape;
 
-/// Units of accesses to memory that all machines of a family share; the numbers are in their machine files.
+/// Units of memory access that all machines of a family share; the numbers are in their machine files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MemoryUnits {
     /// Lanes of a warp.
@@ -29,8 +29,8 @@ pub enum BankRule {
     /// Pools of this number of lanes for at most 4 bytes per lane, half as many for 8, a quarter for 16
     /// (`shared.pool_threads`). A pool without active lanes takes its turn, too.
     Pools(u32),
-    /// Word after word, groups of this number of lanes (`lds.group`); with banks of bytes as well, as some machines
-    /// have them (`lds.bank_shift`). Lanes of atomic operations are served apart.
+    /// Groups of this number of lanes, word after word (`lds.group`). Some machines have banks of bytes
+    /// (`lds.bank_shift`), which are counted as well. Lanes of atomic operations are served one by one.
     Groups(u32),
 }
 

@@ -150,7 +150,7 @@ impl<'a> AddressFinder<'a> {
         &mut self.solver.symbolic
     }
 
-    /// Notes which words and atoms are equal in the lanes that execute an operation together.
+    /// Records which words and atoms are equal in the lanes that execute an operation together.
     fn note_agreement(&mut self, node: NodeId, at: OpIndex, agreed: &[Cell]) {
         self.agreed.clear();
         self.uniform.clear();
@@ -246,7 +246,7 @@ impl<'a> AddressFinder<'a> {
         }
     }
 
-    /// Whether a shift right of the thread index leaves the number of a warp in its row, or less.
+    /// Whether a shift right of the thread index leaves only the number of the warp in its row, or fewer bits.
     fn is_warp_number(&self, of: &WordPolynomial, by: &WordPolynomial) -> bool {
         let atoms = &self.solver.symbolic.atoms;
         let is_index = of

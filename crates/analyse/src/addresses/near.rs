@@ -67,7 +67,7 @@ impl LaneGroup {
 /// Step at which the lanes of a group fall into clusters.
 #[derive(Clone, PartialEq, Eq)]
 enum Step {
-    /// The content of an atom, or which of several words it is.
+    /// The content of an atom, or the choice of one among several words.
     Content(AtomId),
     /// The bits of a word from some bit on.
     HighBits(WordPolynomial, u32),
@@ -138,7 +138,7 @@ struct NearSearch<'f, 'a> {
     depth: u32,
 }
 
-/// Address whose spread is asked for.
+/// Address whose spread is computed.
 #[derive(Clone, Copy)]
 pub(super) enum FollowedAddress<'n> {
     /// A word.
@@ -299,7 +299,7 @@ impl NearSearch<'_, '_> {
         found
     }
 
-    /// The greatest distance of two contents of a word, by its limits.
+    /// The largest distance between two contents of a word, by its limits.
     fn limit(&mut self, word: &WordPolynomial) -> u64 {
         let span = self.finder.solver.span_under(word, &Facts::default());
         span.width().unsigned_abs()
@@ -435,7 +435,7 @@ impl NearSearch<'_, '_> {
         (limit < MOST_APART).then(|| Spread::of_distance(limit))
     }
 
-    /// The spread of the less or the greater of two numbers: it differs between lanes no more than the numbers do.
+    /// The spread of the minimum or maximum of two numbers: it differs between lanes no more than the numbers do.
     fn extremum(
         &mut self,
         a: &WordPolynomial,
@@ -454,8 +454,8 @@ impl NearSearch<'_, '_> {
         Some(Spread { distance, ..of })
     }
 
-    /// The spread of a bitwise operation with a word that is the same in all lanes: numbers with the same high bits
-    /// keep them in common.
+    /// The spread of a bitwise operation with a word that is the same in all lanes: numbers with equal high bits keep
+    /// them equal.
     fn bitwise(&mut self, a: &WordPolynomial, b: &WordPolynomial) -> Option<Spread> {
         let (a, _) = match (self.finder.is_uniform(a), self.finder.is_uniform(b)) {
             (false, true) => (a, b),

@@ -1,4 +1,4 @@
-//! Values of formulas in one launch.
+//! Evaluation of formulas in one launch.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ pub struct FormulaLaunch<'l> {
 pub struct FormulaTotals {
     /// Executions by threads.
     pub lanes: u128,
-    /// The same by the sum over all threads, where that is simple and the launch is in its range.
+    /// The same number by a closed sum over all threads, if there is a simple one that holds for the launch.
     pub by_sum: Option<u128>,
     /// Executions by warps, where all live lanes come together.
     pub issues: Option<u128>,
@@ -79,7 +79,7 @@ impl CountFormulas<'_> {
         })
     }
 
-    /// The sum of a count over all threads by [`LaunchSum`], without looking at each.
+    /// The sum of a count over all threads by [`LaunchSum`], without evaluating each thread.
     fn evaluate_sum(&self, sum: &LaunchSum, evaluator: &mut Evaluator<'_, '_>) -> Option<u128> {
         let size = |sizes: [u32; 3]| sizes.iter().map(|&size| u128::from(size)).product::<u128>();
         let launch = evaluator.launch;

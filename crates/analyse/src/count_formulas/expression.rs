@@ -1,4 +1,4 @@
-//! Expressions for counts: sums of products of tests, of iterations of loops, and of sums over them.
+//! Expressions for counts: sums of products, whose factors are tests, iterations of loops, and sums over these.
 
 use warpbound_graph::LoopIndex;
 
@@ -126,7 +126,7 @@ impl Count {
 }
 
 impl Factor {
-    /// Whether it is 0 or 1.
+    /// Whether the factor is always 0 or 1.
     fn is_truth(&self) -> bool {
         matches!(self, Factor::Holds(_) | Factor::GoesOn(_))
     }

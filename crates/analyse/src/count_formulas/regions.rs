@@ -159,7 +159,7 @@ impl Region {
     }
 }
 
-/// The part of a region that has a node.
+/// The part of a region that contains a node.
 pub(super) fn part_of(dependence: &Dependence, of: Option<LoopIndex>, node: usize) -> Part {
     let mut around = dependence.loops.innermost(node);
     let mut inner = None;

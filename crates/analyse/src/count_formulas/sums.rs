@@ -102,7 +102,7 @@ impl CountFormulas<'_> {
         })
     }
 
-    /// The index that a word is.
+    /// The index that a word denotes, if it is one.
     fn index(&self, word: &WordPolynomial) -> Option<(GuardedIndex, Axis)> {
         let atoms = &self.words.symbolic.atoms;
         let special = |id| match atoms.get(id) {

@@ -88,7 +88,7 @@ impl CountFormulas<'_> {
         format!("{passing}*threads/{}", grouped(&all))
     }
 
-    /// Whether warps execute a block with a formula with all their live lanes.
+    /// Whether warps execute a block that has a formula with all their live lanes.
     pub fn is_whole(&self, block: OpIndex) -> bool {
         let formula = self
             .blocks

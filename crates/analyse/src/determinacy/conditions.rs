@@ -12,7 +12,7 @@ const MOST_DEFINITIONS: usize = 24;
 /// Symbolic condition of a control operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SymbolicCondition {
-    /// Value of the guard; cells in it are those whose value several definitions, or memory, decide.
+    /// Value of the guard. Its cells are the ones whose value depends on several definitions or on memory.
     pub guard: Expr,
     /// Whether the condition holds where the guard is 0.
     pub negated: bool,

@@ -29,7 +29,7 @@ pub(super) fn origins(code: &Code, definition: Definition, fault: DeterminacyFau
     }
 }
 
-/// Whether what an operation writes in a lane depends on other lanes, and so on which are active.
+/// Whether the result of an operation in a lane depends on other lanes, and so on which lanes are active.
 pub(super) fn exchanges_lanes(op: &Op) -> bool {
     match &op.meaning {
         Some(Meaning::Shuffle { .. } | Meaning::Vote { .. }) => true,

@@ -20,15 +20,15 @@ pub(super) enum Piece {
     Use(Cell),
 }
 
-/// Text of an operation in pieces, with what else its value rests on.
+/// Text of an operation in pieces, with everything else that its value rests on.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Operands {
     pub(super) pieces: Vec<Piece>,
-    /// Whether a constant bank is read that host programs may write, or the address of a variable.
+    /// Whether it reads a constant bank that host programs may write, or the address of a variable.
     pub(super) reads_module_data: bool,
-    /// Whether literals are read that the loader changes.
+    /// Whether it reads literals that the loader changes.
     pub(super) reads_unknown_literals: bool,
-    /// Whether a special register is read that changes during a run, or is unknown.
+    /// Whether it reads a special register that changes during a run, or an unknown one.
     pub(super) reads_changing_special: bool,
 }
 
@@ -230,7 +230,7 @@ fn special(op: &Op) -> Option<(Cell, String)> {
     }
 }
 
-/// Text of the condition of an operation; the cells of it are in [`warpbound_ir::ExecCondition::cells`].
+/// Text of the condition of an operation; its cells are in [`warpbound_ir::ExecCondition::cells`].
 pub(super) fn condition_text(op: &Op) -> String {
     let condition = op.condition;
     let not = if condition.negated { "not " } else { "" };

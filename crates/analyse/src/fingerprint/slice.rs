@@ -301,7 +301,7 @@ fn memory_of(space: MemorySpace) -> ReadMemory {
     }
 }
 
-/// Whether an operation may change what is read from a memory, or when.
+/// Whether an operation may change the contents that a load finds in a memory, or the time of the load.
 fn may_write(meaning: &Meaning, memory: ReadMemory) -> bool {
     // A generic address may lie in any space.
     let reaches = |space: MemorySpace| match (memory, memory_of(space)) {

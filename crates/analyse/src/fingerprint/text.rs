@@ -1,5 +1,5 @@
-//! Canonical text of a slice: equal for two slices only if one becomes the other by other names of registers, other
-//! addresses and another order of independent operations.
+//! Canonical text of a slice. Two slices have equal texts only if they differ in nothing but names of registers,
+//! addresses and the order of independent operations.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -117,7 +117,7 @@ impl Writer<'_, '_, '_> {
         Obstacle::IndirectJump(at.map(|op| op.addr).unwrap_or_default())
     }
 
-    /// Number of a vertex; all that the text names have one.
+    /// Number of a vertex; every vertex that the text names has one.
     fn vertex(&self, vertex: usize) -> usize {
         self.vertices.get(&vertex).copied().unwrap_or(usize::MAX)
     }

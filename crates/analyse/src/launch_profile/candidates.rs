@@ -45,11 +45,11 @@ struct Candidate {
 
 /// Source of the values of an operation.
 enum Sources {
-    /// None of its operands has candidates.
+    /// No operand has candidates.
     None,
     /// All candidates of the operands belong to one approximation.
     One(u64),
-    /// They belong to several.
+    /// The candidates belong to several approximations.
     Several,
 }
 

@@ -1,8 +1,8 @@
 //! Cells that may decide which instructions a warp issues: the only ones whose values a profile follows.
 //!
 //! A slice over all operations together, whatever their order: the conditions and targets of control transfers, and
-//! what the values of these cells are computed from. A cell that is left out is read by no operation that is
-//! evaluated, and counts as unknown if it is.
+//! what the values of these cells are computed from. No operation that is evaluated reads a cell that is left out; if
+//! one did, the cell would count as unknown.
 
 use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;

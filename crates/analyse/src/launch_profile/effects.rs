@@ -222,7 +222,7 @@ fn ballot_of(predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     LaneRow::splat(voters & predicate.known_true(), predicate.origin)
 }
 
-/// Vote over a predicate. At least one lane takes part, as the operation takes effect in none otherwise.
+/// Vote over a predicate. At least one lane takes part, because the operation has no effect otherwise.
 fn vote(mode: VoteMode, predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let all = lanes.all();
     let (holds, fails) = (predicate.known_true(), predicate.known_false());

@@ -1,5 +1,5 @@
-//! Executions of operations by the warps of a launch: how often each warp executes some operations at most, whatever
-//! memory contains (SOUNDNESS 6.5).
+//! Executions of operations by the warps of a launch: upper bounds on how often each warp executes some operations,
+//! whatever memory contains (SOUNDNESS 6.5).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -108,7 +108,7 @@ impl WarpExecutions {
     }
 }
 
-/// Adds numbers some times.
+/// Adds a multiple of some numbers.
 fn add<K: Copy + Ord>(sum: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>, times: u64) {
     for (&key, &count) in more {
         let own = sum.entry(key).or_default();
@@ -133,7 +133,7 @@ pub(super) struct ExecutionRecorder {
     current: WarpExecutions,
     /// Lines that it has touched.
     lines: TouchedLines,
-    /// Executions of the warps that were executed, with a number: many have the same ones.
+    /// Executions of the warps that were executed, with a number: many warps share them.
     warps: HashMap<WarpExecutions, usize>,
     /// Number of the executions of the last warp that was executed.
     last: usize,
@@ -194,7 +194,7 @@ impl ExecutionRecorder {
         warps.into_iter().map(|(warp, _)| warp).collect()
     }
 
-    /// Whether there are more numbers than are kept.
+    /// Whether there are more counts than may be kept.
     pub(super) fn is_full(&self) -> bool {
         self.numbers > MAX_NUMBERS
     }
@@ -264,7 +264,7 @@ impl BlockKinds {
         found
     }
 
-    /// Blocks by what their warps execute and access in all.
+    /// Groups blocks by the total executions and accesses of their warps.
     fn kinds(
         &self,
         warps: &[&WarpExecutions],

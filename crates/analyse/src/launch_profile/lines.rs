@@ -1,5 +1,5 @@
-//! Lines of global memory that a warp touches: how often it may wait for one that is on its way from DRAM, if all
-//! stay in the L2 cache (SOUNDNESS 20.3).
+//! Lines of global memory that a warp touches: how often the warp may wait for a line from DRAM, if all lines stay in
+//! the L2 cache (SOUNDNESS 20.3).
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(super) struct TouchedAddresses {
     pub(super) fetches: bool,
 }
 
-/// Numbers of times that a warp may wait for lines from DRAM.
+/// Upper bounds on how often a warp may wait for lines from DRAM.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct LineWaits {
     /// Waits for a line that the warp has not certainly touched before, in each part between barriers.
@@ -80,7 +80,7 @@ impl TouchedLines {
         }
     }
 
-    /// Adds the execution of an access to global memory; one of unknown addresses may touch any line.
+    /// Adds the execution of an access to global memory. With unknown addresses it may touch any line.
     pub(super) fn touch(&mut self, addresses: Option<&TouchedAddresses>) {
         // A line that cannot be kept counts like an unknown address: as a new line each time.
         let Some(addresses) = addresses.filter(|_| self.lines.len() < MAX_LINES) else {

@@ -5,7 +5,7 @@ use warpbound_simt::lanes_of;
 use super::LaunchValues;
 use super::row::LANES;
 
-/// For each loop with a stated bound and each lane, header executions since the loop was entered, at least.
+/// Lower bounds, for each loop with a stated bound and each lane, on the header executions since the loop was entered.
 #[derive(Clone, Debug)]
 pub(super) struct LoopIterations {
     loops: Vec<LaneCounts>,

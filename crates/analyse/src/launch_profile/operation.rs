@@ -95,8 +95,8 @@ impl WarpInputs<'_, '_> {
     /// Executes the effect of an operation on the followed cells, and reports its writes of global memory. Returns the
     /// properties of the launch that decide which addresses are written.
     ///
-    /// Without lanes nothing is written, and that follows from `origin` like what would be: in a warp that differs in
-    /// it, the condition may hold.
+    /// Without lanes nothing is written. That follows from `origin`, just as a written value would: in a warp that
+    /// differs in it, the condition may hold.
     pub(crate) fn apply_effect(
         &self,
         rows: &mut [LaneRow],

@@ -152,7 +152,7 @@ impl LaneRow {
         }
     }
 
-    /// Makes a lane have a word of a constant bank.
+    /// Sets the word of a lane to a word of a constant bank.
     pub(crate) fn set_constant(&mut self, lane: usize, constant: ConstantWord) {
         match constant.whole() {
             Some(word) => self.set(lane, word),
@@ -313,8 +313,8 @@ fn float_result(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> Option<u64> {
     is_number.then_some(result)
 }
 
-/// Whether an operation flushes its result and may round it: then whether a result near the subnormal numbers is
-/// flushed depends on when it is judged, which no document states.
+/// Whether an operation flushes its result and may round it. No document states whether the flush is decided before
+/// or after rounding, so results near the subnormal numbers are open.
 fn rounds_and_flushes(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> bool {
     // Sums with a zero, and products with one, are exact. The sum of a product and a zero is not.
     let (flush, exact_with_zero) = match op {

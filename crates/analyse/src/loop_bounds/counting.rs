@@ -19,7 +19,7 @@ pub(super) struct CountedLoop<'f> {
     pub(super) header: usize,
     /// Facts that hold when the loop is entered.
     pub(super) facts: &'f Facts,
-    /// Whether they hold each time that the header is executed first, also by a wave without active lanes.
+    /// Whether they hold on every entry of the loop, even for a wave without active lanes.
     pub(super) facts_always_hold: bool,
     /// The way on which it is entered; `None` for all.
     pub(super) arrival: Option<&'f Arrival>,
@@ -48,7 +48,7 @@ type CountOf<'c, S> = dyn FnMut(&mut S, &Progression, &Progression, &Facts) -> O
 const MAX_CHOICES: u32 = 3;
 
 impl Count {
-    /// The count that limits two ways to run the loop.
+    /// The count that bounds both of two ways to run the loop.
     fn greater(self, other: Count) -> Count {
         let least = self.least.min(other.least);
         let greater = match other.most > self.most {
@@ -145,7 +145,7 @@ impl LoopSolver<'_> {
         all
     }
 
-    /// The count, or the greatest one over the cases of a word that is one of two, if that is smaller.
+    /// The count, or the greatest count over the cases of a word that is one of two, whichever is smaller.
     fn greatest_case(
         &mut self,
         a: &Progression,
@@ -347,8 +347,8 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// The condition in the iteration before, in terms of the words at the header: it holds in an iteration after
-    /// the first if the given one does. `None` if a word at the header may be one of several.
+    /// The condition one iteration earlier, in terms of the words at the header: it holds in an iteration after the
+    /// first if the given condition does. `None` if a word at the header may be one of several.
     pub(super) fn one_iteration_before(
         &mut self,
         condition: &Condition,
@@ -393,7 +393,7 @@ fn divided_up(distance: i128, step: i128) -> u128 {
     }
 }
 
-/// The iterations of a word without a name.
+/// Text of the step of a word.
 pub(super) fn step_text(solver: &LoopSolver<'_>, step: &Step) -> String {
     match step {
         Step::Exact(word) => {

@@ -288,7 +288,7 @@ pub(super) fn edge_condition(
     Some((word, taken != sides.condition.negated))
 }
 
-/// Adds what a condition says of integers.
+/// Adds the facts about integers that a condition gives.
 pub(super) fn add_fact(
     symbolic: &Symbolic<'_>,
     integers: &mut Integers,

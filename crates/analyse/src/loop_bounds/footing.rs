@@ -20,7 +20,7 @@ const MAX_OF_WIDTH: u128 = 1 << 20;
 /// Limits of a word, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Footing {
-    /// The code and what is stated of the launch.
+    /// The code and the statements about the launch.
     Known,
     /// The width of its register.
     Width,

@@ -151,8 +151,8 @@ impl LoopSolver<'_> {
         (is_middle && (-1..=1).contains(&offset)).then_some(Place::Middle(offset.into()))
     }
 
-    /// Whether a word is another one plus its sign, as compilers round the half of a signed number towards zero. Sum
-    /// and distance of the two words have none.
+    /// Whether a word is another one plus its sign bit, which compilers add to round half of a signed number towards
+    /// zero. Sum and distance of the two words are not negative, so the bit is 0.
     fn has_sign_added(&self, word: &WordPolynomial, of: &WordPolynomial) -> bool {
         let sign = word.plus(of, u32::MAX).and_then(|sign| sign.as_unknown());
         let Some(sign) = sign else { return false };

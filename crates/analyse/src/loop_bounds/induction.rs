@@ -57,7 +57,7 @@ impl LoopSolver<'_> {
         Some(HeaderWord { entering, closing })
     }
 
-    /// The μ that an atom is, if it is one of the header.
+    /// The μ of the header that an atom denotes, if it is one.
     pub(super) fn header_value(&self, id: AtomId, header: usize) -> Option<(ValueId, Cell)> {
         let Atom::Value(value, cell) = *self.symbolic.atoms.get(id) else {
             return None;

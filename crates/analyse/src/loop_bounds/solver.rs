@@ -32,7 +32,7 @@ pub(crate) struct LoopSolver<'a> {
     pub(super) bounded: HashMap<LoopIndex, u64>,
     /// Loops among them that only the width of a register limits.
     pub(super) of_width: HashSet<LoopIndex>,
-    /// Words at headers whose spans are known as far as they will be.
+    /// Words at headers whose spans will not become narrower any more.
     pub(super) settled: HashSet<AtomId>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> LoopSolver<'a> {
             .all(|&node| masks.only_narrows_in(NodeId(node as u32)))
     }
 
-    /// The bound by a candidate, which is known from now on.
+    /// Turns a candidate into the bound of a loop, and records it for the loops that follow.
     fn bounded_by(&mut self, best: Candidate, index: LoopIndex) -> DerivedBound {
         if best.pattern == CountPattern::Width {
             self.of_width.insert(index);
@@ -198,7 +198,7 @@ impl<'a> LoopSolver<'a> {
         }
     }
 
-    /// The least bound by one of the exits, and the reason why others give none.
+    /// The smallest bound by one of the exits, and the best reason among the exits that give none.
     fn best_of<'f>(
         &mut self,
         exits: &[Exit],

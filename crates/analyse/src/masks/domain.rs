@@ -1,4 +1,4 @@
-//! Subsets and supersets of words of masks, and their evaluation.
+//! Abstract domain of mask words: their known subsets and supersets.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use warpbound_ir::{
 use warpbound_simt::NodeId;
 use warpbound_simt::bitset::BitSet;
 
-/// Place whose mask words are compared with, at its last execution.
+/// Place whose mask, at its last execution, serves for comparisons.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MaskSite {
     /// The active lanes at the kernel's entry.
@@ -96,7 +96,8 @@ impl Literals {
         }
     }
 
-    /// Whether a word below the first is below the second: some literal lies between, or one word is 0 or all ones.
+    /// Whether a word with the supersets `self` certainly lies within a word with the subsets `other`: some literal is in
+    /// both sets, or one word is 0 or all ones.
     fn intersects(&self, other: &Literals) -> bool {
         match (self, other) {
             (Literals::All, _) | (_, Literals::All) => true,
@@ -612,8 +613,8 @@ impl MaskState {
         word
     }
 
-    /// Records that the active mask is written, with some of these words: what is known of the active lanes of words
-    /// holds of those that are left, and of no others.
+    /// Records that the active mask is written, with some of these words: facts about the active lanes of words hold
+    /// for the lanes that are left, and for no others.
     pub(super) fn change_active(&mut self, written: &mut [(Cell, MaskWord)]) {
         let narrows = Cell::EXEC_WORDS.into_iter().all(|cell| {
             let found = written.iter().find(|(own, _)| *own == cell);

@@ -28,7 +28,7 @@ pub(super) struct Region {
     pub(super) writes: BTreeSet<usize>,
     /// Whether operations may write global memory.
     pub(super) writes_memory: bool,
-    /// Whether stacks were merged, so that some of the departures may be of no run.
+    /// Whether stacks were merged, so that some departures may belong to no run.
     pub(super) is_merged: bool,
 }
 

@@ -25,7 +25,7 @@ impl LaneEntry {
     }
 }
 
-/// Stack of entries; the last runs.
+/// Stack of entries; the last one runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LaneStack {
     entries: Vec<LaneEntry>,

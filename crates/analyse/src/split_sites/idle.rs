@@ -1,4 +1,4 @@
-//! Code between a branch on the mask of active lanes and its join, as it passes a lane that is not active at the
+//! Effect of the code between a branch on the mask of active lanes and its join on a lane that is not active at the
 //! branch.
 //!
 //! A split whose lanes are all inactive at the branch skips the code; the whole wave, for which other lanes are
@@ -217,7 +217,7 @@ impl DataflowProblem for IdleProblem<'_> {
     }
 }
 
-/// Applies an operation that does not find the lane active.
+/// Applies an operation while the lane is not active.
 fn apply(op: &Op, state: &mut ChangedWords) {
     let scalars = op.writes.iter().filter(|cell| !cell.is_per_lane());
     let new: Vec<(Cell, WordBits)> = scalars

@@ -28,7 +28,7 @@ pub(super) struct WordRelation {
     /// Whether both have the same bits in the lanes of the split: if the word is the low half of a mask, and if it is
     /// the high half.
     own: [bool; 2],
-    /// Whether they differ at all.
+    /// Whether they are equal.
     equal: bool,
     /// The operation that may make them differ.
     pub(super) cause: DifferenceCause,
@@ -44,7 +44,7 @@ impl WordRelation {
         }
     }
 
-    /// The same value; `cause` is any.
+    /// The same value; `cause` does not matter.
     fn same(cause: DifferenceCause) -> WordRelation {
         WordRelation {
             own: [true; 2],
@@ -214,7 +214,8 @@ impl Differences {
         after
     }
 
-    /// Relation of a word that code wrote that the split skips; `bits` are the bits of the split's lanes in both.
+    /// Relation of a word that is written by code which the split skips; `bits` are the bits of the split's lanes in
+    /// both.
     fn skipped(&self, bits: WordBits, writer: OpIndex) -> WordRelation {
         let cause = DifferenceCause {
             kind: DifferenceKind::Skipped,
@@ -389,7 +390,7 @@ impl RelationProblem<'_> {
         state.function(address_parts(address), at)
     }
 
-    /// Reasons for which the effects of an operation differ, from the state before it.
+    /// Reasons why the effects of an operation differ, from the state before it.
     fn reasons(&self, at: OpIndex, op: &Op, state: &Differences) -> Vec<ObstacleReason> {
         let mut reasons = Vec::new();
         if self.walk.context.messages.contains(&at) {
@@ -444,7 +445,7 @@ impl RelationProblem<'_> {
         reasons
     }
 
-    /// Reasons for which the operands of a memory access of lanes, or of a barrier, differ.
+    /// Reasons why the operands of a memory access of lanes, or of a barrier, differ.
     fn lane_operands(
         &self,
         at: OpIndex,
@@ -504,7 +505,8 @@ impl RelationProblem<'_> {
     }
 }
 
-/// Reason for which the active lanes of a split after an operation may not be what the whole wave has in its lanes.
+/// Reason why the active lanes of a split after an operation may differ from the whole wave's active lanes among its
+/// own.
 fn active_mask(at: OpIndex, op: &Op, state: &Differences) -> Option<ObstacleReason> {
     let mut halves = Cell::EXEC_WORDS.into_iter().enumerate();
     halves.find_map(|(half, cell)| {

@@ -152,7 +152,7 @@ impl Atoms {
         }
     }
 
-    /// Sets the words that an atom is chosen from, whichever way the program takes.
+    /// Sets the words that an atom is chosen from, whichever path the program takes.
     pub(super) fn set_gate(&mut self, id: AtomId, words: &[WordPolynomial]) {
         let spans = words.iter().map(|word| self.span(word));
         if let Some(all) = spans.reduce(Span::join) {
@@ -566,8 +566,7 @@ impl Atoms {
         self.spans.get(word).copied()
     }
 
-    /// A polynomial with a recorded span that differs from a word by a constant: the word itself, or the one that is
-    /// closest.
+    /// A polynomial with a recorded span that differs from a word by a constant: the word itself, or the closest one.
     pub(super) fn recorded_near(&self, word: &WordPolynomial) -> Option<WordPolynomial> {
         let own = word.coefficient(&[]);
         let terms = word.plus(&constant(own), u32::MAX)?;

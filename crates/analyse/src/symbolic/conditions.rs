@@ -63,7 +63,7 @@ impl Condition {
 pub(crate) struct Conditions {
     /// Conditions that all hold.
     pub(crate) all: Vec<Condition>,
-    /// Whether the other holds where all of them do.
+    /// Whether they imply the other condition in turn.
     pub(crate) is_equivalent: bool,
 }
 
@@ -177,8 +177,8 @@ fn add_conditions(
     }
 }
 
-/// The comparison of the low words in one of two truths, `high` or equal high words and the comparison, if the high
-/// words are equal where `high` does not hold: it does not hold either then.
+/// The comparison `low` in the disjunction `high or (high words are equal and low)` of two truth values, if the high
+/// words are equal wherever `high` does not hold. Then `low` does not hold either where the disjunction does not.
 fn comparison_of_low_words(
     atoms: &Atoms,
     one: &WordPolynomial,
@@ -221,8 +221,8 @@ fn are_equal_without(atoms: &Atoms, less: &WordPolynomial, equal: &WordPolynomia
     })
 }
 
-/// Comparison that the carry of a sum with a constant carry in is: `a + b + 1` exceeds words if `a` is at least the
-/// complement of `b`, and `a + b` if it is above it.
+/// Comparison that is equivalent to the carry of a sum with a constant carry in: `a + b + 1` exceeds words if `a` is
+/// at least the complement of `b`, and `a + b` if it is above it.
 fn carry_comparison(
     atoms: &Atoms,
     operands: &[WordPolynomial; 3],

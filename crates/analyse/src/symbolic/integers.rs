@@ -19,7 +19,7 @@ pub(crate) type Integer = Polynomial<NumberId, i128>;
 pub(crate) struct Facts {
     pub(crate) not_negative: Vec<Integer>,
     pub(crate) not_zero: Vec<Integer>,
-    /// Whether one of them holds never: the place is not reached.
+    /// Whether one of them never holds, so that the place is not reached.
     pub(crate) never_hold: bool,
     /// Spans of the atoms that they limit.
     pub(crate) limited: Overlay,
@@ -186,8 +186,8 @@ impl Integers {
             .plus(&below, 1)
     }
 
-    /// The number of a word that is a constant more than one whose span is smaller than its terms show: the remainder
-    /// of a division by a power of two.
+    /// The number of a word that is a constant plus another word, whose span is smaller than its terms show, such as
+    /// the remainder of a division by a power of two.
     fn read_near(
         &mut self,
         atoms: &Atoms,
@@ -246,7 +246,7 @@ impl Integers {
             })
     }
 
-    /// An atom as a number, read so that its limits are closest; if they are equally far apart, in `reading`.
+    /// An atom as a number, in the reading with the closest limits; in `reading` if both are equally close.
     fn atom_number(
         &mut self,
         atoms: &Atoms,

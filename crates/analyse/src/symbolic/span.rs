@@ -114,7 +114,7 @@ impl Span {
         .normal()
     }
 
-    /// A span that contains the words in both; either of them where the words of both are no span. `None` if there
+    /// A span that contains the words in both; either of them if the common words do not form a span. `None` if there
     /// is no such word.
     pub(crate) fn meet(self, other: Span) -> Option<Span> {
         let cut = |reading| {
@@ -138,7 +138,7 @@ impl Span {
         Some(best.normal())
     }
 
-    /// Its greatest number less its least.
+    /// Difference of its limits.
     pub(crate) fn width(self) -> i64 {
         self.most - self.least
     }

@@ -288,7 +288,7 @@ impl<'a> Symbolic<'a> {
         None
     }
 
-    /// Bit of a mask in the own lane before an operation of a node: whether the predicate of the ballot holds that
+    /// Bit of the own lane in a mask before an operation of a node: whether the predicate holds of the ballot that
     /// wrote both words of the mask. `None` if the lanes that are active now may have been inactive then.
     fn own_bit_of_ballot(
         &mut self,
@@ -496,7 +496,8 @@ impl<'a> Symbolic<'a> {
         None
     }
 
-    /// Address of the operation that an atom is the result of, if it is of a kind; else the words on which it depends.
+    /// Address of the operation whose result an atom is, if the operation is of a kind; otherwise the words on which
+    /// the atom depends.
     fn atom_among(
         &mut self,
         id: AtomId,

@@ -31,9 +31,8 @@ impl Integers {
         number.plus(&self.high_part(atoms, &rest)?, 1)
     }
 
-    /// The number of a low word with what of the high word belongs to it, and the rest of the high word:
-    /// `low + 2³²·high` is the number and 2³² times the rest. `left` is the number of words that may still be looked
-    /// at so.
+    /// The number of a low word and its part of the high word, and the rest of the high word:
+    /// `low + 2³²·high` is the number and 2³² times the rest. `left` is the number of words that may still be examined.
     fn low_part(
         &mut self,
         atoms: &Atoms,
