@@ -184,7 +184,6 @@ impl LoopVerdict {
     fn worse(self, other: LoopVerdict) -> LoopVerdict {
         match (self, other) {
             (LoopVerdict::Bounded(a), LoopVerdict::Bounded(b)) => {
-                // A fact is about every context, so only the smaller count makes a smaller fact false.
                 let certain = a.certain.zip(b.certain).map(|(a, b)| a.min(b));
                 let same = a.count == b.count;
                 let (mut worse, other) = match a.per_entry >= b.per_entry {
@@ -203,6 +202,7 @@ impl LoopVerdict {
                 }
                 LoopVerdict::Bounded(worse)
             }
+            // A bound of one context alone is not a bound of the site.
             (unknown @ LoopVerdict::Unknown(_), _) | (_, unknown) => unknown,
         }
     }

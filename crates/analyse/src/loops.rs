@@ -170,6 +170,7 @@ fn loop_sites(
             contexts: 0,
             latches: BTreeSet::new(),
         });
+        // Each loop of the forest is the loop of the site in one context.
         site.contexts += 1;
         site.depth = site.depth.max(found.depth);
         // Latches: sources of back edges.

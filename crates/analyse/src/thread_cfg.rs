@@ -130,6 +130,7 @@ impl ThreadCfg {
             cfg.steps.resize(cfg.space.len(), Vec::new());
             cfg.rank_reached_nodes();
             cfg.check_exits(code)?;
+            // Only now, because masks are followed over the finished graph.
             let masks = Masks::compute(code, &cfg)?;
             let lane_code = masks.map(|masks| masks.lane_view()).transpose()?;
             cfg.lane_code = lane_code;

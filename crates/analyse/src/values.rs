@@ -236,6 +236,7 @@ fn mask(unknown: &AbstractValue, bits: &AbstractValue) -> Option<AbstractValue> 
 /// Word of constant memory at one of these addresses.
 fn load(bank: u8, address: &AbstractValue, code: &Code) -> AbstractValue {
     let AbstractValue::OneOf(addresses) = address else {
+        // Only a bank in the binary has known words.
         let fixed = code.constants.iter().any(|(b, _)| *b == bank);
         return if fixed {
             AbstractValue::SomeWordOf(bank)

@@ -326,7 +326,6 @@ impl<'r, 'a> Run<'r, 'a> {
     /// Counts the issue of an operation and the stalls after it.
     fn issue(&mut self, at: OpIndex) {
         let epoch = &mut self.state.epoch;
-        // A sum that reaches the limit of its type is still an upper bound.
         epoch.issues = epoch.issues.saturating_add(1);
         epoch.stalls = epoch.stalls.saturating_add((self.profiler.waits)(at));
     }

@@ -109,6 +109,7 @@ fn bytes_of(width: Width, words: usize) -> Option<u32> {
 
 fn mode_of(op: &Op, address: &Address, is_atomic: bool) -> AccessMode {
     match op.scope {
+        // A descriptor decides the addresses, whatever the operation does there.
         _ if address.buffer.is_some() => AccessMode::Buffer,
         OpScope::Warp => AccessMode::Scalar,
         _ if is_atomic => AccessMode::Atomic,

@@ -35,6 +35,7 @@ impl Test {
                 or_equal: !or_equal,
                 reading: *reading,
             }),
+            // No single condition is the opposite of several.
             _ => None,
         };
         match flipped {

@@ -55,6 +55,7 @@ impl DecisiveCells {
         loop {
             let before = cells;
             for op in &code.ops {
+                // Operations that write no followed cell need no operands.
                 let is_followed = op.writes.iter().any(|cell| cells.contains(cell.index()));
                 if is_followed {
                     op.condition

@@ -112,7 +112,7 @@ impl WarpExecutions {
 fn add<K: Copy + Ord>(sum: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>, times: u64) {
     for (&key, &count) in more {
         let own = sum.entry(key).or_default();
-        // Sums are upper bounds, so they may saturate.
+        // `MAX_WARPS` keeps the sums of executions below the limit of 64 bits.
         *own = own.saturating_add(count.saturating_mul(times));
     }
 }

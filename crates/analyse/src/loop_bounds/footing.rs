@@ -47,7 +47,7 @@ impl LoopSolver<'_> {
         }
         match self.weakest_of(condition, of) {
             Footing::Unstated => None,
-            // A count that is certain says how long the loop runs, whatever it rests on.
+            // An exact count says how long the loop runs, whatever it rests on.
             Footing::Width if least < most => Some(CountPattern::Width),
             Footing::Width | Footing::Known => Some(CountPattern::Affine),
         }

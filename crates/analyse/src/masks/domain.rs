@@ -96,8 +96,8 @@ impl Literals {
         }
     }
 
-    /// Whether a word with the supersets `self` certainly lies within a word with the subsets `other`: some literal is in
-    /// both sets, or one word is 0 or all ones.
+    /// Whether a word with the supersets `self` certainly lies within a word with the subsets `other`: some literal is
+    /// in both sets, or one word is 0 or all ones.
     fn intersects(&self, other: &Literals) -> bool {
         match (self, other) {
             (Literals::All, _) | (_, Literals::All) => true,

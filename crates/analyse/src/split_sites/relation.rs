@@ -179,7 +179,7 @@ impl Differences {
             return differs.map(LaneDifference::Word);
         }
         match expr {
-            // These depend on the lane alone, not on the other lanes of the split.
+            // None of these depends on the other lanes of the split.
             Expr::Const(_) | Expr::Special(_) | Expr::ThreadId => None,
             Expr::Cell(cell) if cell.is_per_lane() => None,
             Expr::Cell(cell) => {

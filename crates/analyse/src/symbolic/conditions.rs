@@ -135,6 +135,7 @@ fn add_conditions(
                 let equal = (*op == BinaryOp::Eq) == holds;
                 match a.plus(b, u32::MAX) {
                     Some(difference) => add(&difference, !equal),
+                    // The difference has too many terms, so the comparison stays a condition of the word.
                     None => found.all.push(itself()),
                 }
             }

@@ -36,6 +36,7 @@ impl Symbolic<'_> {
         for id in self.atoms.all_in(word) {
             let by = match self.atoms.get(id).clone() {
                 Atom::Value(value, cell) => match known(self, value, cell) {
+                    // The new word may contain values that are replaced in turn.
                     Some(by) => self.replaced_within(&by, known, depth)?,
                     None => continue,
                 },
