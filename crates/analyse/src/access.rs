@@ -1,9 +1,10 @@
-//! Access classes: the most requests, transactions, sectors, lines and bank conflicts that one execution of a memory
-//! access by a warp can cause (SOUNDNESS 5.13).
+//! Access classes: upper bounds on the requests, transactions, sectors, lines and bank conflicts that one execution
+//! of a memory access by a warp can cause (SOUNDNESS 5.13).
 //!
-//! A class holds for every subset of the lanes that may take part, for every warp of the block, and for every base address that
-//! [`LaneAddresses`] admits. Accesses whose addresses are not multiples of their size end the run, so they are not
-//! counted.
+//! A class holds for every subset of the lanes that may take part, for every warp of the block, and for every base
+//! address that [`LaneAddresses`] admits. Accesses whose addresses are not multiples of their size end the run, so
+//! they are not counted. For example, 32 lanes that load consecutive words from a multiple of 128 bytes cause 4
+//! requests of 8 lanes, each with one sector, on NVIDIA's GPUs.
 
 mod arrangement;
 mod count;
@@ -31,26 +32,26 @@ pub use shape::{AccessMode, AccessShape, constant_address};
 pub use stated::StatedAccess;
 pub use units::{BankRule, MemoryUnits};
 
-/// Period of the numbers in the base of an access: a multiple of the bytes of a line, of the bytes over which banks of
-/// words are spread, and of those over which banks of bytes are.
+/// Bytes after which the counts of an access repeat when its base moves: a multiple of the bytes of a line and of the
+/// bytes over which the banks are spread, both banks of words (32·4) and banks of bytes (32).
 const PERIOD: u64 = 128;
 
 /// Numbers of one execution of an access by a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AccessCounts {
-    /// Requests: groups of consecutive lanes ([`MemoryUnits::request_lanes`]); of shared memory, pools, or groups of
-    /// lanes for each word of them.
+    /// Requests. Global and local memory: groups of consecutive lanes ([`MemoryUnits::request_lanes`]). Shared
+    /// memory: pools of lanes, or groups of lanes for each word of the access.
     pub requests: u32,
-    /// Global and local memory: lines, those of each request counted apart. Shared memory: accesses to the banks, of
+    /// Global and local memory: lines, counted separately for each request. Shared memory: accesses to the banks of
     /// words. Constants: distinct words.
     pub transactions: u32,
-    /// Sectors of global and local memory, those of each request counted apart.
+    /// Sectors of global and local memory, counted separately for each request.
     pub sectors: u32,
     /// Distinct lines of global and local memory.
     pub lines: u32,
     /// Transactions of shared memory due to bank conflicts, with banks of words.
     pub conflicts: u32,
-    /// The same with banks of bytes, for machines that may have such ([`BankRule::Groups`]).
+    /// The same with banks of bytes, which some machines may have ([`BankRule::Groups`]).
     pub byte_conflicts: u32,
 }
 
@@ -113,7 +114,7 @@ impl AccessCounts {
         self.zip(other, u32::min)
     }
 
-    /// Whether no number exceeds that of another record.
+    /// Whether no number exceeds the same number of another record.
     pub fn is_within(self, limits: AccessCounts) -> bool {
         self.max(limits) == limits
     }
@@ -167,19 +168,19 @@ pub struct AccessClass {
     pub shape: AccessShape,
     /// Relation between the addresses.
     pub pattern: AccessPattern,
-    /// Most numbers of the lanes that access each space: one entry, or one for each space that a generic address may
-    /// lie in.
+    /// Upper bounds for the lanes that access each memory space: one entry, or one for each space that a generic
+    /// address may lie in.
     pub limits: Vec<(MemorySpace, AccessCounts)>,
-    /// Most lanes of a warp that may take part.
+    /// Maximum number of lanes of a warp that may take part.
     pub lanes: u32,
-    /// Whether each execution by this number of lanes has these numbers.
+    /// Whether every execution by this number of lanes has exactly these counts.
     pub is_exact: bool,
-    /// Whether the shape of the block is needed for smaller numbers and not known.
+    /// Whether smaller bounds would need the shape of the block, which is unknown.
     pub needs_block: bool,
 }
 
 impl AccessClass {
-    /// Returns the greatest number of each kind over the memory spaces.
+    /// Returns the maximum of each count over the memory spaces.
     pub fn worst(&self) -> AccessCounts {
         let counts = self.limits.iter().map(|(_, counts)| *counts);
         counts.fold(AccessCounts::default(), AccessCounts::max)
@@ -187,6 +188,7 @@ impl AccessClass {
 
     /// Lowers the numbers to the numbers of one launch whose addresses are all known.
     pub fn limit_to(&mut self, counts: AccessCounts) {
+        // Known addresses are counted for one space, so a class with several keeps its limits.
         if let [(_, limit)] = self.limits.as_mut_slice() {
             let smaller = limit.min(counts);
             if smaller != *limit {
@@ -204,8 +206,8 @@ impl AccessClass {
     }
 }
 
-/// Numbers of an access by lanes whose addresses are given, aligned to the size of the access; `None` for accesses through
-/// descriptors, to generic addresses, or of two halves.
+/// Counts of an access by lanes with the given addresses, which are aligned to the size of the access; `None` for
+/// accesses through descriptors, to generic addresses, or of two halves.
 pub fn count_addresses(
     units: &MemoryUnits,
     shape: AccessShape,
@@ -232,12 +234,12 @@ struct Access<'a> {
     offsets: Option<&'a [LaneOffsets]>,
 }
 
-/// Properties of an access that its numbers depend on beside the addresses.
+/// Properties of an access, apart from its addresses, that its counts depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct CountedForm {
     /// Bytes per lane.
     bytes: u32,
-    /// Power of two of which addresses are multiples.
+    /// Power of two that divides all addresses.
     align: u32,
     mode: AccessMode,
 }
@@ -250,8 +252,8 @@ pub struct AccessClassifier<'a> {
 }
 
 impl<'a> AccessClassifier<'a> {
-    /// Prepares the classification for a launch on machines whose memory has some units; forms that are in `known` are not
-    /// counted again.
+    /// Prepares the classification for a launch on machines with these memory units. Forms in `known` are not counted
+    /// again.
     pub fn new(
         launch: &'a LaunchContext,
         units: MemoryUnits,
@@ -264,8 +266,8 @@ impl<'a> AccessClassifier<'a> {
         }
     }
 
-    /// Returns the classes of all operations that access memory at an address. Operations without an entry in
-    /// `addresses` may access any; all threads may execute those without one in `executing`
+    /// Returns the classes of all operations that access memory at an address. An operation without an entry in
+    /// `addresses` may access any address. All threads may execute an operation without an entry in `executing`
     /// ([`executing_threads`](crate::guarded_lanes::executing_threads)).
     pub fn classify_all(
         &self,
@@ -284,9 +286,9 @@ impl<'a> AccessClassifier<'a> {
         all.filter_map(class).collect()
     }
 
-    /// Returns the operations at which some thread that may take part accesses an address that is no multiple of what the
-    /// memory demands, wherever the buffers begin: a run in which it takes part ends in a fault there. Arguments are those
-    /// of [`AccessClassifier::classify_all`].
+    /// Returns the operations at which some thread that may take part accesses a misaligned address, wherever the
+    /// buffers begin: a run in which that thread takes part ends in a fault. The arguments are the same as for
+    /// [`AccessClassifier::classify_all`].
     pub fn misaligned(
         &self,
         ops: &[Op],
@@ -307,6 +309,7 @@ impl<'a> AccessClassifier<'a> {
             else {
                 return false;
             };
+            // Only a remainder modulo a multiple of the alignment decides whether an address is aligned.
             let align = u64::from(self.units.form(shape).align);
             if !matches!(shape.mode, AccessMode::Plain | AccessMode::Atomic)
                 || align < 2
@@ -316,6 +319,7 @@ impl<'a> AccessClassifier<'a> {
             }
             let executing = executing.get(at).map(Vec::as_slice);
             let lanes = self.lanes(shape, found, executing);
+            // If the warps cannot be listed, no access is claimed to be misaligned.
             let offsets = lanes.offsets(*coefficients).unwrap_or_default();
             let mut offsets = offsets.iter().flatten().flatten();
             offsets.any(|offset| !residue.wrapping_add(*offset).is_multiple_of(align))
@@ -447,10 +451,12 @@ impl<'a> AccessClassifier<'a> {
                 let Some(offsets) = access.offsets else {
                     return (of_range, false);
                 };
+                // The argument for indices that wrap is about lines and sectors; it says nothing about bank conflicts.
                 if *wraps && space != MemorySpace::Global {
                     return (of_range, false);
                 }
-                // Numbers depend on addresses modulo a period.
+                // Counts repeat when the base moves by a period. A modulus that is not a power of two need not divide
+                // the period.
                 let modulus = match modulus.is_power_of_two() {
                     true => (*modulus).min(PERIOD),
                     false => 1,
@@ -477,6 +483,7 @@ impl<'a> AccessClassifier<'a> {
                     counts = wrap::count_apart(&access.form, counts, offsets);
                     exact = false;
                 }
+                // Both bounds hold, so the smaller of each pair of counts does.
                 let smaller = counts.min(of_range);
                 (smaller, exact && smaller == counts)
             }
@@ -492,7 +499,8 @@ impl<'a> AccessClassifier<'a> {
         (coefficients, modulus, residue): ([i64; 3], u64, u64),
     ) -> (AccessCounts, bool) {
         let form = access.form;
-        // The lowest bits of addresses of words that the warp reads as a whole do not count.
+        // A load by the warp as a whole ignores the two lowest bits of its address, so a remainder of these alone
+        // says nothing.
         let base = match form.mode {
             AccessMode::Scalar if modulus < 4 => (1, 0),
             AccessMode::Scalar => (modulus, residue & !3),
@@ -531,6 +539,7 @@ impl<'a> AccessClassifier<'a> {
                     None => AccessPattern::Unknown(None),
                 };
             }
+            // The last entry is about the whole warp.
             LaneAddresses::Near(of_lanes) => {
                 return of_lanes
                     .last()
@@ -554,8 +563,9 @@ impl<'a> AccessClassifier<'a> {
     }
 }
 
-/// Returns the most of each number over the warps in `offsets` and all bases with the given remainder, and whether
-/// these are the numbers of each warp with the most threads for each such base.
+/// Returns the maximum of each count over the warps in `offsets` and over all bases with the given remainder. The
+/// second result says whether every warp with the maximum number of threads has exactly these counts for every such
+/// base.
 fn worst_of_offsets(
     units: &MemoryUnits,
     space: MemorySpace,
@@ -571,7 +581,8 @@ fn worst_of_offsets(
     let mut addresses = LaneOffsets::new();
     let align = u64::from(form.align);
     for warp in &arrangement::distinct(offsets, modulus) {
-        // Where all offsets are aligned, all lanes are for some bases, and none for others, which add nothing.
+        // If all offsets are aligned, an aligned base aligns all lanes, and any other base none, so that it adds no
+        // counts.
         let is_aligned = |offset: &u64| offset.is_multiple_of(align);
         let step = match residue == 0 && warp.iter().flatten().all(is_aligned) {
             true => modulus.max(align),
@@ -603,7 +614,7 @@ struct TakingLanes<'a> {
     block: Option<[u32; 3]>,
     /// Lanes of a warp.
     lanes: usize,
-    /// Most of them that take part without a known block.
+    /// Maximum number of lanes that take part if the block is unknown.
     live: usize,
     /// Threads of the block that may take part, by number; all may without it.
     executing: Option<&'a [bool]>,

@@ -19,30 +19,30 @@ use finder::AddressFinder;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LaneAddresses {
     /// A common base, and for each lane a multiple of its thread index in each direction:
-    /// `base + Σ coefficients[axis]·tid[axis]`. Without thread index (all coefficients 0) the address is the same in
-    /// all lanes.
+    /// `base + Σ coefficients[axis]·tid[axis]`. For example, `p[tid.x]` with elements of 4 bytes has the coefficients
+    /// `[4, 0, 0]`. If all coefficients are 0, the address is the same in all lanes.
     Affine {
         /// Bytes by which the address grows with the thread index in x, y, z.
         coefficients: [i64; 3],
-        /// Power of two: the remainder of the base modulo it is known (1: nothing).
+        /// Power of two modulo which the remainder of the base is known; 1 if nothing is known.
         modulus: u64,
         /// That remainder.
         residue: u64,
-        /// Least and greatest address, for spaces that begin at 0 (shared, local).
+        /// Lowest and highest address, for spaces that begin at 0 (shared, local).
         range: Option<(u64, u64)>,
-        /// Whether an index may wrap around among the lanes: addresses beyond some limit are then lower by a multiple of
-        /// 2³².
+        /// Whether an index may wrap around among the lanes: addresses beyond some limit are then lower by a multiple
+        /// of 2³².
         wraps: bool,
     },
     /// Addresses between two limits (shared, local memory), or at most `most - least` bytes apart.
     Within {
-        /// Least address, or 0.
+        /// Lowest address, or 0.
         least: u64,
-        /// Greatest address, or the greatest distance of two addresses.
+        /// Highest address, or the largest distance of two addresses.
         most: u64,
     },
-    /// Addresses of lanes with close numbers are near each other. Entry `k` is about any 2^k lanes that begin at a multiple of
-    /// 2^k, up to the whole warp.
+    /// Addresses of lanes with close numbers are near each other. Entry `k` is about any 2^k lanes that begin at a
+    /// multiple of 2^k, up to the whole warp.
     Near(Vec<NearLanes>),
     /// Any addresses.
     Unknown {
@@ -54,9 +54,9 @@ pub enum LaneAddresses {
 /// Addresses of some lanes, in clusters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NearLanes {
-    /// Most clusters that they fall into.
+    /// Maximum number of clusters.
     pub clusters: u32,
-    /// Greatest distance of two addresses of one cluster, in bytes.
+    /// Largest distance of two addresses of one cluster, in bytes.
     pub distance: u64,
 }
 
@@ -80,7 +80,7 @@ impl NearLanes {
 }
 
 impl LaneAddresses {
-    /// Addresses that cover those of two contexts of an access.
+    /// Addresses that cover two contexts of an access.
     #[must_use]
     fn join(self, other: LaneAddresses) -> LaneAddresses {
         match (self, other) {
@@ -140,16 +140,18 @@ impl LaneAddresses {
     }
 }
 
-/// Greatest power of two modulo which two numbers, known modulo powers of two, have the same remainder.
+/// Largest power of two modulo which two numbers, each known modulo a power of two, have the same remainder. For
+/// example, a number that is 4 modulo 16 and one that is 12 modulo 32 are both 4 modulo 8.
 fn common_modulus((m, r): (u64, u64), (n, s): (u64, u64)) -> u64 {
     let modulus = m.min(n).max(1);
     match r.abs_diff(s) % modulus {
         0 => modulus,
+        // Remainders are equal modulo each power of two that divides their difference.
         difference => 1 << difference.trailing_zeros(),
     }
 }
 
-/// Finds the addresses of all accesses of a kernel, each for all nodes in which a warp executes it. The stated launches
+/// Finds the addresses of all accesses of a kernel, each for all nodes where a warp executes it. The stated launches
 /// limit words of constant banks and sizes; `context` is what the warp-level graph was built with.
 pub fn find(
     code: &Code,
@@ -159,7 +161,7 @@ pub fn find(
     context: &LaunchContext,
 ) -> BTreeMap<OpIndex, LaneAddresses> {
     let dependence = Dependence::compute(thread);
-    // The deadline passed: what was found of masks is lost, and with it nothing but addresses.
+    // The deadline passed. Without masks, only the addresses are lost; an access without an entry may have any.
     let Ok(masks) = Masks::compute(code, thread) else {
         return BTreeMap::new();
     };

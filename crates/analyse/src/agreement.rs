@@ -31,7 +31,7 @@ impl Default for LaunchContext {
 }
 
 impl LaunchContext {
-    /// Most lanes of any warp that hold a thread.
+    /// Maximum number of lanes of any warp that hold a thread.
     pub fn live_lanes(&self) -> u64 {
         let width = u64::from(self.warp_width);
         self.block.map_or(width, |block| {
@@ -45,7 +45,8 @@ impl LaunchContext {
     /// Whether all lanes of a warp read the same value from this special register.
     ///
     /// Warps are made of consecutive threads, x first (CUDA). So TID.Y is equal in a warp if rows of the block fill
-    /// whole warps, TID.Z if planes do.
+    /// whole warps, TID.Z if planes do. For example, all lanes of a warp have the same TID.Y in a block of 64×4
+    /// threads.
     fn special_agrees(&self, register: SpecialReg) -> bool {
         let whole =
             |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
@@ -91,12 +92,13 @@ impl LaunchContext {
                 or_never(self.special_agrees(register), AgreementRule::Always)
             }
             ValueDependence::Uniform => AgreementRule::Always,
+            // Each lane has its own local memory, where a generic address may lie as well.
             ValueDependence::Load(_) | ValueDependence::Lane => AgreementRule::Never,
         }
     }
 }
 
-/// Cells on which all lanes agree when the kernel begins: those that the code declares. No document gives the initial
+/// Cells on which all lanes agree at the start of the kernel, as the code declares. No document gives the initial
 /// registers of a GPU.
 pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
     let mut agreed = CellSet::default();
@@ -111,7 +113,7 @@ pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
 pub struct UsedAssumptions {
     /// `stable-global`: agreement after a global load rests on [`LaunchContext::global_is_stable`].
     pub stable_global: bool,
-    /// `virtual-id`: agreement on all bits of SR_VIRTID, of which only the fields of the warp and the SM are known.
+    /// `virtual-id`: agreement on all bits of SR_VIRTID, although only the fields of the warp and the SM are known.
     pub virtual_id: bool,
     /// `condition-code`: agreement on the condition code, whose readers and writers no disassembler lists.
     pub condition_code: bool,
@@ -125,8 +127,8 @@ pub struct UsedAssumptions {
 pub struct GuardedWrites(SmallVec<[(Cell, ExecCondition); 4]>);
 
 impl GuardedWrites {
-    /// Whether an earlier write of `cell` has the complement of `condition`, so that one of both takes effect in all
-    /// lanes.
+    /// Whether an earlier write of `cell` has the complement of `condition`, so that one of the two takes effect in
+    /// all lanes.
     fn complements(&self, cell: Cell, condition: ExecCondition) -> bool {
         let other = ExecCondition {
             negated: !condition.negated,
@@ -190,6 +192,7 @@ pub fn apply_data_effect(
     used.virtual_id |= agrees && op.value == ValueDependence::Special(SpecialReg::VirtualId);
     used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
+    // Lanes whose guard fails keep the old content, unless an earlier write has covered them (SOUNDNESS 4.4).
     let may_stay = |cell: &&Cell| guarded && !(agrees && earlier.complements(**cell, op.condition));
     let (kept, replaced): (SmallVec<[&Cell; 8]>, SmallVec<[&Cell; 8]>) =
         op.writes.iter().partition(may_stay);

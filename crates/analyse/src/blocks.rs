@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
 
-/// Basic block: a run of operations that is entered at its first and left after its last operation.
+/// Basic block: a run of operations that is entered at its first and left after its last operation. For example, the
+/// target of a branch begins a block, and the branch ends one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
     /// First operation.
     pub first: OpIndex,
-    /// Last operation, inclusive; the only one from which a warp may continue elsewhere than at the next one.
+    /// Last operation, inclusive; the only one that a warp may leave for another than the next operation.
     pub last: OpIndex,
     /// Instructions that a warp issues per execution of the block.
     pub instructions: u64,
@@ -48,7 +49,8 @@ impl Blocks {
         }
         for (i, op) in code.ops.iter().enumerate() {
             match &op.control {
-                // The lanes that are active change within a block.
+                // `SetActive` changes the active lanes, but not the place where the warp continues, so it ends no
+                // block.
                 ControlEffect::Next | ControlEffect::SetActive(_) => continue,
                 ControlEffect::Jump(ControlTarget::Op(target))
                 | ControlEffect::Branch {

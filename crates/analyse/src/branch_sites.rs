@@ -29,7 +29,7 @@ pub enum BranchSite {
     Split,
     /// One side skips code that no lane would execute.
     Skip,
-    /// A mask decides that the analysis does not follow.
+    /// The deciding mask is not followed by the analysis.
     Mask,
 }
 
@@ -45,9 +45,9 @@ impl Named for BranchSite {
     ];
 }
 
-/// Classifies the conditional branches of a kernel; of the kinds that one has in several contexts, the last in the order of
-/// [`BranchSite`]. None if no
-/// operation writes the mask of active lanes, or after the time limit.
+/// Classifies the conditional branches of a kernel. A branch with several kinds in its contexts has the last one in
+/// the order of [`BranchSite`]. The result is empty if no operation writes the mask of active lanes, or after the
+/// time limit.
 pub fn classify(
     code: &Code,
     thread: &ThreadCfg,
@@ -96,6 +96,7 @@ pub(crate) fn classify_end(
             }
             false
         };
+        // A branch that closes a loop may also leave it, so this is asked first.
         if successors.iter().any(|&to| closes(to)) {
             return Some(BranchSite::Latch);
         }

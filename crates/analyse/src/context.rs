@@ -1,7 +1,8 @@
 //! Calling contexts: call strings (Sharir and Pnueli 1981).
 //!
-//! Two calls of one function are two contexts, so that their returns do not close a loop. Recursive calls enter an
-//! existing context, and calls after a limit share one per function (SOUNDNESS 5.10).
+//! Two calls of one function are two contexts, so that their returns do not close a loop. For example, a kernel that
+//! calls `f` at two places has the contexts of itself and of both calls. Recursive calls enter an existing context,
+//! and calls after a limit share one per function (SOUNDNESS 5.10).
 
 use std::collections::HashMap;
 
@@ -20,7 +21,7 @@ struct Call {
     callee: OpIndex,
 }
 
-/// Context of a callee, by the reason for which it was chosen.
+/// Context of a callee, with the reason for the choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CalleeContext {
     /// The call has a context of its own.
@@ -64,7 +65,7 @@ impl Contexts {
         }
     }
 
-    /// Returns the context in which `callee` runs when called at `site` in `caller`, making one if necessary.
+    /// Returns the context that `callee` runs in when called at `site` in `caller`, making one if necessary.
     pub fn enter(&mut self, caller: ContextId, site: OpIndex, callee: OpIndex) -> CalleeContext {
         // Entering the context of an enclosing activation keeps call strings, and so the number of nodes, finite.
         let mut ancestor = Some(caller);

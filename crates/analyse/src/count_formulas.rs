@@ -1,9 +1,10 @@
-//! Closed forms of counts: how often one thread executes each block, as a formula in the indices of thread and block, in
-//! sizes and in parameters (SOUNDNESS 15.8).
+//! Closed forms of counts: how often one thread executes each block, as a formula in the indices of thread and block,
+//! in sizes and in parameters (SOUNDNESS 15.8).
 //!
-//! A thread executes a node as often as the branches decide on which it depends. Their conditions become words of the
-//! launch and of the thread; a value that changes in a loop by the same step, or by the same shift, is a word in the
-//! completed iterations, and the loop goes on as long as its only exit says, which counts them.
+//! The branches on which a node depends decide how often a thread executes it. Their conditions become words of the
+//! launch and of the thread. A value that changes in a loop by the same step, or by the same shift, becomes a word in
+//! the number of completed iterations. The only exit of a loop says how long it goes on, which gives that number. For
+//! example, a thread executes the body of `for (i = 0; i < n; i++)` `max(0, n)` times.
 
 mod evaluate;
 mod expression;
@@ -41,17 +42,17 @@ pub enum NoFormulaReason {
     Loaded,
     /// The result of an operation that is not followed decides.
     Operation,
-    /// A value decides that changes in a loop in another way than by a step or a shift.
+    /// The deciding value changes in a loop otherwise than by a step or a shift.
     Recurrence,
-    /// A value decides that is chosen among several at a join.
+    /// The deciding value is chosen among several at a join.
     Join,
-    /// A transfer decides that is no branch by a word: an indirect jump, or a pop to several places.
+    /// The deciding transfer is not a branch by a word: it is an indirect jump, or a pop to several places.
     Transfer,
     /// A loop is left at several places, or not in each iteration.
     Exits,
     /// A loop has several headers.
     Irreducible,
-    /// Calls share a context, so that a loop of the graph is no loop of a thread.
+    /// Calls share a context, so that a loop of the graph is not a loop of a thread.
     Recursion,
     /// The formula would be too long.
     Long,
@@ -76,7 +77,7 @@ impl NoFormulaReason {
     }
 }
 
-/// Operation by which a count has no formula, and the reason.
+/// Operation that leaves a count without a formula, and the reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoFormula {
     /// The operation.
@@ -93,8 +94,8 @@ impl NoFormula {
 
 /// Formula of the executions of a block by one thread.
 pub struct BlockFormula {
-    /// Parts of the sum: one for each context in which the block is executed. Executions by warps are those of the lane
-    /// with most of them where all live lanes come together.
+    /// Parts of the sum: one for each context that the block is executed in. If all live lanes come together, a warp
+    /// executes the block as often as its lane with the most executions.
     parts: Vec<BlockPart>,
 }
 
@@ -113,8 +114,9 @@ pub struct CountFormulas<'a> {
 }
 
 impl<'a> CountFormulas<'a> {
-    /// Finds the formulas of all blocks of a kernel, for the launches of a range. `is_whole` says of a node whether warps
-    /// execute it with all their live lanes. With `is_shared`, calling contexts are shared, and there are no formulas.
+    /// Finds the formulas of all blocks of a kernel, for the launches of a range. `is_whole` says whether warps
+    /// execute a node with all their live lanes. With `is_shared`, calling contexts are shared, and there are no
+    /// formulas.
     pub fn find(
         code: &'a Code,
         thread: &'a ThreadCfg,
@@ -157,6 +159,7 @@ impl<'a> CountFormulas<'a> {
             let block = formulas.blocks.entry(first).or_insert(empty);
             match (block.as_mut(), part) {
                 (Ok(block), Ok(part)) => block.parts.push(part),
+                // One context without a formula leaves the block without one.
                 (Ok(_), Err(why)) => *block = Err(why),
                 (Err(_), _) => {}
             }
@@ -174,6 +177,7 @@ impl<'a> CountFormulas<'a> {
         let mut found = BTreeSet::new();
         self.add_loops(count, &mut found);
         let mut open: Vec<LoopIndex> = found.iter().copied().collect();
+        // The iterations of these loops may depend on further loops.
         while let Some(index) = open.pop() {
             let words = self.rounds.get(&index).map(LoopRounds::words);
             for word in words.into_iter().flatten() {
@@ -247,6 +251,7 @@ impl Finder<'_, '_> {
             successors.any(|&to| !body.contains(to))
         };
         let exits: Vec<usize> = body.body.iter().copied().filter(|&n| leaves(n)).collect();
+        // With several exits, no single test says when the loop ends.
         let &[exit] = exits.as_slice() else {
             return Err(several);
         };
@@ -285,6 +290,7 @@ impl Finder<'_, '_> {
         let word = words.resolve(&word)?;
         let holds = taken != sides.condition.negated;
         let atoms = &words.symbolic.atoms;
+        // Conditions that the test only implies are too weak for a formula, which needs an equivalence.
         let direct = conditions(atoms, &word, holds);
         if direct.is_equivalent {
             return Ok(Test {
@@ -299,6 +305,7 @@ impl Finder<'_, '_> {
                 all_hold: false,
             },
             false => Test {
+                // The word itself is tested if neither the condition nor its opposite can be taken apart.
                 conditions: vec![Condition::NotZero(word)],
                 all_hold: holds,
             },
@@ -309,6 +316,7 @@ impl Finder<'_, '_> {
     fn find_nodes(&mut self) {
         let symbolic = &self.formulas.words.symbolic;
         let (dependence, entry) = (symbolic.dependence, symbolic.thread.entry.index());
+        // Totals multiply by the entries of a loop, which the region around it has counted before.
         let mut order: Vec<(u32, LoopIndex)> = (dependence.loops.loops())
             .map(|(index, body)| (body.depth, index))
             .collect();
@@ -393,6 +401,7 @@ impl Finder<'_, '_> {
             .map(|&taken| target(taken) == to)
             .collect();
         let by_other = target(Some(sides.not_taken)) == to;
+        // The taken side may have several targets, of a pop for example; all of them must lead to the part, or none.
         let all = by_taken.iter().all(|&is| is);
         let any = by_taken.iter().any(|&is| is);
         let taken = match (all, any, by_other) {
@@ -403,7 +412,7 @@ impl Finder<'_, '_> {
         Ok(Factor::Holds(self.test(&sides, id, at, taken)?))
     }
 
-    /// Executions in all iterations of a loop and of the loops around it, from those in one iteration.
+    /// Executions in all iterations of a loop and of the loops around it, from the executions in one iteration.
     fn total(&mut self, of: Option<LoopIndex>, count: Count) -> Result<Count, NoFormula> {
         let dependence = self.formulas.words.symbolic.dependence;
         let (mut count, mut of) = (count, of);
@@ -438,6 +447,7 @@ impl Finder<'_, '_> {
                 products: vec![others.cloned().collect()],
             };
             let words = &self.formulas.words;
+            // A count that is the same in all iterations is multiplied by their number; only others need a sum.
             let mut mentioned = self.formulas.all_loops(&rest).into_iter();
             let varies = mentioned.any(|of| words.is_inside(of, index) && self.varies(of, index));
             let part = match (varies, goes_on) {

@@ -1,8 +1,9 @@
 //! Control dependence in the thread-level graph.
 //!
-//! Control dependence is that of Ferrante, Ottenstein and Warren ("The Program Dependence Graph and
-//! Its Use in Optimization", 1987), by postdominators, here also within one iteration of each loop. Calls are part of
-//! the graph (nodes are blocks in a context), so the dependence crosses calls and returns.
+//! Control dependence is defined by postdominators, as by Ferrante, Ottenstein and Warren ("The Program Dependence
+//! Graph and Its Use in Optimization", 1987), here also within one iteration of each loop. For example, in
+//! `loop { if (p) break; x; }` the node `x` depends on the branch. Calls are part of the graph (nodes are blocks in a
+//! context), so the dependence crosses calls and returns.
 
 use warpbound_graph::{Digraph, Dominators, Loop, LoopForest, LoopIndex};
 use warpbound_ir::{Cell, Code};
@@ -25,7 +26,7 @@ pub struct Decision {
 pub enum JoinEdges {
     /// All edges.
     All,
-    /// Those that enter the loop of which the node is the only header.
+    /// Edges that enter the loop whose only header is the node.
     Entering,
     /// Back edges of that loop.
     Closing,
@@ -50,7 +51,7 @@ pub struct Dependence {
     /// For each node, the nodes with several successors that decide directly whether it is executed,
     /// ascending.
     pub controllers: Vec<Vec<usize>>,
-    /// The same without the edges of conditional EXITs: control dependence of lanes that do not exit.
+    /// The same lists without the edges of conditional EXITs: control dependence of lanes that do not exit.
     pub live_controllers: Vec<Vec<usize>>,
     /// For each node, its immediate postdominator in the graph without the edges of conditional EXITs.
     live_reconvergence: Vec<Option<usize>>,
@@ -99,6 +100,7 @@ impl Dependence {
         }
         for list in controllers.iter_mut().chain(&mut live_controllers) {
             list.sort_unstable();
+            // The whole graph and the loops around a node may name the same branch.
             list.dedup();
         }
         Dependence {
@@ -142,6 +144,7 @@ impl Dependence {
             match (body.contains(to), is_header(body, to)) {
                 (true, false) => EdgeRole::Inside,
                 (true, true) => EdgeRole::Leaves,
+                // Lanes that leave the loop need not reconverge in it.
                 (false, _) => EdgeRole::Ignored,
             }
         });
@@ -175,6 +178,7 @@ impl Dependence {
                 let last = code.get(thread.space.block(NodeId(node as u32)).last)?;
                 decision.cells.extend(indirect_base(&last.control));
             }
+            // Without the next node, the pop itself must have several targets.
             ControlOp::Pop(_) => decision.by_stack = others > 1,
             _ => {}
         }
@@ -204,15 +208,15 @@ impl Dependence {
         }
     }
 
-    /// The loop of which `node` is the only header.
+    /// The loop whose only header is `node`.
     pub fn header_of(&self, node: usize) -> Option<LoopIndex> {
         let index = self.loops.innermost(node)?;
         (self.loops.get(index).headers == [node]).then_some(index)
     }
 
-    /// Branches that decide by which of the edges from `sources` the node `join` is reached: those on which the sources
-    /// are transitively control dependent, back to the join's immediate dominator, or to the join itself for back
-    /// edges. All paths to the join pass that node, so branches before it choose nothing.
+    /// Branches that decide by which of the edges from `sources` control reaches the node `join`: branches on which
+    /// the sources are transitively control dependent, back to the join's immediate dominator, or to the join itself
+    /// for back edges. All paths to the join pass that node, so branches before it choose nothing.
     pub fn gates(&self, join: usize, choice: JoinEdges, sources: &[usize]) -> Vec<usize> {
         let top = match choice {
             JoinEdges::Closing => join,
@@ -222,8 +226,8 @@ impl Dependence {
         self.closure(sources, |node| node != top, inside)
     }
 
-    /// Branches that decide in which iteration, and by which exit, a lane leaves a loop: those with an
-    /// edge out of it, and those inside on which they are control dependent.
+    /// Branches that decide after how many iterations, and by which exit, a lane leaves a loop: branches with an edge
+    /// out of it, and branches inside on which these are control dependent.
     pub fn exit_branches(&self, index: LoopIndex) -> Vec<usize> {
         let found = self.loops.get(index);
         let leaves = |&&node: &&usize| {
@@ -279,7 +283,7 @@ enum EdgeRole {
     Inside,
     /// Leads to the subgraph's virtual exit.
     Leaves,
-    /// Is no edge of the subgraph.
+    /// Is not an edge of the subgraph.
     Ignored,
 }
 

@@ -1,10 +1,13 @@
 //! Determinacy: what must be known to compute a value, and so to know which way a branch goes.
 //!
-//! A value is determined by its *origins*: parameters of the launch, the index and sizes of the block, the index of the
-//! thread, loaded data, and everything else (clocks, results of atomics, registers that were never written). A value without
-//! any is a constant. Origins flow as divergence does, over [`Gsa`]: from operands, from conditions, and from the
-//! branches that gates select by, so that implicit flows are included. What lanes exchange depends on the active lanes
-//! as well: on all branches that decide which lanes are there.
+//! A value is determined by its *origins*: parameters of the launch, the index and sizes of the block, the index of
+//! the thread, loaded data, and everything else (clocks, results of atomics, registers that were never written). A
+//! value without any is a constant. For example, `a[threadIdx.x] > 0` has the origins param (the pointer), thread and
+//! data.
+//!
+//! Origins flow as divergence does, over [`Gsa`]: from operands, from conditions, and from the branches that gates
+//! select by, so that implicit flows are included. A value that lanes exchange also depends on the active lanes, and
+//! so on all branches that decide which lanes are there.
 //!
 //! Divergence says whether lanes may part at a branch; determinacy says who can know where they go (SOUNDNESS 15).
 
@@ -94,7 +97,7 @@ pub struct LoadSites {
 }
 
 impl LoadSites {
-    /// Most loads that are listed.
+    /// Maximum number of loads that are listed.
     pub const MOST: usize = 8;
 
     /// Adds loads; returns whether that changes anything.
@@ -105,6 +108,7 @@ impl LoadSites {
             if self.ops.len() < LoadSites::MOST {
                 self.ops.insert(at);
             } else {
+                // The list is full, but it may have this load already.
                 self.are_more |= !self.ops.contains(&at);
             }
         }
@@ -123,7 +127,7 @@ pub struct OriginLink {
     pub is_gate: bool,
 }
 
-/// Knowledge that the condition or target of a branch takes.
+/// Knowledge that is needed to evaluate the condition or target of a branch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Determined {
     /// Origins of the cells that it reads, in all contexts.
@@ -145,7 +149,7 @@ pub struct Determinacy {
     pub blocks: BTreeMap<OpIndex, Origins>,
     /// Blocks at the outgoing edges of each branch, by first operation.
     pub successors: BTreeMap<OpIndex, BTreeSet<OpIndex>>,
-    /// For the last operation of a block that is no branch, the block that follows in the first of its contexts.
+    /// For the last operation of a block that is not a branch, the block that follows in the first of its contexts.
     pub next: BTreeMap<OpIndex, OpIndex>,
 }
 
@@ -157,15 +161,15 @@ pub enum DeterminacyFault {
     None,
     /// Gates select without a condition: implicit flows are dropped.
     NoImplicitFlow,
-    /// Special registers of threads count as those of the block.
+    /// Special registers of threads count as registers of the block.
     ThreadAsBlock,
     /// Exchanges of lanes do not depend on which lanes are active.
     NoActiveLanes,
 }
 
 impl Determinacy {
-    /// Analyses a kernel. With `reconverges`, lanes that part at a branch are known to meet where the branch no longer
-    /// decides what runs; else each branch may decide which lanes are active anywhere after it.
+    /// Analyses a kernel. With `reconverges`, lanes that part at a branch are known to meet where the branch no
+    /// longer decides what runs; otherwise each branch may decide which lanes are active anywhere after it.
     pub fn analyse(
         code: &Code,
         thread: &ThreadCfg,
@@ -205,6 +209,7 @@ impl Determinacy {
                 branches.push((node, at, inputs, outcome, condition));
             }
         }
+        // Before the inputs are completed, because these values need inputs as well.
         add_writes_of_exchanged(code, thread, &mut gsa);
         gsa.complete_inputs();
         let flow = OriginFlow {
@@ -240,8 +245,8 @@ impl Determinacy {
         found
     }
 
-    /// Finds what decides the executions of each block: the branches on which it is control dependent, and what decides
-    /// theirs.
+    /// Finds the origins that decide the executions of each block: the origins of the branches on which it is control
+    /// dependent, transitively.
     fn find_blocks(&mut self, thread: &ThreadCfg, dependence: &Dependence) {
         let reached: Vec<NodeId> = thread
             .space
@@ -249,7 +254,7 @@ impl Determinacy {
             .filter(|&node| thread.is_reached(node))
             .collect();
         let mut origins = vec![Origins::CONSTANT; thread.space.len()];
-        // Each round adds an origin to some node, of which there are few, or is the last.
+        // Terminates, because each round except the last adds one of five origins to some node.
         let mut changes = true;
         while changes {
             changes = false;
@@ -343,6 +348,7 @@ impl OriginFlow<'_> {
         if self.reconverges {
             return self.deciding_branches(node);
         }
+        // Without reconvergence, any branch before the node may have split its lanes.
         let before = self.dependence.reversed.reachable([node.index()]);
         let nodes = self.thread.space.ids();
         let branches = nodes.filter(|node| {
@@ -377,7 +383,7 @@ impl OriginFlow<'_> {
         writes
     }
 
-    /// Branches on which a definition depends besides the inputs of its gate.
+    /// Branches on which a definition depends in addition to the inputs of its gate.
     fn hidden_branches(&self, definition: Definition) -> Vec<NodeId> {
         match definition {
             Definition::Op(node, at) => {
@@ -391,8 +397,8 @@ impl OriginFlow<'_> {
         }
     }
 
-    /// Whether a definition is the choice of an entry at which lanes resume: it follows from their paths, and so from all
-    /// branches.
+    /// Whether a definition is the choice of the entry where lanes resume. This follows from their paths, and so from
+    /// all branches.
     fn is_by_stack(&self, definition: Definition) -> bool {
         let Definition::BranchOutcome(node) = definition else {
             return false;
@@ -476,6 +482,7 @@ impl OriginValues {
                 .filter(|&value| flow.is_by_stack(gsa.definition(value)))
                 .collect(),
         };
+        // One origin after the other, so that the causes of each lead back along shortest paths.
         for (origin, _) in Origins::ALL {
             values.propagate_origin(flow, gsa, (&uses, &paths), origin);
         }
@@ -543,6 +550,7 @@ impl OriginValues {
                 users.extend(after);
             }
             for user in users {
+                // Terminates, because the lists only grow, and only up to their limit.
                 if self.loads[user.index()].append(&loads) {
                     worklist.push_back(user);
                 }
@@ -568,6 +576,7 @@ impl OriginValues {
                 }
                 let chain = self.chain(gsa, thread, origin, input);
                 let known = determined.chains.get(&origin);
+                // The shortest explanation over all inputs and contexts stays.
                 if known.is_none_or(|known| known.len() > chain.len()) {
                     determined.chains.insert(origin, chain);
                 }

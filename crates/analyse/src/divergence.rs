@@ -1,15 +1,15 @@
 //! Static divergence analysis (`abstract-cta-2014` 3.1): branches, loads and barriers at which lanes may read different
 //! values, or that only some of the lanes may execute, with an explanation.
 //!
-//! A value is divergent if it may differ between lanes that read it together: if it comes
-//! from a source (a value of the lane's own), if an operand is divergent, or if a gate is divergent and selects
-//! between different operands; all other values are uniform. Over [`Gsa`] that is reachability, so the shortest path
-//! from a source explains a divergent value.
+//! A value is divergent if it may differ between lanes that read it together: if it comes from a source (a value of
+//! the lane's own), if an operand is divergent, or if a gate is divergent and selects between different operands; all
+//! other values are uniform. For example, after `if (tid < 8) x = 1; else x = 2;` the value of `x` is divergent
+//! because the gate is. Over [`Gsa`] that is reachability, so the shortest path from a source explains a divergent
+//! value.
 //!
-//! The method assumes that lanes which diverge at a branch reconverge in the same iteration of the
-//! loops in which they stay ([`crate::missed_reconvergence`] checks this against the warp-level graph), and that
-//! shared and global memory is not written between the loads of lanes that diverged. No bound
-//! rests on either.
+//! The method assumes that lanes which diverge at a branch reconverge in the same iteration of the loops that they
+//! stay in ([`crate::missed_reconvergence`] checks this against the warp-level graph), and that shared and global
+//! memory is not written between the loads of lanes that diverged. No bound rests on either.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -107,15 +107,15 @@ pub struct OpDivergence {
     pub cells: Vec<Cell>,
     /// Nodes that contain it, ascending: one for each context.
     pub nodes: Vec<NodeId>,
-    /// Nodes in which lanes that arrive together may read different values from the cells.
+    /// Nodes whose lanes may read different values from the cells although they arrive together.
     pub divergent: BTreeSet<NodeId>,
     /// Shortest explanation of `divergent`.
     pub chain: Option<Chain>,
     /// For nodes of `divergent`, an earlier branch that has split the lanes by this very value, so
     /// that lanes which arrive together may hold equal values after all.
     pub split: BTreeMap<NodeId, OpIndex>,
-    /// Nodes in which only some of the live lanes may execute it: its guard is divergent, or a
-    /// branch that decides whether it is reached.
+    /// Nodes where only some of the live lanes may execute it: its guard is divergent, or a branch that decides
+    /// whether it is reached.
     pub partial: BTreeSet<NodeId>,
     /// Shortest explanation of `partial`.
     pub partial_chain: Option<Chain>,
@@ -228,6 +228,7 @@ pub fn deciding_cells(
         let successors = dependence.graph.successors(node.index()).len();
         // A condition alone accounts for one more successor.
         let without_register = if op.condition.is_always() { 1 } else { 2 };
+        // A callee outside the file is no successor, but the register chooses it.
         if is_call || successors > without_register {
             cells.extend(indirect_base(&op.control));
         }
@@ -282,6 +283,7 @@ fn collect_queries(
                 });
             }
         }
+        // A return may have several successors without a deciding cell, and nodes depend on it as on any branch.
         if dependence.graph.successors(node.index()).len() > 1 {
             gsa.branch_outcome(node);
         }
@@ -289,7 +291,7 @@ fn collect_queries(
     queries
 }
 
-/// Reason for which a value is divergent.
+/// Reason why a value is divergent.
 #[derive(Clone, Copy)]
 enum Cause {
     Source(DivergenceSource),
@@ -429,7 +431,7 @@ fn is_always_uniform(code: &Code, launch: &LaunchContext, gsa: &Gsa<'_>, value: 
     }
 }
 
-/// The origin of divergence that a definition is, if it is one.
+/// The origin of divergence, if a definition is one.
 fn divergence_source(
     code: &Code,
     thread: &ThreadCfg,
@@ -439,6 +441,7 @@ fn divergence_source(
 ) -> Option<DivergenceSource> {
     match definition {
         Definition::Entry(cell) => {
+            // All lanes read the same value from a register of the warp.
             let agrees = !cell.is_per_lane() || agreeing_at_entry(code).contains(cell.index());
             (!agrees).then_some(DivergenceSource::Entry)
         }
@@ -509,6 +512,7 @@ impl SplitBranches {
     fn find(gsa: &Gsa<'_>) -> SplitBranches {
         let mut by: HashMap<ValueId, Vec<NodeId>> = HashMap::new();
         for outcome in gsa.ids() {
+            // A branch on several values may send lanes one way that differ in one of them.
             if let (Definition::BranchOutcome(branch), [input]) =
                 (gsa.definition(outcome), gsa.inputs(outcome))
             {
@@ -531,6 +535,7 @@ impl SplitBranches {
             return None;
         }
         let here = query.node.index();
+        // The branch that ends the node comes after the query, or is the query itself.
         let above = |branch: &&NodeId| {
             branch.index() != here && dependence.dominators.dominates(branch.index(), here)
         };

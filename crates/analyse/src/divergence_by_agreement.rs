@@ -18,15 +18,15 @@ use crate::divergence::{Chain, Link, LinkRole, OpDivergence, QueryKind};
 use crate::thread_cfg::ThreadCfg;
 use crate::warp_cfg::WarpCfg;
 
-/// Most steps of a backward search for the loss of agreement.
+/// Maximum number of steps of a backward search for the loss of agreement.
 const MAX_STEPS: usize = 400;
 
 /// Divergence of one [`OpDivergence`] according to agreement.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgreementVerdict {
-    /// Nodes in which the active lanes may read different values.
+    /// Nodes where the active lanes may read different values.
     pub divergent: BTreeSet<NodeId>,
-    /// Nodes in which live lanes may be pending, or be masked by the guard.
+    /// Nodes where live lanes may be pending, or be masked by the guard.
     pub partial: BTreeSet<NodeId>,
 }
 
@@ -215,6 +215,7 @@ impl AgreementAnalysis<'_> {
             let old = (!op.condition.is_always()).then_some(cell);
             let mut all = op.condition.cells().chain(read).chain(old);
             return match all.find(|&cell| !active_agree(&state_before, [cell])) {
+                // Such an operation never gives equal values, whatever agreed before it.
                 _ if rule == AgreementRule::Never => Some(AgreementLoss::Written(at, cell)),
                 Some(cell) => {
                     worklist.push_back((node, at, cell));
@@ -231,6 +232,7 @@ impl AgreementAnalysis<'_> {
                 continue;
             };
             match step.via {
+                // Only a predecessor at whose end the cell does not agree can be the reason.
                 Via::Walk if !active_agree(&last, [cell]) => {
                     worklist.push_back((from, OpIndex(u32::MAX), cell));
                 }

@@ -1,8 +1,10 @@
-//! Fingerprints of loops and of memory accesses: a text for each, equal in two builds of a kernel only if a fact about it
-//! means the same in both (SOUNDNESS 5.15).
+//! Fingerprints of loops and of memory accesses: a text for each, equal in two builds of a kernel only if a fact
+//! about it means the same in both (SOUNDNESS 5.15).
 //!
-//! The text describes all that decides how often the loop is entered and how often its header runs, or which addresses
-//! each thread accesses: a slice of the kernel with its control flow. Registers, addresses and the order of independent instructions leave no trace in it.
+//! The text describes all that decides how often the loop is entered and how often its header runs, or which
+//! addresses each thread accesses: a slice of the kernel with its control flow. Registers, addresses and the order of
+//! independent instructions leave no trace in it. For example, a loop keeps its fingerprint if the compiler holds the
+//! counter in another register.
 
 mod body;
 mod events;
@@ -31,7 +33,8 @@ use values::Values;
 pub struct LoopFingerprint {
     /// Code that decides how often the loop is entered and how often its header runs; the reason if it is not known.
     pub decides: Result<CountSlice, FingerprintObstacle>,
-    /// Instructions of the loop, without those of the loops in it: the multiset of their texts without registers.
+    /// Instructions of the loop, without the instructions of loops inside it: the multiset of their texts without
+    /// registers.
     pub body: String,
 }
 
@@ -112,12 +115,12 @@ impl fmt::Display for FingerprintObstacle {
     }
 }
 
-/// Maximum number of operations in the slices of all loops of a kernel: each loop has an equal share, whatever the others
-/// need, so that a fingerprint does not depend on them. Loops of kernels with thousands of instructions that memory
-/// decides have most of the kernel in their slices.
+/// Maximum number of operations in the slices of all loops of a kernel: each loop has an equal share, whatever the
+/// others need, so that a fingerprint does not depend on them. In kernels with thousands of instructions, the slice
+/// of a loop that memory decides contains most of the kernel.
 const MAX_OPERATIONS: usize = 300_000;
 
-/// Least share of a loop.
+/// Minimum share of a loop.
 const MIN_SHARE: usize = 2_000;
 
 /// Computes the fingerprints of all loops, in the order of [`Loops::sites`].

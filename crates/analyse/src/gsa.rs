@@ -1,9 +1,10 @@
 //! Gated single assignment over the thread-level graph (`abstract-cta-2014` 3.1).
 //!
-//! Each value has one definition. A gate at a join has the deciding branches as operands: γ at the
-//! join of branches and at an operation that is executed conditionally, μ at the header of a loop, η
-//! where a value leaves the loop in which it was computed. So control dependences become data
-//! dependences, and chains of operands lead from a branch to everything that can influence it.
+//! Each value has one definition. A gate at a join has the deciding branches as operands: γ at the join of branches
+//! and at an operation that is executed conditionally, μ at the header of a loop, η where a value leaves the loop
+//! that computed it. So control dependences become data dependences, and chains of operands lead from a branch to
+//! everything that can influence it. For example, after `if (p) x = 1; else x = 2;` the value of `x` is a γ with the
+//! operands 1, 2 and the outcome of the branch.
 //!
 //! Values are created on demand, each once. Joins are placed at iterated dominance frontiers (Cytron et al.,
 //! "Efficiently Computing Static Single Assignment Form", 1991), cell by cell and only for requested cells.
@@ -48,7 +49,7 @@ pub enum Definition {
     /// Choice among edges by which a thread reaches a join. This and the following are operands of gates, which no
     /// cell holds.
     JoinEdge(NodeId, JoinEdges),
-    /// The iteration in which, and the exit by which, a thread leaves a loop.
+    /// The iteration and the exit by which a thread leaves a loop.
     LoopExit(LoopIndex),
     /// The successor that a thread takes at the end of the node.
     BranchOutcome(NodeId),
@@ -146,9 +147,10 @@ impl<'a> Gsa<'a> {
         self.value(Definition::BranchOutcome(node))
     }
 
-    /// Returns the operands of a μ: the values that enter the loop, and those of the previous iteration.
+    /// Returns the operands of a μ: the values that enter the loop, and the values of the previous iteration.
     pub fn entering_and_closing(&mut self, node: NodeId, cell: Cell) -> [Vec<ValueId>; 2] {
         let mut found = [Vec::new(), Vec::new()];
+        // The start of the kernel enters its first node without an edge.
         if node == self.thread.entry {
             found[0].push(self.value(Definition::Entry(cell)));
         }
@@ -214,7 +216,8 @@ impl<'a> Gsa<'a> {
         if reaching.joins(node.index()) {
             return self.join(node, cell);
         }
-        // Without a join at `node`, one definition reaches it on all paths: that at the end of its immediate dominator.
+        // Without a join at `node`, one definition reaches it on all paths: the one at the end of its immediate
+        // dominator.
         let above = self.dependence.dominators.immediate(node.index());
         match above {
             Some(above) => self.value_at_end(NodeId(above as u32), cell),
@@ -251,6 +254,7 @@ impl<'a> Gsa<'a> {
                 let headers = &self.dependence.loops.get(l).headers;
                 headers.binary_search(&node.index()).is_ok()
             });
+        // Each header of an irreducible loop gets a μ, although only a single one separates entries from back edges.
         self.value(match is_header {
             true => Definition::Mu(node, cell),
             false => Definition::Gamma(node, cell),
@@ -423,6 +427,7 @@ impl Writes {
                     found.extend(op.writes.iter().map(|&cell| (cell, at)));
                 }
             }
+            // `last` searches by the cell, then by the operation.
             found.sort_unstable();
             found
         };
@@ -432,6 +437,7 @@ impl Writes {
         for node in space.ids().filter(|&node| thread.is_reached(node)) {
             let resolved = thread.resolved[node.index()].as_ref();
             if resolved.is_some_and(|r| r.external.is_some()) {
+                // The callee may write every cell.
                 calls[node.index()] = true;
                 nodes.iter_mut().for_each(|list| list.push(node.index()));
                 continue;
@@ -493,6 +499,8 @@ impl Reaching {
         let mut around: Vec<usize> = Vec::new();
         for node in nodes {
             let (begin, _) = dominators.span(node);
+            // Subtrees are nested or disjoint, so where one ends, the one around it holds the closest definition
+            // again.
             while let Some(&inner) = around.last() {
                 let end = dominators.span(inner).1;
                 if end > begin {

@@ -1,9 +1,11 @@
-//! Limits on the lanes of a warp that take a step, or execute an operation, guarded by the thread index (SOUNDNESS 5.9).
+//! Limits on the lanes of a warp that take a step, or execute an operation, guarded by the thread index (SOUNDNESS
+//! 5.9).
 //!
 //! If the block is known, so are the indices of its threads. A forward dataflow analysis over the thread-level graph
 //! follows the content of cells that is computed from the thread index and constants: a table with a value for each
-//! thread. Where such a table is a guard, it partitions the threads by the side that they take. A table is a claim
-//! about one thread alone, so the analysis does not depend on which lanes are active together.
+//! thread. Where such a table is a guard, it partitions the threads by the side that they take. For example, at most
+//! 4 lanes of a warp enter the body of `if (tid.x < 4)` in a block of 64×1 threads. A table is a claim about one
+//! thread alone, so the analysis does not depend on which lanes are active together.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,13 +23,13 @@ use warpbound_simt::warp::{CellSet, ControlOp, Via, WarpStep};
 use crate::LaunchContext;
 use crate::thread_cfg::ThreadCfg;
 
-/// Most threads of a block on any GPU. Larger blocks are never launched and get no limits.
+/// Maximum number of threads of a block on any GPU. Larger blocks are never launched and get no limits.
 const MAX_THREADS: u64 = 1024;
 
 /// Finds steps that only some lanes of each warp of the block take, each lane at most once: either side of a guarded
 /// operation.
 ///
-/// Only steps that no thread takes twice, and only limits below the live lanes of a warp.
+/// Leaves out steps that a thread may take twice, and limits that are not below the live lanes of a warp.
 pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> Vec<LaneLimit> {
     let Some(threads) = Threads::of(launch) else {
         return Vec::new();
@@ -50,6 +52,7 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
                 to.is_none() || to != component.get(node)
             };
             let lanes = threads.max_per_warp(&taking);
+            // A limit that any number of live lanes satisfies would say nothing.
             if lanes < launch.live_lanes() && !steps.is_empty() && steps.iter().all(once) {
                 limits.push(LaneLimit {
                     from: here,
@@ -85,6 +88,7 @@ pub fn executing_threads(
                 continue;
             };
             if of_interest(op) {
+                // Without a table for its guard, any thread that arrives may execute the operation.
                 let holds = explorer.holds(&state, op.condition);
                 let holds = holds.unwrap_or_else(|| vec![true; threads.count()]);
                 let may_execute = state.may_arrive.iter().zip(holds);
@@ -92,6 +96,7 @@ pub fn executing_threads(
                     .entry(at)
                     .or_insert_with(|| vec![false; threads.count()]);
                 for (known, (&arrives, holds)) in all.iter_mut().zip(may_execute) {
+                    // Several nodes may contain the operation, one for each context.
                     *known |= arrives && holds;
                 }
             }
@@ -160,11 +165,13 @@ fn cells_deciding(code: &Code, decides: &dyn Fn(&Op) -> bool) -> CellSet {
         writes.any(|cell| cells.contains(cell.index()))
     };
     loop {
+        // Terminates, because each round except the last adds a cell.
         let before = cells;
         for op in &code.ops {
             if !written(op, &cells) {
                 continue;
             }
+            // A guarded write keeps the old content in some threads, so its guard decides the content as well.
             if let Some(guard) = op.condition.guard {
                 cells.insert(guard.index());
             }
@@ -212,7 +219,7 @@ impl Threads {
         self.block.iter().map(|&d| d as usize).product()
     }
 
-    /// Most selected threads in one warp.
+    /// Maximum number of selected threads in one warp.
     fn max_per_warp(&self, selected: &[bool]) -> u64 {
         let warps = selected.chunks(self.width);
         let count = |warp: &[bool]| warp.iter().filter(|&&is| is).count() as u64;
@@ -287,8 +294,8 @@ impl Explorer<'_> {
         state
     }
 
-    /// Both sides of the operation that ends a node, if its guard has a table: first where the condition holds, then
-    /// where not. Beside them, the state before the operation.
+    /// Both sides of the operation that ends a node, if its guard has a table: first the side where the condition
+    /// holds, then the other one. Also returns the state before the operation.
     fn sides(&self, node: NodeId, state: &State) -> Option<(State, [Side; 2])> {
         let resolved = self.thread.resolved.get(node.index())?.as_ref()?;
         let next = resolved.next?;
@@ -404,6 +411,7 @@ impl ThreadTables<'_> {
             .iter()
             .all(|known| matches!(known, ThreadValues::Same(_)))
         {
+            // One result serves all threads.
             return of(0).map(ThreadValues::Same);
         }
         let values: Option<Rc<[u32]>> = (0..self.threads).map(of).collect();

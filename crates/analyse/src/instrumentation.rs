@@ -1,7 +1,8 @@
 //! Instrumentation points of a wave, and the graph of the ways between them (`wavefront-splitting-2022` 5.2.3).
 //!
 //! A point is an operation whose issue a trace records. Every cycle of the control flow has a point, so that a way
-//! between two points executes no operation twice.
+//! between two points executes no operation twice. For example, a loop of one block has a point at its first
+//! operation, a join, and one at its last, the end of a round.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,13 +57,14 @@ pub struct InstrumentationPoint {
 pub struct PointEdge {
     /// Number of the point at which it begins.
     pub from: usize,
-    /// First node after that of `from`, if `from` is the last operation of its block: parallel edges differ in it.
+    /// First node after the node of `from`, if `from` is the last operation of its block: parallel edges differ in
+    /// it.
     pub via: Option<NodeId>,
     /// Number of the next point.
     pub to: usize,
-    /// Nodes of which a path of the edge may execute operations between the points.
+    /// Nodes whose operations some path of the edge executes between the points.
     pub may_execute: BTreeSet<NodeId>,
-    /// Nodes of which each path of the edge executes operations between the points.
+    /// Nodes whose operations every path of the edge executes between the points.
     pub executes: BTreeSet<NodeId>,
     /// Whether it leads to the header of a loop from inside the loop.
     pub closes_loop: bool,
@@ -77,8 +79,8 @@ pub struct ExecBranch {
     pub active: NodeId,
     /// First node if none is.
     pub empty: NodeId,
-    /// Number of the branch that decides about the other arm, if this one is the first of an if-else: the lanes of one
-    /// are not those of the other.
+    /// Number of the branch that decides about the other arm, if this one is the first of an if-else: no lane takes
+    /// both arms.
     pub other_arm: Option<usize>,
 }
 
@@ -93,13 +95,13 @@ pub struct PointGraph {
     pub branches: Vec<ExecBranch>,
     /// Number of the point at the start of the kernel.
     pub start: usize,
-    /// First edge from each point, and the end of the last one's.
+    /// Number of the first edge from each point, and the number of all edges.
     first_edges: Vec<usize>,
 }
 
 impl PointGraph {
-    /// Builds the graph for the steps of a wave between the nodes of `thread`. `sites` are the branches with their kinds,
-    /// see [`crate::branch_sites::classify`]. `None` if the kernel has no operation.
+    /// Builds the graph for the steps of a wave between the nodes of `thread`. `sites` are the branches with their
+    /// kinds, see [`crate::branch_sites::classify`]. `None` if the kernel has no operation.
     pub fn build(
         code: &Code,
         thread: &ThreadCfg,
@@ -125,6 +127,7 @@ impl PointGraph {
         edges.sort_unstable();
         let first = thread.space.block(thread.entry).first;
         let start = *numbers.get(&(thread.entry, first))?;
+        // The edges are sorted by the points at which they begin.
         let first_edges = (0..=points.len())
             .map(|point| edges.partition_point(|edge| edge.from < point))
             .collect();
@@ -153,8 +156,9 @@ impl PointGraph {
         (first..).zip(edges)
     }
 
-    /// Finds the branches on EXEC that may split, and pairs those of an if-else: the code that the first one skips ends
-    /// at the second one, whose lanes were not active at the first (`wavefront-splitting-2022`, Figure 4.4).
+    /// Finds the branches on EXEC that may split, and pairs the two branches of an if-else: the code that the first
+    /// one skips ends at the second one, whose lanes were not active at the first (`wavefront-splitting-2022`, Figure
+    /// 4.4).
     fn exec_branches(
         &self,
         code: &Code,
@@ -183,6 +187,7 @@ impl PointGraph {
         for branch in &mut branches {
             let at = self.points.get(branch.point).map(|point| point.at);
             let kind = at.and_then(|at| sites.get(&at));
+            // Only a split has another arm; a skip leaves out code that no lane would execute.
             if kind == Some(&BranchSite::Split) {
                 branch.other_arm = by_node.get(&branch.empty).copied();
             }
@@ -233,6 +238,7 @@ impl<'a> Flow<'a> {
             }
         }
         edges.sort_unstable();
+        // Several steps may lead to one node, by jumps and by entries that resume.
         edges.dedup();
         let graph = Digraph::new(len, edges);
         let is_reached = graph.reachable([thread.entry.index()]);
@@ -273,6 +279,7 @@ impl<'a> Flow<'a> {
                 add(node, false, PointKind::Join);
             }
             let last = self.thread.space.block(NodeId(node as u32)).last;
+            // A branch on a register of the wave sends all lanes the same way, so none diverges there.
             let is_branch = matches!(
                 sites.get(&last),
                 Some(BranchSite::Split | BranchSite::Skip | BranchSite::Mask)
@@ -284,6 +291,7 @@ impl<'a> Flow<'a> {
                 add(node, true, PointKind::End);
             }
         }
+        // Each cycle has a back edge, so points at the sources of back edges cut all cycles.
         for &(node, _) in &self.back {
             add(node, true, PointKind::LoopBack);
         }
@@ -341,6 +349,7 @@ impl<'a> Flow<'a> {
             let block = self.thread.space.block(node);
             let points = [block.first, block.last].map(|at| numbers.get(&(node, at)));
             match points {
+                // The first operation comes first, whatever point ends the node.
                 [Some(&to), _] => {
                     reached.insert(to, (next, false));
                 }
@@ -364,6 +373,7 @@ impl<'a> Flow<'a> {
                 let all = nodes.into_iter().map(|node| NodeId(node as u32));
                 all.chain(own.iter().copied()).collect()
             };
+            // A node is on every path if none leads past it.
             let always = on_a_way
                 .iter()
                 .copied()

@@ -39,7 +39,7 @@ pub struct CountedIterations {
     pub headers: Vec<u64>,
 }
 
-/// Longest chain of values that is followed; no loop counter needs more.
+/// Maximum length of a chain of values that is followed; no loop counter needs more.
 const MAX_DEPTH: u32 = 200;
 
 /// Counts the iterations of the loops of `dependence`, in its order, where possible.
@@ -124,6 +124,7 @@ fn count_loop(
             headers: iterations,
         };
         // Each exit alone gives a bound for every thread (SOUNDNESS 6.4), so any of them may be chosen.
+        // The sum only chooses among valid bounds, so it may saturate.
         let sum = |c: &CountedIterations| c.headers.iter().fold(0u64, |s, &n| s.saturating_add(n));
         if best.as_ref().is_none_or(|b| sum(&counted) < sum(b)) {
             best = Some(counted);
@@ -225,6 +226,7 @@ impl<'c> IterationCounter<'c, '_> {
                         return None;
                     }
                 }
+                // The first content must not depend on the iteration.
                 let IterationValue::Affine { first, step: 0 } = first? else {
                     return None;
                 };
@@ -256,6 +258,7 @@ impl<'c> IterationCounter<'c, '_> {
 
     /// The value of a γ whose operands are all equal.
     fn same_for_all_operands(&mut self, node: NodeId, cell: Cell) -> Option<IterationValue> {
+        // A γ joins no back edges, so all its operands enter.
         let [values, _] = self.gsa.entering_and_closing(node, cell);
         let mut same = None;
         for value in values {
@@ -275,6 +278,7 @@ impl<'c> IterationCounter<'c, '_> {
         if let Some(known) = self.steps.get(&(value, mu)) {
             return *known;
         }
+        // A value that depends on itself other than through the μ finds this entry.
         self.steps.insert((value, mu), None);
         let step = self.with_depth_limit(|counter| counter.derive_step(value, mu));
         self.steps.insert((value, mu), step);
@@ -297,6 +301,7 @@ impl<'c> IterationCounter<'c, '_> {
                         (_, Some(n), BinaryOp::Add) => (a, n),
                         (_, Some(n), _) => (a, -n),
                         (Some(n), None, BinaryOp::Add) => (b, n),
+                        // `n - x` changes the sign of the μ, so it is no step.
                         _ => return None,
                     };
                     let Expr::Cell(cell) = **base else {
@@ -401,6 +406,7 @@ fn combine(op: BinaryOp, a: IterationValue, b: IterationValue) -> Option<Iterati
     else {
         return None;
     };
+    // Numbers that do not change are computed as words, so wrap-around is exact.
     if da == 0 && db == 0 {
         return op
             .apply(a as i32 as u32, b as i32 as u32)
@@ -429,14 +435,15 @@ fn combine(op: BinaryOp, a: IterationValue, b: IterationValue) -> Option<Iterati
     }
 }
 
-/// Computes the first iteration in which the predicate is zero (`ends_at_zero`) or is not zero; `None` if there is no
-/// such iteration, or a value leaves 32 bits before it.
+/// Computes the first iteration where the predicate is zero (`ends_at_zero`) or is not zero; `None` if there is no
+/// such iteration, or a value leaves 32 bits before it. For example, a loop that goes on while `2·k < 5` ends in
+/// iteration 3.
 fn first_exit(form: IterationValue, ends_at_zero: bool) -> Option<u64> {
     let (op, (a, da), (b, db)) = match form {
         IterationValue::Affine { first, step } => (BinaryOp::Ne, (first, step), (0, 0)),
         IterationValue::Compared { op, a, b } => (op, a, b),
     };
-    // The loop ends in the first iteration in which `a op b` is not `ends_at_zero`.
+    // The loop ends in the first iteration where `a op b` is not `ends_at_zero`.
     let (difference, slope) = (a - b, da - db);
     let holds = |d: i64| match op {
         BinaryOp::LtS => d < 0,

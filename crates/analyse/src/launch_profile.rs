@@ -1,10 +1,11 @@
 //! Launch profiles: the instructions that each warp of a launch of machine code issues, by execution with values that
 //! are known or unknown (SOUNDNESS 6.5).
 //!
-//! Known are the values that follow from the launch: constants, parameters, thread and block indices. Unknown is what
-//! comes from memory, clocks and approximations. Where an unknown value decides a transfer, the warp continues on both
-//! sides, with the lanes that may be there; loops end by their stated bounds. Only cells that may decide a transfer are
-//! followed. Warps of which the launch decides the same are executed once.
+//! Known are the values that follow from the launch: constants, parameters, thread and block indices. Unknown are
+//! values that come from memory, clocks and approximations. Where an unknown value decides a transfer, the warp
+//! continues on both sides, with the lanes that may be there; loops end by their stated bounds. For example,
+//! `if (n > 8)` on a parameter is decided, while after `if (a[i] > 8)` each lane may be on either side. Only cells
+//! that may decide a transfer are followed. Warps for which the launch decides the same are executed once.
 
 mod accesses;
 pub(crate) mod alternative;
@@ -42,7 +43,8 @@ const DEADLINE_STEPS: u64 = 1 << 12;
 pub struct ConstantWord {
     /// Its value; any bits where they are unknown.
     pub word: u32,
-    /// Its known bits: not those beside a parameter of one or two bytes that no other parameter defines.
+    /// Its known bits. The bits next to a parameter of one or two bytes are unknown unless another parameter defines
+    /// them.
     pub known: u32,
     /// Whether it follows from the addresses of buffers, variables or windows, which another run may choose otherwise.
     pub is_address: bool,
@@ -70,7 +72,8 @@ pub trait GlobalContents {
     /// A thread may write this number of bytes at an address, which is `None` if it is not known.
     fn write(&self, address: Option<u64>, bytes: u64);
 
-    /// Whether a thread may write what is read as a constant: what was computed with it will not be used.
+    /// Whether a thread may write contents that are read as constants; results that were computed with them will not
+    /// be used.
     fn is_outdated(&self) -> bool {
         false
     }
@@ -81,9 +84,9 @@ pub trait GlobalContents {
 pub struct StatedLoop {
     /// Its only header.
     pub header: OpIndex,
-    /// Its operations, none of which is also executed outside it.
+    /// Its operations; none of them is also executed outside it.
     pub body: BTreeSet<OpIndex>,
-    /// Most header executions.
+    /// Maximum number of header executions.
     pub bound: u64,
 }
 
@@ -105,7 +108,7 @@ pub struct LaunchValues<'a> {
     pub indirect: &'a BTreeMap<OpIndex, BTreeSet<OpIndex>>,
     /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].
     pub loops: &'a [StatedLoop],
-    /// Most warp instructions that are executed for all warps together.
+    /// Maximum number of warp instructions that are executed for all warps together.
     pub steps: u64,
     /// Time at which profiles end without a result.
     pub deadline: Deadline,
@@ -118,7 +121,7 @@ impl LaunchValues<'_> {
     /// Default of [`LaunchValues::steps`].
     pub const STEPS: u64 = 50_000_000;
 
-    /// Takes a step off those that are left; fails without one, after the deadline, or if the result will not be used.
+    /// Uses up a step; fails if none is left, after the deadline, or if the result will not be used.
     pub(crate) fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
         *left = left.checked_sub(1).ok_or(NoProfileReason::Steps)?;
         if !left.is_multiple_of(DEADLINE_STEPS) {
@@ -138,9 +141,9 @@ impl LaunchValues<'_> {
 /// Instructions of one warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WarpIssues {
-    /// Most instructions that it issues.
+    /// Maximum number of instructions that it issues.
     pub issues: u64,
-    /// Whether every run of the launch issues as many: no unknown value decided anything.
+    /// Whether every run of the launch issues exactly this number, because no unknown value decided anything.
     pub exact: bool,
 }
 
@@ -199,7 +202,7 @@ pub struct LaunchProfile {
 }
 
 impl LaunchProfile {
-    /// The most instructions that any warp of the launch issues, if all warps have a profile.
+    /// Maximum number of instructions that any warp of the launch issues, if all warps have a profile.
     pub fn bound(&self) -> Option<WarpIssues> {
         match self.undecided {
             None => self.worst.map(|(_, issues)| issues),
@@ -232,14 +235,14 @@ const FORECAST_BLOCKS: u64 = 1024;
 
 /// Forecast of the steps of the blocks of a launch whose index decides what they do.
 ///
-/// A launch whose steps do not suffice is known to be one early: each block takes a step at least, and where the first blocks
-/// all take more, the others are expected to take as many as the least of them. A wrong forecast loses a profile, and
-/// nothing else.
+/// Recognises early that the steps of a launch do not suffice: each block takes at least one step, and if the first
+/// blocks all take more, the others are expected to take as many as the least of them. A wrong forecast loses a
+/// profile, and nothing else.
 struct StepForecast {
     /// Blocks that are not done.
     blocks: u128,
     done: u64,
-    /// Fewest steps of a block.
+    /// Minimum number of steps of a block so far.
     least: u64,
     steps_left: u64,
 }
@@ -254,7 +257,7 @@ impl StepForecast {
         }
     }
 
-    /// Enters another block, after which these steps are left; whether the others need more.
+    /// Enters another block, after which `steps_left` remain; returns whether the other blocks need more.
     fn exceeds(&mut self, steps_left: u64) -> bool {
         self.least = self.least.min(self.steps_left.saturating_sub(steps_left));
         self.steps_left = steps_left;
@@ -272,13 +275,13 @@ impl StepForecast {
 /// Loops of [`LaunchValues::loops`] at an operation, as bits.
 #[derive(Clone, Copy, Default, Debug)]
 struct LoopBits {
-    /// Those that contain it.
+    /// Loops that contain it.
     around: u64,
-    /// Those of which it is the header.
+    /// Loops whose header it is.
     headed: u64,
 }
 
-/// Results of executed warps, by what decided them: equal in all warps that do not differ in that.
+/// Results of executed warps, by the properties that decided them. Warps that agree in these have equal results.
 #[derive(Default)]
 struct KnownWarps {
     by_origin: BTreeMap<ValueOrigin, HashMap<WarpShape, KnownWarp>>,
@@ -292,7 +295,7 @@ struct KnownWarp {
     recorded: Option<usize>,
 }
 
-/// Profile of a warp: its own, or that of an equal one.
+/// Profile of a warp: its own, or the profile of an equal warp.
 struct DecidedProfile {
     /// Properties of the launch that decided it.
     decided: ValueOrigin,
@@ -312,7 +315,7 @@ impl DecidedProfile {
     }
 }
 
-/// Properties of a warp that decided its profile; 0 for those that did not.
+/// Properties of a warp that decided its profile; the others are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct WarpShape {
     block: [u32; 3],
@@ -338,6 +341,7 @@ impl WarpShape {
 
 impl KnownWarps {
     fn find(&self, warp: LaunchedWarp, lanes: u32) -> Option<DecidedProfile> {
+        // The result holds for each warp that has the same values of the properties which decided it.
         self.by_origin.iter().find_map(|(&decided, results)| {
             let known = results.get(&WarpShape::new(warp, lanes, decided))?;
             Some(DecidedProfile {
@@ -362,6 +366,7 @@ impl<'a> LaunchProfiler<'a> {
         for (number, stated) in values
             .loops
             .iter()
+            // One bit for each loop.
             .take(LaunchValues::MAX_LOOPS)
             .enumerate()
         {
@@ -448,6 +453,7 @@ impl<'a> LaunchProfiler<'a> {
         self.unknown_at.append(&mut run.unknown_at);
         self.decided = self.decided.with(decided);
         self.executed += 1;
+        // Only the properties that decided it tell the warp apart from others.
         let shape = WarpShape::new(warp, lanes, decided);
         let of_origin = self.known.by_origin.entry(decided).or_default();
         let recorded = self.executions.as_ref().map(ExecutionRecorder::last);
@@ -544,6 +550,7 @@ pub(crate) fn thread_rows(block: [u32; 3]) -> Vec<[LaneRow; 3]> {
         [0, 1, 2].map(|axis| lanes.map(|index| index[axis]))
     };
     let all: Vec<[[u32; LANES]; 3]> = (0..warps).map(rows).collect();
+    // An index that is the same in all warps does not tell one warp from another.
     let is_same = |axis: usize| all.windows(2).all(|pair| pair[0][axis] == pair[1][axis]);
     let origins = [0, 1, 2].map(|axis| match is_same(axis) {
         true => ValueOrigin::NONE,

@@ -7,12 +7,13 @@ use warpbound_isa::Axis;
 
 use crate::stated_data::StatedData;
 
-/// Set of 32-bit words: those congruent modulo 2³² to a number between two limits that has a given residue.
+/// Set of 32-bit words: all words congruent modulo 2³² to a number between two limits that has a given remainder. For
+/// example, the limits 0 and 10 with the remainder 2 modulo 4 give the words 2, 6 and 10.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WordRange {
-    /// Least number, at least -2³¹.
+    /// Lower limit, at least -2³¹.
     pub least: i64,
-    /// Greatest number, at least `least` and below 2³².
+    /// Upper limit, at least `least` and below 2³².
     pub most: i64,
     /// Power of two, at least 1: all words have the same remainder modulo it.
     pub modulus: u32,
@@ -56,17 +57,17 @@ impl WordRange {
 pub struct LaunchWord {
     /// Name in reports: `n`, `data`, `blockDim.x`; with `.high` the upper half of a number of 64 bits.
     pub name: String,
-    /// Possible contents; `None` if the user says nothing of them.
+    /// Possible contents; `None` if the user states nothing about them.
     pub range: Option<WordRange>,
 }
 
 /// Word of a constant bank that several small numbers share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SplitWord {
-    /// The bytes that are known; 0 in the others.
+    /// The known bytes; the other bytes are 0.
     pub known: u32,
-    /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`], under
-    /// which [`LaunchRanges::words`] has its range.
+    /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`],
+    /// under which [`LaunchRanges::words`] has its range.
     pub parts: Vec<(u32, u32)>,
 }
 
@@ -113,15 +114,15 @@ pub struct LaunchRanges {
     pub words: BTreeMap<(u8, u32), LaunchWord>,
     /// Words of constant banks that consist of several numbers, by bank and byte offset: parameters of 1 and 2 bytes.
     pub split: BTreeMap<(u8, u32), SplitWord>,
-    /// Words of constant banks that are the addresses of buffers, their lower halves, by bank and byte offset; with the range
-    /// of the numbers in the buffer, if it is stated.
+    /// Words of constant banks that are the addresses of buffers, their lower halves, by bank and byte offset; with
+    /// the range of the numbers in the buffer, if it is stated.
     pub data: BTreeMap<(u8, u32), Option<StatedData>>,
-    /// Whether the numbers are those of one launch (a launch file), not of a range that the user states.
+    /// Whether the numbers describe one launch (a launch file), not a range that the user states.
     pub is_one_launch: bool,
 }
 
 impl LaunchRanges {
-    /// Artificial constant bank, above those of [`Code`](warpbound_ir::Code), with the numbers that share a word.
+    /// Artificial constant bank, above the banks of [`Code`](warpbound_ir::Code), with the numbers that share a word.
     pub const PART_BANK: u8 = 64;
 
     /// The names of the words without what is stated about them.
@@ -138,21 +139,22 @@ impl LaunchRanges {
         }
     }
 
-    /// Most threads of a block in one direction.
+    /// Maximum number of threads of a block in one direction.
     pub fn most_threads(&self, axis: Axis) -> u32 {
         let at = usize::from(axis.index());
         most(self.block[at], self.limits.block[at])
     }
 
-    /// Most blocks of a grid in one direction.
+    /// Maximum number of blocks of a grid in one direction.
     pub fn most_blocks(&self, axis: Axis) -> u32 {
         let at = usize::from(axis.index());
         most(self.grid[at], self.limits.grid[at])
     }
 }
 
-/// Greatest number of a range of sizes, at most `limit`.
+/// Upper limit of a range of sizes, at most `limit`.
 fn most(range: Option<WordRange>, limit: u32) -> u32 {
     let stated = range.and_then(|range| u32::try_from(range.most).ok());
+    // No launch has a size of 0 or above the limit, whatever is stated.
     stated.map_or(limit, |stated| stated.clamp(1, limit))
 }

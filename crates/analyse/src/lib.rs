@@ -1,9 +1,8 @@
 //! Static analyses of a kernel: thread-level and warp-level control-flow graph, agreement, values, loops, divergence.
 //!
-//! The method is that of Jeanmougin et al. (`warp-cfg-2023` 3): abstract interpretation of the
-//! machine code builds the graph. It runs twice over the same program space: for one lane alone
-//! ([`thread_cfg`]), which resolves jump tables and gives the thread-level graph, and for a whole warp
-//! ([`warp_cfg`]).
+//! The method follows Jeanmougin et al. (`warp-cfg-2023` 3): abstract interpretation of the machine code builds the
+//! graph. It runs twice over the same program space: for one lane alone ([`thread_cfg`]), which resolves jump tables
+//! and gives the thread-level graph, and for a whole warp ([`warp_cfg`]).
 
 pub mod access;
 pub mod addresses;

@@ -1,5 +1,5 @@
-//! Bounds of loops from the machine code (SOUNDNESS 5.12): how often a thread executes the headers of a loop each time
-//! it enters it, at most, for all launches of a range.
+//! Bounds of loops from the machine code (SOUNDNESS 5.12): upper bounds on how often a thread executes the headers of
+//! a loop each time it enters the loop, for all launches of a range.
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::Code;
@@ -36,12 +36,13 @@ pub enum LoopVerdict {
 /// Derived bound of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DerivedBound {
-    /// Most header executions of one thread per entry of the loop.
+    /// Maximum number of header executions of one thread per entry of the loop.
     pub per_entry: u64,
-    /// Most header executions of one thread in its whole run, if smaller than what follows from the loops around.
+    /// Maximum number of header executions of one thread in its whole run, if smaller than what follows from the
+    /// loops around.
     pub total: Option<u64>,
-    /// Header executions per entry that some thread of every launch in the range reaches; `None` if unknown. A fact
-    /// below it is false.
+    /// Header executions per entry that some thread reaches in every launch of the range; `None` if unknown. A
+    /// smaller fact is false.
     pub certain: Option<u64>,
     /// The exit that the bound follows from.
     pub evidence: Evidence,
@@ -74,8 +75,8 @@ pub enum CountPattern {
     Unrolled,
     /// The difference of two values is halved in each iteration (binary search).
     Halving,
-    /// As [`CountPattern::Affine`], but the number is large and rests on a word of which only the width of its register
-    /// is known: it says how long the loop can run without a wrap-around, not how long it does.
+    /// As [`CountPattern::Affine`], but the number is large and rests on a word that only the width of its register
+    /// limits: it says how long the loop can run without a wrap-around, not how long it runs.
     Width,
     /// The loop is not entered: conditions through which every path to it leads exclude each other.
     Never,
@@ -104,7 +105,7 @@ pub enum WhyUnknown {
         /// Address of the branch that leaves the loop.
         exit: CodeAddr,
     },
-    /// The count depends on a word of the launch of which too little is known.
+    /// The count depends on a word of the launch about which too little is known.
     Parameter {
         /// Name of the word.
         name: String,
@@ -115,7 +116,8 @@ pub enum WhyUnknown {
     Pattern(String),
 }
 
-/// Header executions per entry as a formula: the greatest of 0 and `⌈numerator / divisor⌉`, plus `added`.
+/// Header executions per entry as a formula: the greatest of 0 and `⌈numerator / divisor⌉`, plus `added`. For
+/// example, `for (i = tid; i < n; i += 4)` has the numerator `n`, the divisor 4 and 1 added.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountFormula {
     /// Sum of products of words of the launch, each with a coefficient; the empty product is the number 1. The words
@@ -131,7 +133,8 @@ pub struct CountFormula {
 
 /// Derives the bounds of all loops, by site ([`Loops::sites`]).
 ///
-/// Nothing is derived in code with recursion or shared contexts: there a loop of the graph is not what a thread repeats.
+/// Nothing is derived in code with recursion or shared contexts: there a loop of the graph is not what a thread
+/// repeats.
 pub fn derive(
     code: &Code,
     thread: &ThreadCfg,
@@ -188,15 +191,18 @@ impl LoopVerdict {
                     false => (b, a),
                 };
                 worse.certain = certain;
+                // A thread may run the loop in both contexts.
                 worse.total = worse
                     .total
                     .zip(other.total)
                     .map(|(a, b)| a.saturating_add(b));
+                // A formula of one context need not hold in the other.
                 if !same {
                     worse.count = None;
                 }
                 LoopVerdict::Bounded(worse)
             }
+            // A bound of one context alone is not a bound of the site.
             (unknown @ LoopVerdict::Unknown(_), _) | (_, unknown) => unknown,
         }
     }

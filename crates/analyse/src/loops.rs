@@ -12,9 +12,10 @@ use warpbound_simt::{EntryId, NodeId, Tag};
 use crate::thread_cfg::ThreadCfg;
 use crate::warp_cfg::WarpCfg;
 
-/// Subject of a flow fact: all loops with the same header instructions, in all contexts.
+/// Subject of a flow fact: all loops with the same header instructions, in all contexts. For example, a loop in a
+/// function that is called at two places is one site with two contexts.
 ///
-/// The fact `B` is the most executions of the headers for each entry of the loop, by one thread.
+/// The fact `B` is the maximum number of executions of the headers, by one thread, for each entry of the loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopSite {
     /// Addresses of the header instructions, ascending; several for an irreducible loop.
@@ -23,7 +24,7 @@ pub struct LoopSite {
     pub depth: u32,
     /// Entry of the recursive function whose calls make up this loop, if it is one.
     pub recursion: Option<OpIndex>,
-    /// Number of contexts in which the loop occurs.
+    /// Number of contexts that the loop occurs in.
     pub contexts: usize,
     /// Addresses of the instructions at the sources of back edges, ascending. If there are several, loops of the source
     /// may share the header: the fact counts the executions of all of them together.
@@ -117,7 +118,7 @@ fn shared_returns(thread: &ThreadCfg) -> BTreeSet<EntryId> {
         .collect()
 }
 
-/// The graph of `steps`, with edges from calls to their return points in place of returns from shared contexts.
+/// The graph of `steps`, where edges from calls to their return points replace returns from shared contexts.
 fn loop_graph<'a>(
     thread: &ThreadCfg,
     steps: impl Iterator<Item = (NodeId, &'a WarpStep)>,
@@ -169,6 +170,7 @@ fn loop_sites(
             contexts: 0,
             latches: BTreeSet::new(),
         });
+        // Each loop of the forest is the loop of the site in one context.
         site.contexts += 1;
         site.depth = site.depth.max(found.depth);
         // Latches: sources of back edges.

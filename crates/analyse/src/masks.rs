@@ -1,9 +1,11 @@
-//! Masks of lanes in registers of the warp: of which each is a part, and which lanes it lacks (SOUNDNESS 12.2).
+//! Masks of lanes in registers of the warp: the masks that contain each of them, and the lanes that it lacks
+//! (SOUNDNESS 12.2).
 //!
-//! On machines whose operations write the mask of active lanes, code saves that mask in words of the warp, narrows it by
-//! the results of comparisons, and restores it. This analysis follows the words: at each point it knows of a word of which
-//! masks it is a subset and of which it is a superset. The masks of which it speaks are those of [`MaskSite`]s, each at
-//! its last execution.
+//! On machines whose operations write the mask of active lanes, code saves that mask in words of the warp, narrows it
+//! by the results of comparisons, and restores it. This analysis follows the words: for each word at each point, it
+//! knows masks that contain the word and masks that the word contains. These masks belong to [`MaskSite`]s, each at
+//! its last execution. For example, after `s_and_saveexec_b64 s[0:1], vcc` the active lanes are a subset of the mask
+//! in `s[0:1]`.
 
 mod domain;
 mod flow;
@@ -21,7 +23,8 @@ use crate::thread_cfg::ThreadCfg;
 use domain::{LiteralHalves, MaskState};
 pub use domain::{MaskClaim, MaskSite};
 
-/// Most sites; code with more has no facts about masks, and every write of the mask of active lanes may activate any.
+/// Maximum number of sites; code with more has no facts about masks, and every write of the mask of active lanes may
+/// activate any.
 const MAX_SITES: usize = 4_000;
 
 /// Facts about masks in a kernel.
@@ -50,8 +53,8 @@ impl<'a> Masks<'a> {
         Masks::compute_from(code, thread, true)
     }
 
-    /// Analyses a kernel for a wave that may walk anywhere without active lanes, as the split of one does. The facts hold
-    /// of the bits of its lanes.
+    /// Analyses a kernel for a wave that may be anywhere without active lanes, as a split may. The facts hold for the
+    /// bits of its lanes.
     pub(crate) fn compute_for_splits(
         code: &'a Code,
         thread: &'a ThreadCfg,
@@ -100,6 +103,7 @@ impl<'a> Masks<'a> {
             if !self.thread.is_reached(node) {
                 continue;
             }
+            // With one predecessor, the active lanes are known from its end.
             if self.predecessors[node.index()].len() > 1 {
                 sites.push(MaskSite::Join(node));
             }
@@ -133,6 +137,7 @@ impl<'a> Masks<'a> {
 
     /// State before an operation of a node; `None` if the node is not reached or there are too many sites.
     fn before(&self, node: NodeId, at: OpIndex) -> Option<MaskState> {
+        // States are kept for the entries of nodes only.
         let mut state = self.states.as_ref()?.get(node.index())?.clone();
         flow::enter(self, node, &mut state);
         for earlier in self
@@ -147,9 +152,9 @@ impl<'a> Masks<'a> {
         Some(state)
     }
 
-    /// Cells of the lanes whose content may be that of an earlier definition after an operation that writes the mask of
-    /// active lanes, in the lanes that are active then: those that were written while some of these lanes may have been
-    /// inactive. Ascending.
+    /// Cells of the lanes whose content may come from an earlier definition after an operation that writes the mask
+    /// of active lanes, in the lanes that are active then: cells that were written while some of these lanes may have
+    /// been inactive. Ascending.
     pub fn stale_cells(&self, node: NodeId, at: OpIndex) -> Vec<Cell> {
         regions::stale_cells(self, node, at, self.before(node, at))
     }
@@ -167,9 +172,9 @@ impl<'a> Masks<'a> {
         self.before(node, at).is_some_and(|state| state.is_active)
     }
 
-    /// Whether a lane that is active at the branch on a mask at the end of `branch` was active there in each iteration of a
-    /// loop since it was entered: lanes are active at the branch only if they were at the header, and at a latch only if
-    /// they were at the branch. The branch is executed once in each iteration.
+    /// Whether a lane that is active at the branch on a mask at the end of `branch` was active there in each
+    /// iteration of a loop since it was entered: lanes are active at the branch only if they were at the header, and
+    /// at a latch only if they were at the branch. The branch is executed once in each iteration.
     pub(crate) fn keeps_lanes(&self, header: NodeId, branch: NodeId, latches: &[usize]) -> bool {
         let at_branch = self.at_end(branch);
         let is_below = |state: &MaskState, site| {
@@ -191,9 +196,9 @@ impl<'a> Masks<'a> {
         Some(state)
     }
 
-    /// Comparisons that decide what lanes do that are in a mask, or active, when a branch at the end of a node finds the
-    /// mask with a lane (`some`), or without one. Each tells of lanes that were active at the comparison: if `some`, of
-    /// all lanes of the mask; else of all active lanes, of which there is one.
+    /// Comparisons that the lanes of a mask, or the active lanes, have passed when a branch at the end of a node
+    /// finds the mask with a lane (`some`), or without one. Each is about lanes that were active at the comparison:
+    /// if `some`, about all lanes of the mask; otherwise about all active lanes, of whom there is at least one.
     pub(crate) fn passed(&self, node: NodeId, mask: Cell, some: bool) -> Vec<PassedComparison> {
         let last = self.thread.space.block(node).last;
         let (Some(words), Some(state)) = (mask.mask_words(), self.before(node, last)) else {
@@ -201,13 +206,14 @@ impl<'a> Masks<'a> {
         };
         let lanes = match some {
             true => words,
+            // Without an active lane, an empty mask shows nothing about the predicate.
             false if state.is_active => Cell::EXEC_WORDS,
             false => return Vec::new(),
         };
         self.passed_by(&state, words, lanes, some)
     }
 
-    /// Comparisons that all lanes have passed that are active on entry to a node.
+    /// Comparisons that all lanes which are active on entry to a node have passed.
     pub(crate) fn passed_on_entry(&self, node: NodeId) -> Vec<PassedComparison> {
         match self.on_entry(node) {
             Some(state) => self.passed_by(&state, Cell::EXEC_WORDS, Cell::EXEC_WORDS, true),
@@ -240,6 +246,7 @@ impl<'a> Masks<'a> {
             let compared = self.number(MaskSite::Compared(node, at));
             let were_active =
                 compared.is_some_and(|compared| state.is_below(lanes, compared, false));
+            // A lane that was not active at the comparison has no result of it.
             if !were_active {
                 continue;
             }
@@ -269,15 +276,15 @@ impl<'a> Masks<'a> {
         self.before(node, last).is_some_and(|state| state.is_active)
     }
 
-    /// Whether the lanes that are active after an operation of a node are none of those that were active at the end of
-    /// another node from which it is reached.
+    /// Whether no lane that is active after an operation of a node was active at the end of another node, from which
+    /// it is reached.
     pub(crate) fn activates_others(&self, from: NodeId, node: NodeId, at: OpIndex) -> bool {
         let states = self.at_end(from).zip(self.before(node, at.next()));
         states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
     }
 
-    /// Scalar registers of which the bits of lanes that are not active at the end of a node are known, as words of the low
-    /// half of a mask and of the high half.
+    /// Scalar registers whose bits are known for the lanes that are not active at the end of a node, as words of the
+    /// low half of a mask and of the high half.
     pub(crate) fn bits_of_idle_lanes(&self, node: NodeId) -> Vec<(Cell, [Option<bool>; 2])> {
         let state = self.at_end(node);
         state.map_or_else(Vec::new, |state| state.bits_of_idle_lanes())
@@ -292,8 +299,8 @@ impl<'a> Masks<'a> {
         })
     }
 
-    /// Forgets the sites of an operation. A state after the operation names its present execution by them, a state before
-    /// it the last one, so facts of both states must not be compared by these sites.
+    /// Forgets the sites of an operation. A state after the operation names its present execution by them, a state
+    /// before it the last one, so facts of both states must not be compared by these sites.
     fn forget_sites_of(&self, node: NodeId, at: OpIndex, before: &mut MaskState) {
         let sites = [
             MaskSite::Active(node, at),

@@ -1,9 +1,9 @@
 //! Check of the reconvergence that the divergence analysis assumes, against the warp-level graph.
 //!
 //! [`crate::divergence`] assumes that lanes which diverge at a branch, do not exit, and stay in the loops around it,
-//! reconverge in the same iteration: at the first node that all their paths pass, or at the loop's header.
-//! So pending lanes are never an iteration late. Without SSY, or with one that is popped in another iteration,
-//! they may be.
+//! reconverge in the same iteration: at the first node that all their paths pass, or at the loop's header. So pending
+//! lanes are never an iteration late. Without SSY, or with one that is popped in another iteration, they may be. For
+//! example, without SSY the two sides of an `if` execute the code after it one after the other.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ pub struct MissedReconvergence {
     pub branch: NodeId,
     /// Node at which the lanes that do not exit, and stay in the same loop, are assumed to reconverge.
     pub reconvergence: NodeId,
-    /// Whether values may depend on it: a group may reach alone an operation whose result depends on the active
-    /// lanes (a vote). If not, only the presence of all lanes is uncertain.
+    /// Whether values may depend on it: a group of lanes may reach an operation alone whose result depends on the
+    /// active lanes (a vote). If not, only the presence of all lanes is uncertain.
     pub for_values: bool,
 }
 
@@ -146,6 +146,7 @@ impl Search<'_> {
             _ => return false,
         };
         let entries = &self.thread.space.entries;
+        // Lanes that the branch left waiting are in the entry that it pushed itself.
         let in_own_entry = pending.iter().any(|&id| {
             let entry = entries.get(id);
             entry.tag == Tag::Nil

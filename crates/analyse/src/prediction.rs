@@ -2,9 +2,10 @@
 //! branches depend on (SOUNDNESS 15).
 //!
 //! Each warp is executed with values that are known or unknown, as launch profiles do, by the rules of the concrete
-//! stack. Where an unknown value decides a transfer, all that the lanes may execute until they meet again is a region:
-//! its blocks have unknown counts, and what it writes is unknown after it. Blocks outside of regions are counted
-//! exactly. Warps of which the launch decides the same are executed once.
+//! stack. Where an unknown value decides a transfer, all that the lanes may execute until they meet again is a
+//! region: its blocks have unknown counts, and what it writes is unknown after it. Blocks outside of regions are
+//! counted exactly. For example, after `if (a[i] > 0) x; y;` the count of `x` is unknown, and the count of `y` is
+//! exact. Warps for which the launch decides the same are executed once.
 
 mod region;
 mod slice;
@@ -156,7 +157,8 @@ impl<'a> CountPredictor<'a> {
         (decided, tally)
     }
 
-    /// Follows the first thread of the first block alone, as if it had no company: its executions of each block.
+    /// Follows the first thread of the first block alone, as a warp of one lane, and returns its executions of each
+    /// block.
     pub fn predict_first_thread(&mut self) -> WarpTally {
         let Some(&threads) = self.threads.first() else {
             return WarpTally {
@@ -210,10 +212,12 @@ impl<'a> CountPredictor<'a> {
                 let mut axis = 0;
                 let mut equal = 1u64;
                 while axis < 3 && place.block[axis] == 0 && !decided.has(ValueOrigin::BLOCK[axis]) {
+                    // Along an axis whose index decided nothing, all blocks are equal to this one.
                     equal = equal.saturating_mul(u64::from(grid[axis]));
                     axis += 1;
                 }
                 all.add(place, decided, &tally, equal);
+                // Without one warp, no count of the launch is known.
                 if all.lost.is_some() {
                     break 'warps;
                 }

@@ -38,8 +38,8 @@ pub struct ResolvedControl {
 }
 
 impl ResolvedControl {
-    /// The next node, if the condition decides whether a thread goes on to it or elsewhere: the operation is a branch, an
-    /// exit or a pop that does not also lead to the next node.
+    /// The next node, if the condition decides whether a thread goes on to it or elsewhere: the operation is a
+    /// branch, an exit or a pop that does not also lead to the next node.
     pub(crate) fn next_where_condition_fails(&self) -> Option<NodeId> {
         let next = self.next?;
         let leads_to_next = match &self.op {
@@ -67,7 +67,7 @@ pub struct ProgramSpace {
     /// Calls whose callee context is shared with other calls: the node that pushes the return
     /// entry, and the function called.
     pub shared_calls: BTreeMap<NodeId, SharedCall>,
-    /// Most nodes.
+    /// Maximum number of nodes.
     limit: usize,
 }
 
@@ -156,7 +156,7 @@ impl ProgramSpace {
         self.enter(callee, entered.context())
     }
 
-    /// The reconvergence point that the operation `at` is, for the branches of `context`.
+    /// The reconvergence point at the operation `at`, for the branches of `context`.
     fn reconvergence_point(
         &mut self,
         code: &Code,
@@ -229,6 +229,7 @@ impl ProgramSpace {
         {
             return Err(site.refuse(Reason::ConditionalPush));
         }
+        // There may be no code after an unconditional jump, so the next node is only entered where it is needed.
         let continues = !condition.is_always()
             || matches!(
                 control,
@@ -247,7 +248,7 @@ impl ProgramSpace {
         })
     }
 
-    /// The control effect of an operation that is no indirect jump; `external` is set for a call of a function
+    /// The control effect of an operation that is not an indirect jump; `external` is set for a call of a function
     /// outside the file.
     fn direct_control(
         &mut self,
@@ -270,6 +271,7 @@ impl ProgramSpace {
                 tag: site.tag(*token)?,
                 resume: self.enter_target(site, to)?,
             },
+            // The function runs as part of this node.
             ControlEffect::Call(ControlTarget::External(name)) => {
                 *external = Some(name.clone());
                 ControlOp::FallThrough

@@ -1,4 +1,4 @@
-//! Refusals: reasons for which a kernel has no control-flow graph.
+//! Refusals: reasons why a kernel has no control-flow graph.
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
 //! Cells that may decide the target of an indirect jump, and whose values are therefore followed (SOUNDNESS 4.5).
 //!
-//! A backward dataflow analysis (a slice) over all operations of a section, for all calling contexts together. Control
-//! flow that only the analysis of values could resolve is over-approximated: a SYNC, BRK, CONT or RET leads to all
-//! points at which entries of its tag resume, an indirect jump to each function and to each operation whose address
-//! is in a constant bank. A cell that is left out may hold anything, so that a mistake here could cost a jump
-//! table but no soundness.
+//! A backward dataflow analysis (a slice) over all operations of a section, for all calling contexts together. For
+//! example, R4 is relevant before `LDC R2, c[0x2][R4]` if `BRX R2` follows. Control flow that only the analysis of
+//! values could resolve is over-approximated: a SYNC, BRK, CONT or RET leads to all points at which entries of its
+//! tag resume, an indirect jump to each function and to each operation whose address is in a constant bank. A cell
+//! that is left out may hold anything, so that a mistake here could cost a jump table but no soundness.
 
 use std::collections::BTreeSet;
 
@@ -57,13 +57,14 @@ impl RelevantCells {
     }
 }
 
-/// Relevant cells before `op`, if `after` are those after it.
+/// Relevant cells before `op`, given the relevant cells after it.
 fn cells_before(op: &Op, after: &CellSet) -> CellSet {
     let mut cells = *after;
     if matches!(op.control, ControlEffect::Call(ControlTarget::External(_))) {
         // The callee may leave anything in any cell.
         return CellSet::default();
     }
+    // A guarded write may keep the old value, which then stays relevant.
     if op.condition.is_always() {
         for cell in &op.writes {
             cells.remove(cell.index());
@@ -161,6 +162,7 @@ fn listed_ops<'a>(
     anchor: i64,
 ) -> impl Iterator<Item = OpIndex> + 'a {
     let last = code.ops.last().map_or(0, |op| i64::from(op.addr.0));
+    // The range only narrows the search, so its ends may saturate.
     let addresses = words.range(anchor.saturating_neg()..=last.saturating_sub(anchor));
     addresses.filter_map(move |word| {
         let addr = u32::try_from(word.checked_add(anchor)?).ok()?;

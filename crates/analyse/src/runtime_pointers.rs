@@ -1,8 +1,8 @@
 //! Whether vector accesses of a wave may follow the pointers that the wave begins with: to its dispatch packet, to its
 //! queue, and to its arguments (SOUNDNESS 11.7).
 //!
-//! A forward dataflow over the cells that may hold such a pointer, or an address of the code, which a wave reads from its
-//! program counter. Values that a wave loads are none: the assumption `runtime-memory` is about them.
+//! A forward dataflow over the cells that may hold such a pointer, or an address of the code, which a wave reads from
+//! its program counter. Values that a wave loads are not such pointers: the assumption `runtime-memory` is about them.
 
 use std::convert::Infallible;
 

@@ -1,10 +1,11 @@
-//! Sites at which a wave may split into the lanes that are active and the others (`wavefront-splitting-2022` 4), and the
-//! points at which its splits may merge (SOUNDNESS 12.6).
+//! Sites at which a wave may split into the lanes that are active and the others (`wavefront-splitting-2022` 4), and
+//! the points at which its splits may merge (SOUNDNESS 12.6).
 //!
-//! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only what
-//! its lanes need. The results are those of the whole wave if the values of each lane do not depend on the other lanes:
-//! `relation` follows how the registers of the warp of a split differ from those of the whole wave, `idle` what the
-//! wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
+//! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only
+//! what its lanes need. For example, of an if-else one split executes only the first arm and the other only the
+//! second. The whole wave has the same results if the values of each lane do not depend on the other lanes:
+//! `relation` follows how the registers of the warp of a split differ from the registers of the whole wave, `idle`
+//! what the wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
 
 mod idle;
 mod join;
@@ -27,7 +28,7 @@ use join::{Liveness, MergePoint};
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
 use relation::SplitPart;
 
-/// Facts about a kernel, beside its operations, on which the sites depend.
+/// Facts about a kernel, apart from its operations, on which the sites depend.
 #[derive(Clone, Debug, Default)]
 pub struct SiteContext {
     /// Operations that send messages (s_sendmsg): each split would send them.
@@ -72,8 +73,8 @@ pub struct FoundSite {
     pub join: Option<NodeId>,
     /// Operation before which the splits may merge.
     pub merge_point: Option<OpIndex>,
-    /// Nodes of both arms, in the first context: those between the branch and the join, and those between the join and the
-    /// merge point where other lanes are active there.
+    /// Nodes of both arms, in the first context: those between the branch and the join, and those between the join
+    /// and the merge point where other lanes are active there.
     pub arms: [Vec<NodeId>; 2],
     /// Obstacles to splits that run apart until they end.
     pub apart: Vec<SplitObstacle>,
@@ -160,6 +161,7 @@ fn add_context(known: &mut FoundSite, found: FoundSite) {
     let same_point = known.merge_point == found.merge_point;
     known.apart.extend(found.apart);
     known.merged.extend(found.merged);
+    // Splits merge before one operation, which has to be the same in all contexts.
     if !same_point {
         known.merged.push(SplitObstacle {
             at: known.at,
@@ -224,7 +226,7 @@ impl<'a> Walk<'a> {
 struct SiteFinder<'a> {
     walk: Walk<'a>,
     masks: Masks<'a>,
-    /// Facts that hold of each split as well.
+    /// Facts that hold for each split as well.
     split_masks: Option<Masks<'a>>,
     live: Liveness,
     /// Regions of branches on the mask of active lanes, by node.
@@ -268,7 +270,9 @@ impl SiteFinder<'_> {
             second.unwrap_or_default(),
         ];
         let mut in_region = self.region(node.index()).obstacles.clone();
+        // If the compiler left out barriers, lanes of both arms may exchange data there.
         in_region.extend(idle::exchanges(self.walk, region.iter().copied()));
+        // First, because it computes the regions that both kinds of obstacles need.
         found.apart = self.obstacles_apart(node.index(), &in_region);
         found.merged = match point {
             Some(point) => self.obstacles_merged(node.index(), &point, in_region),
@@ -280,7 +284,7 @@ impl SiteFinder<'_> {
         Some(found)
     }
 
-    /// Reason for which a branch is no site, whatever follows.
+    /// Reason why a branch is not a site, whatever follows.
     fn refused_kind(&self, node: NodeId, kind: BranchSite) -> Option<ObstacleReason> {
         let Walk { code, thread, .. } = self.walk;
         if !matches!(kind, BranchSite::Split | BranchSite::Skip) {
@@ -310,6 +314,7 @@ impl SiteFinder<'_> {
     }
 
     fn region(&mut self, branch: usize) -> &IdleRegion {
+        // A split may be anywhere without lanes, so only facts that claim no active lane hold of it.
         let (walk, masks) = (self.walk, &self.split_masks);
         self.regions.entry(branch).or_insert_with(|| {
             let masks = masks.as_ref();
@@ -369,8 +374,8 @@ impl SiteFinder<'_> {
 }
 
 impl SiteFinder<'_> {
-    /// Branches before a merge point of which the splits would merge after it: the splits of the branches around wait for
-    /// the last ones.
+    /// Branches before a merge point whose splits would merge after it, although the splits of the branches around
+    /// wait for them.
     fn later_joins(
         &self,
         branch: usize,

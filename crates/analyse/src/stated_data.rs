@@ -1,8 +1,9 @@
-//! Numbers that the user states of the contents of buffers, and the loads that they hold for (SOUNDNESS 5.12).
+//! Ranges that the user states for the numbers in buffers, and the loads that they hold for (SOUNDNESS 5.12).
 //!
-//! A load reads numbers of the buffer of a parameter if its address is that parameter and an offset: one pointer once, and
-//! words that are no pointers. That the sum stays within the buffer is an assumption, which audits check: each such load of
-//! a run has to find a number of the range.
+//! A load reads numbers of the buffer of a parameter if its address is that parameter and an offset: one pointer
+//! once, and words that are not pointers. For example, `a + 4·i` reads a number of `a`, while nothing is known of
+//! `a + (b - c)`. That the sum stays within the buffer is an assumption, which audits check: each such load of a run
+//! has to find a number of the range.
 
 use std::collections::BTreeMap;
 
@@ -23,14 +24,14 @@ pub struct StatedData {
     pub name: String,
     /// Bytes of a number: 1, 2 or 4.
     pub bytes: u8,
-    /// Least number.
+    /// Lower limit of the numbers.
     pub least: i64,
-    /// Greatest number, at least `least`.
+    /// Upper limit of the numbers, at least `least`.
     pub most: i64,
 }
 
 impl StatedData {
-    /// Least and greatest number that a load of this width finds in each of its words; `None` if it does not load whole
+    /// Limits of the numbers that a load of this width finds in each of its words; `None` if it does not load whole
     /// numbers, or reads their sign differently.
     fn loaded(&self, width: Width) -> Option<(i64, i64)> {
         let (bytes, limits) = match width {
@@ -38,9 +39,10 @@ impl StatedData {
             Width::S8 => (1, (i8::MIN.into(), i8::MAX.into())),
             Width::U16 => (2, (0, u16::MAX.into())),
             Width::S16 => (2, (i16::MIN.into(), i16::MAX.into())),
-            // A word is no number before it is read as one.
+            // A word has no sign until it is read as a number.
             Width::Words => (4, (i32::MIN.into(), u32::MAX.into())),
         };
+        // Otherwise the load reads some numbers of the range with another sign.
         let is_within = limits.0 <= self.least && self.most <= limits.1;
         (self.bytes == bytes && is_within).then_some((self.least, self.most))
     }
@@ -51,11 +53,11 @@ impl StatedData {
 pub struct RangedLoad {
     /// Name of the buffer.
     pub buffer: String,
-    /// Cells into which it loads a number each.
+    /// Cells that it loads, one number each.
     pub dests: Vec<Cell>,
-    /// Least number.
+    /// Lower limit of the numbers.
     pub least: i64,
-    /// Greatest number.
+    /// Upper limit of the numbers.
     pub most: i64,
 }
 
@@ -123,6 +125,7 @@ impl<'a> Symbolic<'a> {
         let data = launch.data.get(&(bank, pointer))?.as_ref()?;
         let loaded = data.loaded(*width)?;
         let high = self.expression(node, at, high)?;
+        // The high word must contain the other half of the same pointer, once.
         let upper = Atom::Constant(bank, constant(pointer.checked_add(4)?));
         let upper = self.atoms.number(upper);
         (high.coefficient(&[upper]) == 1).then_some((data, loaded))

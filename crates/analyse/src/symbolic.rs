@@ -1,4 +1,8 @@
-//! Symbolic values.
+//! Symbolic values: words of the program as polynomials over atoms, their limits, and the conditions of guards
+//! (SOUNDNESS 5.12).
+//!
+//! For example, `4·tid.x + n` is a polynomial of two atoms, whose limits follow from the sizes of the block and from
+//! what is stated of `n`. Floating-point values are not followed.
 
 pub(crate) mod atoms;
 pub(crate) mod conditions;

@@ -30,9 +30,9 @@ use crate::warp_numbers::with_warp_numbers;
 /// Limits on the size of the graphs, and on time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Most calling contexts; further calls share one per function.
+    /// Maximum number of calling contexts; further calls share one per function.
     pub contexts: usize,
-    /// Most nodes; a larger kernel is refused.
+    /// Maximum number of nodes; a larger kernel is refused.
     pub nodes: usize,
     /// Time after which the construction of either graph is given up.
     pub deadline: Deadline,
@@ -65,7 +65,7 @@ pub struct ThreadCfg {
     pub deadline: Deadline,
     /// The code as one lane executes it, if operations write the mask of active lanes ([`Masks::lane_view`]).
     lane_code: Option<Code>,
-    /// The steps without those to the end.
+    /// The steps, except steps to the end.
     graph: Digraph,
     /// Position of each node in a reverse postorder of the graph.
     rank: Vec<u64>,
@@ -130,6 +130,7 @@ impl ThreadCfg {
             cfg.steps.resize(cfg.space.len(), Vec::new());
             cfg.rank_reached_nodes();
             cfg.check_exits(code)?;
+            // Only now, because masks are followed over the finished graph.
             let masks = Masks::compute(code, &cfg)?;
             let lane_code = masks.map(|masks| masks.lane_view()).transpose()?;
             cfg.lane_code = lane_code;
@@ -137,14 +138,14 @@ impl ThreadCfg {
         }
     }
 
-    /// The code of the graph as one lane executes it: of `code`, from which the graph was built, where lanes are active
-    /// as long as they walk.
+    /// The code of the graph as one lane executes it. If lanes are active as long as they run, this is `code`, from
+    /// which the graph was built.
     pub fn lane_code<'a>(&'a self, code: &'a Code) -> &'a Code {
         self.lane_code.as_ref().unwrap_or(code)
     }
 
-    /// Lets the lanes of a warp agree on shifts of the thread index that are the number of their warp, in launches with the
-    /// stated block. The graph was built from `code`.
+    /// Lets the lanes of a warp agree on shifts of the thread index that are the number of their warp, in launches
+    /// with the stated block. The graph was built from `code`.
     pub fn agree_on_warp_numbers(&mut self, code: &Code, launch: &LaunchContext) {
         if let Some(code) = with_warp_numbers(self.lane_code(code), self, launch) {
             self.lane_code = Some(code);
@@ -156,8 +157,8 @@ impl ThreadCfg {
         self.resolved.get(node.index()).is_some_and(Option::is_some)
     }
 
-    /// Predicate of the branch at the end of a node, with the value that it has in a thread that goes on to `to`; `None` if
-    /// the branch has none, or both of its sides lead there.
+    /// Predicate of the branch at the end of a node, with the value that it has in a thread that goes on to `to`;
+    /// `None` if the branch has none, or both of its sides lead there.
     pub fn predicate_after(&self, node: usize, to: NodeId) -> Option<(Cell, bool)> {
         let resolved = self.resolved.get(node)?.as_ref()?;
         let predicate = resolved.condition.decided_by()?;
@@ -221,7 +222,7 @@ impl ThreadCfg {
         Digraph::new(self.space.len(), edges)
     }
 
-    /// Refuses code in which a thread can reach a node that no path leads out of.
+    /// Refuses code if a thread can reach a node that no path leads out of.
     fn check_exits(&self, code: &Code) -> Result<(), Refusal> {
         let exits = self
             .edges()
@@ -245,10 +246,10 @@ impl ThreadCfg {
     }
 }
 
-/// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the warp
-/// change while a lane is inactive, which its own path does not show. Where registers of the warp decide all control
-/// flow, the graph is that of the warp (SOUNDNESS 12.1). Also refuses code in which the active lanes are not what the
-/// words of EXEC say.
+/// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the
+/// warp change while a lane is inactive, which its own path does not show. Where registers of the warp decide all
+/// control flow, the graph is that of the warp (SOUNDNESS 12.1). Also refuses code whose active lanes may not be
+/// what the words of EXEC say.
 fn check_registers_of_the_warp(code: &Code) -> Result<(), Refusal> {
     let of_warp = |op: &Op| {
         let writes = op.writes.iter().any(|cell| !cell.is_per_lane());

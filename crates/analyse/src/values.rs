@@ -1,6 +1,7 @@
 //! Register values of one lane, for the resolution of jump tables and indirect calls (SOUNDNESS 4.5).
 //!
-//! Abstract domain: finite sets of words, limited in size so that joins terminate.
+//! Abstract domain: finite sets of words, limited in size so that joins terminate. For example, `min(x, 3)` of an
+//! unknown `x` is one of the words 0 to 3, and a jump table that is read at this index has at most 4 targets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -206,7 +207,7 @@ fn single(value: &AbstractValue) -> Option<u32> {
     }
 }
 
-/// `min(any, n)`: one of `0..=n`. Compilers clamp the index of a jump table so.
+/// `min(any, n)`: one of `0..=n`. Compilers clamp the index of a jump table in this way.
 fn clamp(unknown: &AbstractValue, limit: &AbstractValue) -> Option<AbstractValue> {
     let limit = single(limit)?;
     // For a known set `pointwise` is exact.
@@ -217,6 +218,7 @@ fn clamp(unknown: &AbstractValue, limit: &AbstractValue) -> Option<AbstractValue
 /// `any & m`: one of the submasks of `m`, if there are few.
 fn mask(unknown: &AbstractValue, bits: &AbstractValue) -> Option<AbstractValue> {
     let bits = single(bits)?;
+    // A mask of k bits has 2^k submasks.
     if matches!(unknown, AbstractValue::OneOf(_)) || bits.count_ones() > CLAMP_LIMIT.ilog2() {
         return None;
     }
@@ -234,6 +236,7 @@ fn mask(unknown: &AbstractValue, bits: &AbstractValue) -> Option<AbstractValue> 
 /// Word of constant memory at one of these addresses.
 fn load(bank: u8, address: &AbstractValue, code: &Code) -> AbstractValue {
     let AbstractValue::OneOf(addresses) = address else {
+        // Only a bank in the binary has known words.
         let fixed = code.constants.iter().any(|(b, _)| *b == bank);
         return if fixed {
             AbstractValue::SomeWordOf(bank)

@@ -19,8 +19,8 @@ use crate::warp_graph::{NodeEnd, WarpGraph, WarpProgram};
 
 /// Warp-level graph of a kernel: the possible steps between nodes, and the abstract state at each.
 ///
-/// Nodes and stack entries are those of the [`ThreadCfg`] from which it was built; its construction adds entries to
-/// that program space.
+/// Nodes and stack entries belong to the [`ThreadCfg`] from which it was built; its construction adds entries to that
+/// program space.
 #[derive(Debug)]
 pub struct WarpCfg<S = WarpState> {
     /// Steps, and the abstract state at each node.
@@ -76,7 +76,7 @@ impl<S: AbstractState> WarpCfg<S> {
         self.graph.edges()
     }
 
-    /// Steps that are no control flow of a single lane: the warp resumes lanes that a divergent branch left
+    /// Steps that are not control flow of a single lane: the warp resumes lanes that a divergent branch left
     /// pending (the dashed edge of Figure 2 in `warp-cfg-2023`).
     pub fn divergence_edges<'a>(
         &'a self,
@@ -158,8 +158,8 @@ impl<M: AbstractModel<Control = ControlOp>> WarpProgram<M> for Kernel<'_, M> {
         state: &mut M::State,
     ) -> Result<Option<NodeEnd<ControlOp>>, Refusal> {
         let Some(resolved) = self.thread.resolved[here.index()].clone() else {
-            // No thread reaches this node, so no warp does: the abstract stack of the warp is less precise than that
-            // of the thread.
+            // No thread reaches this node, so no warp does: the abstract stack of the warp is less precise than the
+            // thread's.
             return Ok(None);
         };
         let block = self.thread.space.block(here);

@@ -12,11 +12,10 @@ use crate::gsa::{Definition, Gsa};
 use crate::thread_cfg::ThreadCfg;
 
 impl LaunchContext {
-    /// Bits that a shift right of the thread index in x has to leave out for the rest to be the same in all lanes of a warp;
-    /// `None` if none are known to suffice.
-    ///
-    /// Warps are made of consecutive threads, x first. So where rows fill whole warps, or the block is a row, a warp has
-    /// the indices from a multiple of its width on.
+    /// Bits that a shift right of the thread index in x has to leave out for the rest to be the same in all lanes of
+    /// a warp; `None` if none are known to suffice. Warps are made of consecutive threads, x first. So where rows
+    /// fill whole warps, or the block is a row, a warp has the indices from a multiple of its width on. For example,
+    /// a shift by 5 bits gives one number in each warp of 32 lanes, in a block of 64×2 threads.
     pub(crate) fn bits_within_warp(&self) -> Option<u32> {
         let width = self.warp_width;
         let [x, y, z] = self.block?;
@@ -25,7 +24,7 @@ impl LaunchContext {
     }
 }
 
-/// Returns `code` in which the operations that compute the number of a warp give a value that its lanes agree on; `None` if
+/// Returns `code` with values that the lanes of a warp agree on for the operations that compute its number; `None` if
 /// there are none.
 pub(crate) fn with_warp_numbers(
     code: &Code,
@@ -44,6 +43,7 @@ pub(crate) fn with_warp_numbers(
     let dependence = Dependence::compute(thread);
     let mut gsa = Gsa::new(code, thread, &dependence);
     let mut numbers: BTreeSet<OpIndex> = shifted.keys().copied().collect();
+    // The operation is changed for all nodes that have it, so each of them has to shift the index.
     for node in thread.space.ids().filter(|&node| thread.is_reached(node)) {
         for at in thread.space.block(node).ops() {
             if let Some(&cell) = shifted.get(&at)
@@ -88,7 +88,8 @@ fn shifted_cell(op: &Op, least: u32) -> Option<Cell> {
     }
 }
 
-/// Whether an operation reads the thread index in x, and does nothing else: a sum with it depends on that register, too.
+/// Whether an operation reads the thread index in x, and does nothing else: a sum with it depends on that register,
+/// too.
 fn reads_thread_index(op: &Op) -> bool {
     const INDEX: SpecialReg = SpecialReg::ThreadIndex(Axis::X);
     let is_index_alone = match (&op.meaning, assigned(op)) {

@@ -21,7 +21,7 @@ use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of, lowest_lanes};
 
-/// Single-entry part of a code: from an operation to the point at which all lanes that enter it together reconverge.
+/// Single-entry part of a code, from an operation to the point where all lanes that enter it together reconverge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Region {
     /// First operation.
@@ -33,9 +33,9 @@ pub struct Region {
 /// Bound on one execution of a region by a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegionCost {
-    /// Most instructions that it issues.
+    /// Maximum number of instructions that it issues.
     pub issues: u64,
-    /// Most stall cycles after them, beyond the cycle of each issue.
+    /// Maximum number of stall cycles after them, beyond the cycle of each issue.
     pub stalls: u64,
 }
 
@@ -44,11 +44,11 @@ pub struct RegionCost {
 pub struct WarpProfile {
     /// Epochs in order; one more than the barriers that the warp executes.
     pub epochs: Vec<Epoch>,
-    /// Whether the numbers are those of every run: no region was bounded.
+    /// Whether every run has these numbers: no region was bounded.
     pub exact: bool,
 }
 
-/// Failure of a profile: it depends on data in a place that no region covers, or takes too many steps.
+/// Failure of a profile: it depends on data at a place that no region covers, or takes too many steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Undecided {
     /// Operation at which the profile ends.
@@ -71,7 +71,7 @@ pub struct ProfiledWarp<'a> {
 /// Profiler of the warps of one code.
 pub struct WarpProfiler<'a> {
     code: &'a Code,
-    /// Most stall cycles between the issue of an operation and the next of its warp.
+    /// Maximum number of stall cycles between the issue of an operation and the next of its warp.
     waits: &'a dyn Fn(OpIndex) -> u64,
     region: &'a dyn Fn(Region, u32) -> Option<RegionCost>,
     loops: LoopForest,
@@ -214,6 +214,7 @@ struct Run<'r, 'a> {
 
 impl<'r, 'a> Run<'r, 'a> {
     fn new(profiler: &'r mut WarpProfiler<'a>, lanes: &ProfiledWarp<'r>) -> Run<'r, 'a> {
+        // A mask of lanes has 64 bits.
         let count = lanes.count.clamp(1, 64);
         let width = count as usize;
         let mut values = vec![Some(0); profiler.cells * width];
@@ -546,8 +547,8 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 }
 
-/// Positions at which lanes can continue after an operation, none after the end; `None` if a profile does not follow its
-/// control effect, or if its target is not in the code.
+/// Positions at which lanes can continue after an operation, none after the end; `None` if a profile does not follow
+/// its control effect, or if its target is not in the code.
 fn successors(at: usize, op: &Op) -> Option<SmallVec<[usize; 2]>> {
     let is_always = op.condition.is_always();
     match &op.control {

@@ -1,4 +1,6 @@
 /// Directed graph over nodes `0..len` in compressed sparse rows: successors sorted and without duplicates.
+///
+/// For example, the edges 0→1, 0→2 and 2→0 of three nodes are `offsets = [0, 2, 2, 3]` and `targets = [1, 2, 0]`.
 #[derive(Clone, Debug, Default)]
 pub struct Digraph {
     /// `offsets[n]..offsets[n + 1]` are the positions of the successors of `n` in `targets`.
@@ -30,6 +32,7 @@ impl Digraph {
 
     /// Number of nodes.
     pub fn len(&self) -> usize {
+        // A default graph has no offsets at all.
         self.offsets.len().saturating_sub(1)
     }
 
@@ -73,6 +76,7 @@ impl Digraph {
             return order;
         }
         seen[root] = true;
+        // An explicit path instead of recursion, because a graph may be as deep as it has nodes.
         let mut path = vec![(root, 0)];
         while let Some((node, edge)) = path.last_mut() {
             if let Some(&next) = self.successors(*node).get(*edge) {

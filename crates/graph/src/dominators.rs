@@ -5,7 +5,8 @@ use crate::{Digraph, components};
 /// Absent node.
 const NONE: usize = usize::MAX;
 
-/// Dominator tree of the nodes that a root reaches.
+/// Dominator tree of the nodes that a root reaches. For example, in the diamond 0→1, 0→2, 1→3, 2→3 the root 0
+/// dominates all nodes, while neither 1 nor 2 dominates 3.
 ///
 /// Computed by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
 /// Dominance queries compare preorder intervals of the tree, in constant time.
@@ -76,9 +77,9 @@ impl Dominators {
     /// Computes the postdominators: dominators of the reversed graph from a virtual exit with the number
     /// `graph.len()`, to which each of `exits` has an edge.
     ///
-    /// Every node gets a postdominator: the nodes of a component that is never left (a cycle without an
-    /// exit edge, or a node without successors that is no exit) have edges to the virtual exit as well.
-    /// All of them, since any may be the last one executed.
+    /// Every node gets a postdominator: the nodes of a component that is never left (a cycle without an exit edge, or
+    /// a node without successors that is not an exit) have edges to the virtual exit as well. All of them do, since
+    /// any may be the last one executed.
     pub fn compute_post(graph: &Digraph, exits: impl IntoIterator<Item = usize>) -> Self {
         let exit = graph.len();
         let mut leaving = vec![false; graph.len()];
@@ -87,6 +88,7 @@ impl Dominators {
                 *slot = true;
             }
         }
+        // Only nodes from which no exit can be reached need additional edges to the virtual exit.
         let last = (0..graph.len()).filter(|&n| leaving[n]);
         let leaves = graph.reversed().reachable(last);
         let trapped: Vec<bool> = leaves.iter().map(|&leaves| !leaves).collect();
@@ -125,6 +127,7 @@ impl Dominators {
         let mut path = vec![(root, 0)];
         while let Some((node, child)) = path.last_mut() {
             let node = *node;
+            // A root outside of the graph has an empty tree.
             let Some(span) = found.spans.get_mut(node) else {
                 break;
             };
@@ -180,8 +183,9 @@ impl Dominators {
         self.spans.get(node).copied().unwrap_or_default()
     }
 
-    /// Iterated dominance frontier of `nodes`, ascending: the join points of values defined in `nodes` and
-    /// at the root. `graph` is the graph of these dominators.
+    /// Iterated dominance frontier of `nodes`, ascending: the join points of values defined in `nodes` and at the
+    /// root. For example, in the diamond 0→1, 0→2, 1→3, 2→3 a value defined in 1 needs a join in 3. `graph` is the
+    /// graph of these dominators.
     ///
     /// Linear in the size of the graph (Sreedhar and Gao, "A Linear Time Algorithm for Placing
     /// φ-Nodes", 1995).
@@ -242,7 +246,7 @@ mod tests {
         Digraph::new(len, edges)
     }
 
-    /// Whether the root does not reach `below` in the graph without `above`.
+    /// Whether `above` dominates `below` by definition: the root reaches `below`, but not in the graph without `above`.
     fn naive(graph: &Digraph, root: usize, above: usize, below: usize) -> bool {
         let without = graph.edges().filter(|&(a, b)| a != above && b != above);
         let cut = Digraph::new(graph.len(), without).reachable([root]);

@@ -57,11 +57,13 @@ pub fn solve<P: DataflowProblem>(
     initial: P::State,
 ) -> Result<Solution<P::State>, P::Error> {
     let mut states: Vec<Option<P::State>> = Vec::new();
+    // Ordered by priority, so that a sweep continues from its position instead of starting again.
     let mut worklist = BTreeSet::new();
     let mut emitted = vec![(root, initial)];
     let mut position = (0, 0);
     loop {
         for (node, new) in emitted.drain(..) {
+            // Nodes may be discovered while the problem is solved.
             if node >= states.len() {
                 states.resize_with(node + 1, || None);
             }

@@ -1,7 +1,8 @@
 //! Algorithms on plain directed graphs: strongly connected components, reverse postorder, dominators,
 //! loop forest (irreducible loops included) and a worklist fixpoint solver.
 //!
-//! Nodes are dense indices `0..n`; their meaning is the caller's.
+//! Nodes are dense indices `0..n`; their meaning is the caller's. For example, the thread-level graph of a kernel
+//! numbers its basic blocks, once for each calling context.
 
 mod digraph;
 mod dominators;

@@ -33,9 +33,11 @@ impl Loop {
 /// Loop nesting forest of a graph, outer loops before inner ones.
 ///
 /// Built by repeated decomposition (Steensgaard, "Sequentializing Program Dependence Graphs for Irreducible
-/// Programs", 1993): a strongly connected component is a loop, its headers are the nodes entered from
-/// outside the component (all of them, so irreducible loops need no node splitting), and the nested loops
-/// are those of the component without its headers.
+/// Programs", 1993). A strongly connected component is a loop. Its headers are all nodes entered from outside the
+/// component, so irreducible loops need no node splitting. The component without its headers is decomposed again,
+/// which gives the nested loops.
+///
+/// For example, the edges 0→1, 0→2, 1→2 and 2→1 form one irreducible loop with the headers 1 and 2.
 #[derive(Clone, Debug, Default)]
 pub struct LoopForest {
     loops: Vec<Loop>,
@@ -54,6 +56,7 @@ impl LoopForest {
         let mut work = vec![(reachable.clone(), None)];
         while let Some((inside, parent)) = work.pop() {
             for body in components(graph, &inside) {
+                // A node on no cycle is a component by itself, too.
                 let cyclic = body.len() > 1 || graph.successors(body[0]).contains(&body[0]);
                 if !cyclic {
                     continue;

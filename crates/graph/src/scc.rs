@@ -1,7 +1,8 @@
 use crate::Digraph;
 
-/// Strongly connected components of the subgraph induced by the nodes with `inside[node]`, in reverse
-/// topological order, members ascending.
+/// Strongly connected components of the subgraph induced by the nodes with `inside[node]`, in reverse topological
+/// order, members ascending. For example, the edges 0→1, 1→0 and 1→2 have the components `[2]` and `[0, 1]`, in this
+/// order.
 ///
 /// Tarjan's algorithm ("Depth-First Search and Linear Graph Algorithms", 1972) with an explicit path
 /// instead of recursion.

@@ -8,7 +8,7 @@ use super::{PERIOD, TakingLanes};
 /// Offset of the address of each lane that holds a thread, modulo 2⁶⁴.
 pub(super) type LaneOffsets = Vec<Option<u64>>;
 
-/// Greatest number of threads of a block (CUDA C++ Programming Guide, compute capabilities).
+/// Maximum number of threads of a block (CUDA C++ Programming Guide, compute capabilities).
 const MOST_THREADS: u64 = 1024;
 
 /// Distance between two runs of lanes that have no address in common, a multiple of the period.
@@ -18,16 +18,18 @@ impl TakingLanes<'_> {
     /// Returns the offsets of the lanes of every warp of a block that may take part, for coefficients of the thread
     /// index in x, y, z.
     ///
-    /// Without a block, of every warp of every block; `None` if they are too many to list: where an offset depends on y
-    /// or z, or grows by too much in x.
+    /// Without a known block, returns the offsets for warps of every block. This is `None` where an offset depends on
+    /// y or z, because then there are too many warps to list, or grows by too much in x.
     pub(super) fn offsets(&self, coefficients: [i64; 3]) -> Option<Vec<LaneOffsets>> {
         match self.block {
             Some(block) => self.warps_of_block(block, coefficients),
+            // All lanes have one address, whatever the shape of the block.
             None if coefficients == [0; 3] => Some(vec![vec![Some(0); self.lanes]]),
             None => {
                 let [x, 0, 0] = coefficients else {
                     return None;
                 };
+                // Indices below 2⁸ then have offsets below `FAR`, so that the two runs of lanes stay apart.
                 (x.unsigned_abs() < FAR >> 8).then(|| rows_of_any_width(x, self.lanes))
             }
         }
@@ -53,7 +55,7 @@ impl TakingLanes<'_> {
         let [width, height, depth] = block.map(u64::from);
         let plane = width.checked_mul(height)?;
         let threads = plane.checked_mul(depth)?;
-        // There is no launch of a larger block.
+        // No launch has a larger block.
         if threads == 0 || threads > MOST_THREADS {
             return None;
         }
@@ -80,19 +82,22 @@ impl TakingLanes<'_> {
 
 /// Returns the offsets of the warps of blocks of any width, for a coefficient of x.
 ///
-/// In rows of at least as many threads as a warp, it has at most one end of a row, so that it consists of a run of consecutive
-/// indices and one that begins with 0. The first run begins anywhere; its remainder modulo the period counts,
-/// and it is taken as far away from the second one, which never makes a number smaller.
+/// If rows have at least as many threads as a warp, a warp crosses at most one end of a row. It then consists of a
+/// run of consecutive indices and a run that begins with 0. For example, with 40 threads per row the second warp of
+/// 32 lanes has the indices 32 to 39 and 0 to 23. The first run begins anywhere, but only its remainder modulo the
+/// period counts. It is placed far away from the second run, which never makes a count smaller.
 fn rows_of_any_width(coefficient: i64, lanes: usize) -> Vec<LaneOffsets> {
     let offset = |index: u64| index.wrapping_mul(coefficient as u64);
     let mut all = Vec::new();
     let lanes = lanes as u64;
+    // A warp may hold several rows that are shorter than it, and begin anywhere in one.
     for width in 1..lanes {
         all.extend((0..width).map(|first| -> LaneOffsets {
             let indices = (first..first + lanes).map(|index| index % width);
             indices.map(|index| Some(offset(index))).collect()
         }));
     }
+    // After `period` threads the offset has changed by a multiple of `PERIOD`, and the counts repeat.
     let zeros = coefficient.unsigned_abs().trailing_zeros();
     let period = (PERIOD >> zeros.min(PERIOD.trailing_zeros())).max(1);
     for length in 1..=lanes {
@@ -107,8 +112,9 @@ fn rows_of_any_width(coefficient: i64, lanes: usize) -> Vec<LaneOffsets> {
     all
 }
 
-/// Returns warps that differ in their numbers if bases with all remainders of one class modulo `modulus` are tried:
-/// offsets from the first lane, that of the first lane modulo `modulus`.
+/// Returns the warps up to shifts by multiples of `modulus`. Shifted warps have the same counts, because the caller
+/// tries all bases with the same remainder modulo `modulus`. The first offset of each returned warp is below
+/// `modulus`.
 pub(super) fn distinct(offsets: &[LaneOffsets], modulus: u64) -> BTreeSet<LaneOffsets> {
     let normalized = |warp: &LaneOffsets| {
         let first = warp.iter().flatten().next().copied().unwrap_or(0);
@@ -126,6 +132,7 @@ pub(super) fn stride(offsets: &[LaneOffsets]) -> Option<i64> {
     let mut found = None;
     for warp in offsets {
         for pair in warp.windows(2) {
+            // A lane without a thread has no address to compare.
             let &[Some(one), Some(next)] = pair else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Numbers of an access whose addresses are known.
+//! Counts of an access whose addresses are known.
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
@@ -28,7 +28,8 @@ pub(super) fn count(
 
 /// Counts a global access: requests of some consecutive lanes, each with lines and sectors of its own.
 fn global(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
-    // An access is no larger than a unit, and addresses are numbers modulo 2⁶⁴.
+    // An access is no longer than a unit, so its first and its last byte are in all units that it touches. Addresses
+    // wrap around modulo 2⁶⁴.
     let touched = |unit: u64| {
         move |first: u64| {
             [
@@ -50,8 +51,8 @@ fn global(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessC
     counts
 }
 
-/// Counts a local access. The words of the lanes at one offset are a row, in which the lanes of a request have a sector
-/// each, or some; each word of an access is a set of requests of its own.
+/// Counts a local access. The words of the lanes at one offset form a row, and the lanes of one request share a
+/// sector of the row. Each word of an access is a set of requests of its own.
 fn local(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
     let words = bytes.div_ceil(4);
     let row = |address: u64| [address / 4; 2];
@@ -69,8 +70,10 @@ fn local(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCo
     counts
 }
 
-/// Counts an access to shared memory: pools of lanes, each with the most distinct words in one bank
-/// (`pastis-2022` III.B). A pool without active lanes takes a transaction, too.
+/// Counts an access to shared memory: pools of lanes, each served as often as the fullest bank has distinct words
+/// (`pastis-2022` III.B). For example, 8 bytes per lane make pools of half as many lanes, which access 16 banks of 8
+/// bytes.
+/// A pool without active lanes takes a transaction, too.
 fn pools(lanes: u32, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
     let unit = u64::from(bytes.max(4));
     let banks = MemoryUnits::BANKS * 4 / unit;
@@ -84,8 +87,8 @@ fn pools(lanes: u32, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
     counts
 }
 
-/// Counts an access to LDS: for each word of the access, groups of lanes, each with the most distinct words in one bank;
-/// and the most distinct addresses, where banks are those of bytes. Lanes of atomic operations are not merged.
+/// Counts an access to LDS: groups of lanes for each word of the access, each served as often as the fullest bank has
+/// distinct words; and distinct addresses, with banks of bytes. Lanes of atomic operations are not merged.
 fn groups(lanes: u32, form: &CountedForm, addresses: &[Option<u64>]) -> AccessCounts {
     let merges = form.mode != AccessMode::Atomic;
     let mut counts = AccessCounts::default();
@@ -96,6 +99,7 @@ fn groups(lanes: u32, form: &CountedForm, addresses: &[Option<u64>]) -> AccessCo
                 fullest_bank(lanes, MemoryUnits::BANKS, merges, unit)
             };
             let (words, bytes) = (degree(2), degree(0));
+            // Unlike a pool, a group without active lanes takes no turn.
             counts.requests += u32::from(words > 0);
             counts.transactions += words;
             counts.conflicts += words.saturating_sub(1);
@@ -105,11 +109,12 @@ fn groups(lanes: u32, form: &CountedForm, addresses: &[Option<u64>]) -> AccessCo
     counts
 }
 
-/// Returns the requests of the bank with the most, for a function of addresses whose remainder is the bank; equal ones
+/// Returns the number of requests to the fullest bank. The remainder of `unit` of an address is its bank; equal units
 /// are one request if they are merged.
 fn fullest_bank(lanes: &[Option<u64>], banks: u64, merges: bool, unit: impl Fn(u64) -> u64) -> u32 {
     let mut units: SmallVec<[u64; MOST_LANES]> = SmallVec::new();
     units.extend(lanes.iter().flatten().map(|&address| unit(address)));
+    // The bank comes first, so that the units of one bank are adjacent, and equal units are adjacent as well.
     units.sort_unstable_by_key(|unit| (unit % banks, *unit));
     if merges {
         units.dedup();
@@ -128,7 +133,7 @@ fn constant(addresses: &[Option<u64>]) -> AccessCounts {
     }
 }
 
-/// Returns the number of distinct units, of which each access touches one or two.
+/// Returns the number of distinct units; each access touches one or two.
 fn distinct(addresses: &[Option<u64>], of: impl Fn(u64) -> [u64; 2]) -> u32 {
     let mut units: SmallVec<[u64; MOST_LANES]> = SmallVec::new();
     units.extend(addresses.iter().flatten().flat_map(|&address| of(address)));

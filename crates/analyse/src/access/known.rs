@@ -1,4 +1,4 @@
-//! Numbers of affine accesses that were counted before.
+//! Counts of affine accesses that were computed before.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,10 +7,10 @@ use warpbound_isa::instr::MemorySpace;
 
 use super::{AccessCounts, CountedForm, MemoryUnits};
 
-/// Most forms that are kept; the kernels of a library have some hundreds.
+/// Maximum number of forms that are kept; the kernels of a library have some hundreds.
 const MOST_FORMS: usize = 1 << 16;
 
-/// Key of the numbers of an affine access.
+/// Key of the counts of an affine access.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct AffineForm {
     pub(super) units: MemoryUnits,
@@ -27,13 +27,13 @@ pub(super) struct AffineForm {
     pub(super) executing: Option<Vec<bool>>,
 }
 
-/// Numbers of affine accesses, and whether they are exact, for all kernels that share them: kernels of one file access memory in
-/// few forms, and counting one for blocks of any shape tries thousands of warps.
+/// Counts of affine accesses, and whether they are exact, for all kernels that share them. The kernels of one file
+/// access memory in few forms, while counting one form for blocks of any shape tries thousands of warps.
 #[derive(Default, Debug)]
 pub struct KnownCounts(Mutex<BTreeMap<AffineForm, (AccessCounts, bool)>>);
 
 impl KnownCounts {
-    /// Returns the numbers of a form, counted at the first call.
+    /// Returns the counts of a form, which are computed at the first call.
     pub(super) fn get(
         &self,
         form: AffineForm,

@@ -5,7 +5,7 @@ use warpbound_isa::instr::MemorySpace;
 
 use super::units::MemoryUnits;
 
-/// Kind of an access that its numbers depend on.
+/// Kind of an access, which its counts depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AccessMode {
     /// Load or store by the lanes.
@@ -23,7 +23,7 @@ pub enum AccessMode {
 pub struct AccessShape {
     /// Memory space that the instruction names.
     pub space: MemorySpace,
-    /// Bytes per lane: 1, 2, 4, 8, 12 or 16; of a warp as a whole 4 to 64. Of two accesses, those of each.
+    /// Bytes per lane: 1, 2, 4, 8, 12 or 16; 4 to 64 for a warp as a whole. Of two accesses, the bytes of one.
     pub bytes: u32,
     /// Kind.
     pub mode: AccessMode,
@@ -109,6 +109,7 @@ fn bytes_of(width: Width, words: usize) -> Option<u32> {
 
 fn mode_of(op: &Op, address: &Address, is_atomic: bool) -> AccessMode {
     match op.scope {
+        // A descriptor decides the addresses, whatever the operation does there.
         _ if address.buffer.is_some() => AccessMode::Buffer,
         OpScope::Warp => AccessMode::Scalar,
         _ if is_atomic => AccessMode::Atomic,
@@ -116,7 +117,8 @@ fn mode_of(op: &Op, address: &Address, is_atomic: bool) -> AccessMode {
     }
 }
 
-/// Returns the address that an indexed read of a constant bank computes from cells: that of its first word.
+/// Returns the address that an indexed read of a constant bank computes from cells. For a read of several words it is
+/// the address of the first.
 pub fn constant_address(op: &Op) -> Option<&Expr> {
     let Some(Meaning::Set(writes)) = &op.meaning else {
         return None;
@@ -124,7 +126,7 @@ pub fn constant_address(op: &Op) -> Option<&Expr> {
     writes.iter().find_map(|(_, value)| indexed_constant(value))
 }
 
-/// Returns the first address of a constant in an expression that is no number.
+/// Returns the first address of a constant in an expression, unless it is a number.
 fn indexed_constant(value: &Expr) -> Option<&Expr> {
     match value {
         Expr::Constant(_, address) => match **address {

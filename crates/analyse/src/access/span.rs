@@ -1,4 +1,4 @@
-//! Limits of an access of which only the distance of its addresses is known, or nothing.
+//! Limits of an access if nothing is known of its addresses except perhaps their distance.
 
 use warpbound_isa::instr::MemorySpace;
 
@@ -8,8 +8,9 @@ use crate::addresses::NearLanes;
 /// Lanes of a warp that may take part.
 pub(super) type LaneMask = Vec<bool>;
 
-/// Returns the most numbers of an access by lanes of a mask whose aligned addresses are near each other as `near` says
-/// ([`LaneAddresses::Near`](crate::addresses::LaneAddresses::Near)); with one entry, it is about all lanes.
+/// Returns upper bounds on the counts of an access by the lanes of a mask. Their aligned addresses are as near each
+/// other as `near` says ([`LaneAddresses::Near`](crate::addresses::LaneAddresses::Near)); a single entry is about all
+/// lanes.
 pub(super) fn worst(
     units: &MemoryUnits,
     space: MemorySpace,
@@ -52,9 +53,12 @@ struct Span<'n> {
 }
 
 impl Span<'_> {
-    /// Returns the most units of `unit` bytes, a power of two, that the accesses of some lanes touch: as many as each
-    /// touches if it begins as late as possible in a unit, and as many as lie between the first byte and the last one if
-    /// the least address is as late as possible in its unit.
+    /// Returns the maximum number of units of `unit` bytes, a power of two, that the accesses of some lanes touch.
+    /// One access touches the most units if it begins as late as possible in a unit. All accesses together touch the
+    /// units from the first byte to the last one, at most as many as if the least address is as late as possible in
+    /// its unit.
+    ///
+    /// For example, two aligned accesses of 4 bytes that begin 4 bytes apart touch at most 2 units of 32 bytes.
     fn units(&self, unit: u64, lanes: &[bool]) -> u32 {
         let late = unit.saturating_sub(self.align);
         let within = |distance: u64| {
@@ -64,18 +68,21 @@ impl Span<'_> {
         self.most(lanes, within(0), &within)
     }
 
-    /// Returns the most things that some lanes have together, if each has at most `each` and those with addresses at most a
-    /// distance apart have as many as `within` says of it.
+    /// Returns an upper bound on the things that some lanes have together, if each lane has at most `each`, and lanes
+    /// with addresses at most a distance apart have at most `within` of that distance.
     fn most(&self, lanes: &[bool], each: u64, within: &impl Fn(u64) -> u64) -> u32 {
         let lanes_there = number(lanes);
         if lanes_there == 0 {
             return 0;
         }
+        // Masks are cut into groups and halves of equal length, so a slice of 2^k lanes begins at a multiple of 2^k.
         let has_own_entry = lanes.len().is_power_of_two();
         let own_entry = || self.near.get(lanes.len().ilog2() as usize);
         let own_entry = has_own_entry.then(own_entry).flatten();
+        // The last entry is about all lanes, so it holds of any part of them.
         let near = own_entry.or(self.near.last());
         let together = near.map_or(u64::MAX, |near| {
+            // Aligned addresses are multiples of the alignment apart.
             let distance = near.distance - near.distance % self.align;
             within(distance).saturating_mul(near.clusters.into())
         });
@@ -90,7 +97,7 @@ impl Span<'_> {
     }
 }
 
-/// Returns the groups of `each` consecutive lanes that have one.
+/// Returns the groups of `each` consecutive lanes that contain an active lane.
 fn groups(lanes: &[bool], each: usize) -> impl Iterator<Item = &[bool]> {
     lanes.chunks(each).filter(|lanes| number(lanes) > 0)
 }
@@ -124,9 +131,10 @@ fn local(units: &MemoryUnits, bytes: u32, span: &Span<'_>, lanes: &[bool]) -> Ac
     counts
 }
 
-/// Accesses to private memory of lanes whose words may lie one after the other or each in a row of words of all lanes:
-/// the worse of both, whatever the addresses are.
+/// Counts an access to private memory of lanes. The words of a lane may lie one after the other, or each in a row of
+/// words of all lanes; the result is the worse of both, whatever the addresses are.
 fn private(units: &MemoryUnits, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
+    // The layout may scatter words in memory, however near their addresses are.
     let any = Span { near: &[], ..*span };
     let together = global(units, &any, lanes);
     let words = u32::try_from(span.bytes.div_ceil(4)).unwrap_or(u32::MAX);
@@ -154,6 +162,7 @@ fn pools(each: u32, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let conflicts = |lanes| span.most(lanes, 1, &in_one_bank) - 1;
     let conflicts = groups(lanes, each).map(conflicts).sum();
     AccessCounts {
+        // A pool without active lanes takes a turn as well.
         requests: pools,
         transactions: pools + conflicts,
         conflicts,
@@ -161,9 +170,9 @@ fn pools(each: u32, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     }
 }
 
-/// Groups of lanes of an access to LDS, for each of its words. In one bank of words are words at multiples of a row of
-/// banks, of which the least begins at most a word less the alignment before its address; in one bank of bytes addresses
-/// at multiples of the banks.
+/// Counts the groups of lanes of an access to LDS, for each of its words. Words in one bank are multiples of a row of
+/// banks apart. The least of them begins before its address, by at most a word less the alignment. Addresses in one
+/// bank of bytes are multiples of the number of banks apart.
 fn lane_groups(each: u32, form: &CountedForm, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let late = 4 - span.align.min(4);
     let words = |distance: u64| distance.saturating_add(late) / (MemoryUnits::BANKS * 4) + 1;

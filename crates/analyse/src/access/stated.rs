@@ -8,18 +8,19 @@ use super::{AccessClass, AccessCounts, AccessPattern};
 /// Stated numbers of each execution of an access by a warp; `None` where nothing is stated.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StatedAccess {
-    /// Most sectors, where the sectors of each request count.
+    /// Upper bound on the sectors, counted separately for each request.
     pub sectors: Option<u32>,
-    /// Most distinct lines.
+    /// Upper bound on the distinct lines.
     pub lines: Option<u32>,
-    /// Most transactions due to bank conflicts, by words and by bytes.
+    /// Upper bound on the transactions due to bank conflicts, by words and by bytes.
     pub conflicts: Option<u32>,
     /// Memory space that all lanes access.
     pub space: Option<MemorySpace>,
 }
 
 impl StatedAccess {
-    /// Returns the numbers of the lanes that access one space, lowered to what is stated and what follows from it.
+    /// Returns the counts of the lanes that access one space, lowered to the stated numbers and to their
+    /// consequences.
     fn limit(&self, units: &MemoryUnits, space: MemorySpace, counts: AccessCounts) -> AccessCounts {
         let mut limit = counts;
         let lower = |number: &mut u32, stated: Option<u32>| {
@@ -37,8 +38,8 @@ impl StatedAccess {
             MemorySpace::Global | MemorySpace::Local => {
                 lower(&mut limit.sectors, self.sectors);
                 lower(&mut limit.lines, self.lines);
-                // A request has at most all lines of the access, each with all its sectors; a line that is accessed has a
-                // sector that is.
+                // A request touches at most all lines of the access, and each with all its sectors. A line that is
+                // accessed has at least one accessed sector.
                 let per_line = (units.line_bytes / units.sector_bytes.max(1)).max(1);
                 let per_line = u32::try_from(per_line).unwrap_or(u32::MAX);
                 let of_requests = limit.lines.saturating_mul(counts.requests);
@@ -56,10 +57,11 @@ impl StatedAccess {
 }
 
 impl AccessClass {
-    /// Lowers the numbers to those that a user states of each execution.
+    /// Lowers the counts to the numbers that a user states for each execution.
     pub fn state(&mut self, units: &MemoryUnits, stated: &StatedAccess) {
         let before = self.limits.clone();
         if let Some(space) = stated.space {
+            // All lanes of a generic access are in the stated space, so the others have none.
             self.limits.retain(|(other, _)| *other == space);
         }
         for (space, counts) in &mut self.limits {
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
     use crate::access::{AccessMode, CountedForm, count};
 
-    /// Numbers that lanes with these addresses have stay within the limits that a fact about them makes of any class.
+    /// Counts of lanes with these addresses stay within the limits that a fact about them makes of any class.
     fn check(units: &MemoryUnits, space: MemorySpace, random: &mut Rng) {
         let bytes = *random.choice(&[1, 2, 4, 8, 16]).unwrap_or(&4);
         let form = CountedForm {

@@ -1,4 +1,4 @@
-//! Units in which machines access memory.
+//! Units of memory access, by machine family.
 
 use warpbound_base::Family;
 use warpbound_isa::instr::MemorySpace;
@@ -6,7 +6,7 @@ use warpbound_isa::instr::MemorySpace;
 use super::CountedForm;
 use super::shape::AccessShape;
 
-/// Units of accesses to memory that all machines of a family share; the numbers are in their machine files.
+/// Units of memory access that all machines of a family share; the numbers are in their machine files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MemoryUnits {
     /// Lanes of a warp.
@@ -19,7 +19,7 @@ pub struct MemoryUnits {
     pub request_lanes: u32,
     /// Banks of shared memory.
     pub banks: BankRule,
-    /// Whether warps choose their active lanes by words of their own, those without a thread among them.
+    /// Whether warps choose their active lanes by words of their own, which may include lanes without a thread.
     pub keeps_masks: bool,
 }
 
@@ -29,8 +29,8 @@ pub enum BankRule {
     /// Pools of this number of lanes for at most 4 bytes per lane, half as many for 8, a quarter for 16
     /// (`shared.pool_threads`). A pool without active lanes takes its turn, too.
     Pools(u32),
-    /// Word after word, groups of this number of lanes (`lds.group`); with banks of bytes as well, as some machines have
-    /// them (`lds.bank_shift`). Lanes of atomic operations are served apart.
+    /// Groups of this number of lanes, word after word (`lds.group`). Some machines have banks of bytes
+    /// (`lds.bank_shift`), which are counted as well. Lanes of atomic operations are served one by one.
     Groups(u32),
 }
 
@@ -68,18 +68,19 @@ impl MemoryUnits {
     /// Banks of shared memory.
     pub const BANKS: u64 = 32;
 
-    /// Returns the lanes of a group that is served together, of `lanes` lanes for words.
+    /// Returns the number of lanes that are served together, if it is `lanes` for accesses of one word. For example,
+    /// 8 lanes become 2 lanes for 16 bytes per lane.
     pub(super) fn group_lanes(lanes: u32, bytes: u32) -> usize {
         (lanes / (bytes / 4).max(1)).max(1) as usize
     }
 
-    /// Returns what the numbers of an access depend on.
+    /// Returns the properties of an access that its counts depend on.
     pub(super) fn form(&self, shape: AccessShape) -> CountedForm {
         let AccessShape {
             space, bytes, mode, ..
         } = shape;
         let (bytes, align) = match (space, mode) {
-            // Constants need not be aligned: the word of an address is read.
+            // Constants need not be aligned, because the hardware reads the word that contains the address.
             (MemorySpace::Constant, _) => (1, 1),
             _ if !self.keeps_masks => (bytes, bytes),
             // GCN3: words are aligned, and accesses that name LDS to their size.

@@ -3,11 +3,11 @@
 use super::arrangement::LaneOffsets;
 use super::{AccessCounts, CountedForm};
 
-/// Returns the most of each number of an access to global memory with `counts`, if the lanes whose address is beyond some
-/// limit access memory that is far away, at addresses with the same remainders.
+/// Returns upper bounds on the counts of an access to global memory that has `counts` without the wrap-around. Lanes
+/// whose address is beyond some limit access memory that is far away, at addresses with the same remainders.
 ///
-/// The limit may lie within a line and a sector. Both then count twice, once for each side, in each request that has lanes
-/// on both sides. Where addresses rise or fall from lane to lane, only one request has such lanes.
+/// The limit may lie within a line and a sector. Both then count twice, once for each side, in each request that has
+/// lanes on both sides. If addresses rise or fall from lane to lane, only one request has lanes on both sides.
 pub(super) fn count_apart(
     form: &CountedForm,
     counts: AccessCounts,

@@ -25,13 +25,13 @@ use crate::symbolic::span::Reading;
 use crate::symbolic::values::Symbolic;
 use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 
-/// Greatest change of an address with a thread index: multiples of it with any index stay far below 2³¹.
+/// Largest change of an address per unit of a thread index. Its multiples by any index stay far below 2³¹.
 const MAX_COEFFICIENT: i128 = 1 << 20;
 
-/// Greatest thread index in any direction: a block has at most 1024 threads.
+/// Largest thread index in any direction: a block has at most 1024 threads.
 const MOST_INDEX: u64 = 1023;
 
-/// Greatest remainder of a base that matters: that of a line.
+/// Largest modulus for the remainder of a base; the bytes of a line are fewer.
 const MAX_MODULUS: u64 = 1 << 10;
 
 /// Address of an access: one word or two.
@@ -51,13 +51,13 @@ pub(super) struct AddressFinder<'a> {
     /// Whether warps choose their active lanes by masks of their own.
     pub(super) keeps_masks: bool,
     pub(super) solver: LoopSolver<'a>,
-    /// Words that are the same in all active lanes, before the operation that is looked at.
+    /// Words that are the same in all active lanes, before the operation under consideration.
     agreed: HashSet<WordPolynomial>,
-    /// Atoms that are.
+    /// Atoms that are the same in all active lanes there.
     uniform: HashSet<AtomId>,
     /// Loops in step: lanes that are active together in such a loop have completed equally many iterations.
     in_step: HashSet<LoopIndex>,
-    /// Those of them that contain the operation that is looked at.
+    /// Loops in step that contain the operation under consideration.
     around: HashSet<LoopIndex>,
 }
 
@@ -129,6 +129,7 @@ impl<'a> AddressFinder<'a> {
         if !matches!(joined, LaneAddresses::Unknown { .. }) {
             return joined;
         }
+        // Claims of different forms have no common form but clusters.
         match self.as_near(&a).zip(self.as_near(&b)) {
             Some((a, b)) => a.join(b),
             None => joined,
@@ -149,7 +150,7 @@ impl<'a> AddressFinder<'a> {
         &mut self.solver.symbolic
     }
 
-    /// Notes which words and atoms are equal in the lanes that execute an operation together.
+    /// Records which words and atoms are equal in the lanes that execute an operation together.
     fn note_agreement(&mut self, node: NodeId, at: OpIndex, agreed: &[Cell]) {
         self.agreed.clear();
         self.uniform.clear();
@@ -157,10 +158,12 @@ impl<'a> AddressFinder<'a> {
             let word = self.symbolic().before(node, at, cell);
             if word.as_constant().is_none() {
                 let expanded = self.expanded(&word);
+                // Words are looked up as they are, and with the counters of loops replaced.
                 self.agreed.extend([word, expanded]);
             }
         }
-        // A word that agrees, and all of whose atoms but one do, makes that one agree if its multiples differ.
+        // If a word agrees, and all of its atoms but one do, then that one agrees as well, provided that its
+        // multiples differ.
         loop {
             let before = self.uniform.len();
             let words: Vec<WordPolynomial> = self.agreed.iter().cloned().collect();
@@ -192,6 +195,8 @@ impl<'a> AddressFinder<'a> {
             .atoms
             .span(&WordPolynomial::unknown(id));
         let size = i64::from((coefficient as i32).unsigned_abs());
+        // An odd coefficient has an inverse modulo 2³². Multiples by another one may collide only if they span 2³² or
+        // more.
         let small = size != 0 && size.saturating_mul(span.width()) < 1 << 32;
         alone && (coefficient % 2 == 1 || small)
     }
@@ -200,6 +205,7 @@ impl<'a> AddressFinder<'a> {
     pub(super) fn is_uniform(&self, word: &WordPolynomial) -> bool {
         let atoms = &self.solver.symbolic.atoms;
         let mut uniform: HashSet<AtomId> = HashSet::new();
+        // Operands come before their operations, so one pass suffices.
         for id in atoms.all_in(word) {
             let is_operation = || !atoms.operands(id).is_empty();
             let mut operands = atoms.operands(id).iter();
@@ -207,6 +213,7 @@ impl<'a> AddressFinder<'a> {
                 || match atoms.get(id) {
                     Atom::Special(register) => self.is_uniform_special(*register),
                     Atom::Iteration(index) => self.around.contains(index),
+                    // A value of the program agrees only where that is known, as for the words and atoms above.
                     Atom::Value(..) | Atom::Nested(_) => false,
                     Atom::Binary(BinaryOp::Shr, [of, by]) if self.is_warp_number(of, by) => true,
                     _ => is_operation() && operands.all(|word| self.is_among(&uniform, word)),
@@ -239,7 +246,7 @@ impl<'a> AddressFinder<'a> {
         }
     }
 
-    /// Whether a shift right of the thread index leaves the number of a warp in its row, or less.
+    /// Whether a shift right of the thread index leaves only the number of the warp in its row, or fewer bits.
     fn is_warp_number(&self, of: &WordPolynomial, by: &WordPolynomial) -> bool {
         let atoms = &self.solver.symbolic.atoms;
         let is_index = of
@@ -271,6 +278,7 @@ impl<'a> AddressFinder<'a> {
             .flatten()
             .all(|word| self.is_uniform(word))
         {
+            // Words that are equal in all lanes are one address, whatever their form is.
             return self.uniform_address(&low, accessed.is_from_zero);
         }
         let number = match &high {
@@ -300,6 +308,7 @@ impl<'a> AddressFinder<'a> {
             (Some(_), Some(number)) => (None, self.near(FollowedAddress::Wide(number))),
             (Some(_), None) => (None, None),
         };
+        // Clusters are found only where they say more than the limits of all lanes.
         near.or(within).unwrap_or_else(|| LaneAddresses::Unknown {
             decided_by: self.decided_by(&low),
         })
@@ -315,9 +324,10 @@ impl<'a> AddressFinder<'a> {
         })
     }
 
-    /// The form of an address with one number that differs between lanes: a word that is the same in all lanes but for
-    /// multiples of their thread indices, as long as it does not wrap around. The multiples span less than 2³² in a block, so
-    /// among the lanes of a warp it wraps once at most.
+    /// The form of an address with one number that differs between lanes: a word that is the same in all lanes except
+    /// for multiples of their thread indices, as long as it does not wrap around. For example, with
+    /// `n = block·width + tid`, the address `a + 4·n` has this form for any grid. The multiples span less than 2³² in
+    /// a block, so among the lanes of a warp the word wraps once at most.
     fn wrapping(&mut self, address: &Integer) -> Option<LaneAddresses> {
         let differs = |unknowns: &[NumberId], finder: &mut Self| {
             unknowns.iter().any(|&id| {
@@ -331,6 +341,7 @@ impl<'a> AddressFinder<'a> {
             .map(|(unknowns, _)| unknowns.to_vec())
             .collect();
         let mut differing = terms.into_iter().filter(|of| differs(of, self));
+        // With a second such number, the lanes could fall into more than two groups.
         let (Some(term), None) = (differing.next(), differing.next()) else {
             return None;
         };
@@ -346,6 +357,7 @@ impl<'a> AddressFinder<'a> {
         };
         let spans = coefficients.map(|by| by.unsigned_abs().saturating_mul(MOST_INDEX));
         let span = spans.into_iter().fold(0u64, u64::saturating_add);
+        // Otherwise the lanes could lie in more than two intervals of the reading (SOUNDNESS 5.13).
         if span >= 1 << 32 {
             return None;
         }
@@ -367,7 +379,9 @@ impl<'a> AddressFinder<'a> {
         }
     }
 
-    /// A word in the lanes that execute an operation: what was written under the same condition has its new content there.
+    /// A word in the lanes that execute an operation: a cell that was written under the same condition has its new
+    /// content there. For example, the lanes that execute `@P0 LDG R0, [R2]` have the new R2 of an earlier
+    /// `@P0 MOV R2, R4`.
     fn where_guard_holds(
         &mut self,
         node: NodeId,
@@ -395,7 +409,7 @@ impl<'a> AddressFinder<'a> {
         })
     }
 
-    /// Load that decides the part of an address that differs between lanes.
+    /// Load that decides the part of an address by which lanes differ.
     fn decided_by(&mut self, low: &WordPolynomial) -> Option<warpbound_base::CodeAddr> {
         let ids: Vec<AtomId> = low.unknowns().collect();
         let differing = ids.into_iter().filter(|&id| !self.is_uniform_atom(id));
@@ -417,7 +431,7 @@ impl<'a> AddressFinder<'a> {
         }
     }
 
-    /// Least and greatest address in a part of memory that begins at 0.
+    /// Limits of an address in a part of memory that begins at 0, as a pair.
     fn range(&mut self, low: &WordPolynomial, is_from_zero: bool) -> Option<(u64, u64)> {
         if !is_from_zero {
             return None;
@@ -427,7 +441,7 @@ impl<'a> AddressFinder<'a> {
         (most - least < 1 << 20).then_some((least.unsigned_abs(), most.unsigned_abs()))
     }
 
-    /// A word as an integer that is it modulo 2³².
+    /// An integer that is congruent to a word modulo 2³².
     fn modular(&mut self, word: &WordPolynomial) -> Option<Integer> {
         let (atoms, integers) = self.solver.numbers();
         let mut sum = Polynomial::constant(0);
@@ -442,7 +456,7 @@ impl<'a> AddressFinder<'a> {
         Some(sum)
     }
 
-    /// The form of an address in which lanes differ by their thread indices alone.
+    /// The form of an address whose lanes differ by their thread indices alone.
     fn affine(
         &mut self,
         number: &Integer,
@@ -498,8 +512,8 @@ fn loops_with_one_header(dependence: &Dependence) -> impl Iterator<Item = LoopIn
     loops.filter_map(|(index, body)| (body.headers.len() == 1).then_some(index))
 }
 
-/// Loops in step: lanes that are active together in such a loop have completed equally many iterations, because no entry
-/// that resumes in the loop is pending at its header (SOUNDNESS 5.13).
+/// Loops in step: lanes that are active together in such a loop have completed equally many iterations, because no
+/// entry that resumes in the loop is pending at its header (SOUNDNESS 5.13).
 fn loops_in_step(
     thread: &ThreadCfg,
     warp: &WarpCfg,
@@ -525,6 +539,7 @@ fn accessed(op: &Op) -> Option<Accessed<'_>> {
     match op.meaning.as_ref()? {
         Meaning::Load { space, address, .. }
         | Meaning::Store { space, address, .. }
+        // A descriptor decides the addresses of a buffer, and is not followed.
         | Meaning::Atomic { space, address, .. } => address.buffer.is_none().then_some(Accessed {
             is_from_zero: matches!(space, MemorySpace::Shared | MemorySpace::Local),
             low: &address.low,

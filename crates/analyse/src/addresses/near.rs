@@ -1,7 +1,8 @@
-//! Addresses that are near each other: clusters of lanes, and the greatest distance within one (SOUNDNESS 5.13).
+//! Addresses that are near each other: clusters of lanes, and the largest distance within one (SOUNDNESS 5.13).
 //!
-//! Lanes whose thread indices are close have close addresses where an address is made of them by operations that do not
-//! tear numbers apart: a clamp, a quotient, a remainder, a selection.
+//! Lanes whose thread indices are close have close addresses if the address is computed by operations that keep close
+//! numbers close: a clamp, a quotient, a remainder, a selection. For example, `tid / 5` is the same in 5 consecutive
+//! lanes, and one more in the next 5.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,24 +15,25 @@ use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
 use crate::symbolic::integers::{Facts, Integer, NumberId};
 use crate::symbolic::span::Reading;
 
-/// Greatest distance of two addresses that is of use.
+/// Distance of two addresses from which a claim is of no use.
 const MOST_APART: u64 = 1 << 20;
 
-/// Most clusters that are of use.
+/// Maximum number of clusters that are of use.
 const MOST_CLUSTERS: u32 = 16;
 
-/// Change of a word from which lanes on both sides of a step count as two clusters.
+/// Minimum change of a word for which the lanes on both sides of a step count as two clusters.
 const WORTH_A_CLUSTER: u64 = 16;
 
-/// Deepest nesting of operations that are followed.
+/// Maximum nesting of operations that are followed.
 const MAX_DEPTH: u32 = 32;
 
 /// Thread indices of some lanes with consecutive numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct LaneGroup {
-    /// Greatest less least index in x, y, z.
+    /// Difference of the greatest and the least index in x, y, z.
     extent: [u64; 3],
-    /// Number of the least bit of the index in x from which on all lanes have the same bits.
+    /// Lowest bit of the index in x from which on all lanes have the same bits. For example, 3 for the indices 8 to
+    /// 15.
     agrees_from: u32,
 }
 
@@ -50,6 +52,8 @@ impl LaneGroup {
         let most = [0, 1, 2].map(|axis| indices(axis).max().unwrap_or(0));
         LaneGroup {
             extent: [0, 1, 2].map(|axis| most[axis] - least[axis]),
+            // Bits that the least and the greatest number have in common from some bit on are common to all numbers
+            // between them.
             agrees_from: u64::BITS - (least[0] ^ most[0]).leading_zeros(),
         }
     }
@@ -63,7 +67,7 @@ impl LaneGroup {
 /// Step at which the lanes of a group fall into clusters.
 #[derive(Clone, PartialEq, Eq)]
 enum Step {
-    /// The content of an atom, or which of several words it is.
+    /// The content of an atom, or the choice of one among several words.
     Content(AtomId),
     /// The bits of a word from some bit on.
     HighBits(WordPolynomial, u32),
@@ -71,8 +75,8 @@ enum Step {
     Wrap(WordPolynomial, Reading),
 }
 
-/// Words of a group of lanes: within a cluster, they are congruent modulo 2³² (addresses: 2⁶⁴) to numbers that are at most
-/// `distance` apart.
+/// Words of a group of lanes: within a cluster, they are congruent modulo 2³² (addresses: 2⁶⁴) to numbers that are at
+/// most `distance` apart.
 #[derive(Clone, Default)]
 struct Spread {
     distance: u64,
@@ -88,7 +92,7 @@ impl Spread {
         }
     }
 
-    /// Most clusters; `None` if they are too many.
+    /// Product of the clusters of all steps; `None` if they are too many.
     fn clusters(&self) -> Option<u32> {
         let number = self
             .steps
@@ -112,8 +116,8 @@ impl Spread {
         steps.fold(self, |all, (step, clusters)| all.split(step, clusters))
     }
 
-    /// The spread of words that are the first ones or the second ones in all lanes of a cluster, or the result of a function
-    /// that changes no more than its operands, such as a minimum.
+    /// The spread of words that are, in all lanes of a cluster, the first or the second of two words; or the result
+    /// of a function that changes no more than its operands, such as a minimum.
     fn either(self, other: &Spread) -> Spread {
         let distance = self.distance.max(other.distance);
         Spread { distance, ..self }.with_steps_of(other)
@@ -134,7 +138,7 @@ struct NearSearch<'f, 'a> {
     depth: u32,
 }
 
-/// Address whose spread is asked for.
+/// Address whose spread is computed.
 #[derive(Clone, Copy)]
 pub(super) enum FollowedAddress<'n> {
     /// A word.
@@ -144,8 +148,8 @@ pub(super) enum FollowedAddress<'n> {
 }
 
 impl AddressFinder<'_> {
-    /// The clusters of the addresses in each group of lanes; `None` without a known block, or if the addresses may be far
-    /// apart in all groups with more than one lane.
+    /// The clusters of the addresses in each group of lanes; `None` without a known block, or if the addresses may be
+    /// far apart in all groups with more than one lane.
     pub(super) fn near(&mut self, address: FollowedAddress<'_>) -> Option<LaneAddresses> {
         let far = NearLanes::all_within(u64::MAX);
         let of_lanes = self.for_each_group(|finder, group| {
@@ -166,7 +170,7 @@ impl AddressFinder<'_> {
             });
             near.unwrap_or(far)
         })?;
-        // Where all lanes have the same limits, and no others, these say as much.
+        // If all lanes have the same limits, and no others, a claim about groups says no more than these limits.
         let last = *of_lanes.last()?;
         let mut groups = of_lanes.iter().skip(1);
         let helps = groups.any(|near| *near != far) && (last.clusters > 1 || of_lanes[1] != last);
@@ -214,6 +218,7 @@ impl AddressFinder<'_> {
             .iter()
             .try_fold(1u64, |all, &size| all.checked_mul(size));
         let threads = threads.filter(|threads| (1..=1024).contains(threads))?;
+        // The groups of lanes have sizes of 2^k up to the whole warp.
         if !lanes.is_power_of_two() {
             return None;
         }
@@ -283,6 +288,7 @@ impl NearSearch<'_, '_> {
         let limit = self.limit(word);
         let by_limit = (limit < MOST_APART).then(|| Spread::of_distance(limit));
         let found = match found {
+            // Too many clusters are of no use, while the limits may be.
             Some(spread) if spread.clusters().is_none() => by_limit.or(Some(spread)),
             // The limits need no steps.
             Some(spread) if spread.distance < limit => Some(spread),
@@ -293,7 +299,7 @@ impl NearSearch<'_, '_> {
         found
     }
 
-    /// The greatest distance of two contents of a word, by its limits.
+    /// The largest distance between two contents of a word, by its limits.
     fn limit(&mut self, word: &WordPolynomial) -> u64 {
         let span = self.finder.solver.span_under(word, &Facts::default());
         span.width().unsigned_abs()
@@ -335,6 +341,8 @@ impl NearSearch<'_, '_> {
         let span = self.finder.solver.span_under(word, &Facts::default());
         let (least, most) = span.as_numbers(reading);
         let limit = (most - least).unsigned_abs();
+        // Two numbers differ by at most `limit`, and the integers that they are congruent to by at most `distance`. If
+        // both together are below 2³², the numbers differ as the integers do.
         if spread.distance == 0 || spread.distance.saturating_add(limit) < 1 << 32 {
             return Some(spread);
         }
@@ -371,8 +379,10 @@ impl NearSearch<'_, '_> {
                         BinaryOp::Shr => Reading::Unsigned,
                         _ => Reading::Signed,
                     };
+                    // A shift by 32 bits or more leaves no more differences than a shift by 31.
                     let by = match b.as_constant() {
                         Some(bits) => 1 << bits.min(31),
+                        // A shift by an unknown number of bits that is the same in all lanes increases no distance.
                         None if self.finder.is_uniform(b) => 1,
                         None => return self.limited(id),
                     };
@@ -408,6 +418,7 @@ impl NearSearch<'_, '_> {
                 let either = self.spread(a).zip(self.spread(b));
                 let either = either.map(|(a, b)| a.either(&b));
                 match self.spread(condition) {
+                    // Lanes for which the condition is equal choose the same operand.
                     Some(of) if of.distance == 0 => either.map(|either| either.with_steps_of(&of)),
                     _ => either.map(|either| either.split(Step::Content(id), 2)),
                 }
@@ -424,7 +435,7 @@ impl NearSearch<'_, '_> {
         (limit < MOST_APART).then(|| Spread::of_distance(limit))
     }
 
-    /// The spread of the less or the greater of two numbers: it differs between lanes no more than the numbers do.
+    /// The spread of the minimum or maximum of two numbers: it differs between lanes no more than the numbers do.
     fn extremum(
         &mut self,
         a: &WordPolynomial,
@@ -443,8 +454,8 @@ impl NearSearch<'_, '_> {
         Some(Spread { distance, ..of })
     }
 
-    /// The spread of a bitwise operation with a word that is the same in all lanes: numbers with the same high bits keep them
-    /// in common.
+    /// The spread of a bitwise operation with a word that is the same in all lanes: numbers with equal high bits keep
+    /// them equal.
     fn bitwise(&mut self, a: &WordPolynomial, b: &WordPolynomial) -> Option<Spread> {
         let (a, _) = match (self.finder.is_uniform(a), self.finder.is_uniform(b)) {
             (false, true) => (a, b),

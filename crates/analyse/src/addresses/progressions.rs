@@ -5,11 +5,12 @@ use crate::symbolic::atoms::{AtomId, WordPolynomial};
 use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
 use crate::symbolic::span::Reading;
 
-/// Most loops around each other whose counters are replaced.
+/// Maximum number of nested loops whose counters are replaced.
 const MAX_NESTING: u32 = 8;
 
 impl AddressFinder<'_> {
-    /// A word with the number of the iteration in place of words at headers that change by a step.
+    /// A word in terms of the number of the iteration instead of words at headers that change by a step. For example,
+    /// the counter of `for (i = tid; i < n; i += 256)` becomes `tid + 256·k` in iteration `k`.
     pub(super) fn expanded(&mut self, word: &WordPolynomial) -> WordPolynomial {
         let mut expanded = word.clone();
         // Once for each loop around the place.
@@ -33,8 +34,8 @@ impl AddressFinder<'_> {
         expanded
     }
 
-    /// A number of 64 bits with the number of the iteration in place of pairs of words at headers, and of single words
-    /// that do not wrap.
+    /// A number of 64 bits in terms of the number of the iteration instead of pairs of words at headers, and of
+    /// single words that do not wrap.
     pub(super) fn with_iterations(&mut self, number: Integer) -> Integer {
         self.expanded_number(number, MAX_NESTING)
     }
@@ -55,6 +56,7 @@ impl AddressFinder<'_> {
             let high = coefficient.checked_mul(1 << 32);
             let pairs = terms.iter().filter(|(_, other)| Some(*other) == high);
             for &(other, _) in pairs {
+                // In another term the low word would not stand for the whole pair.
                 if occurrences(&number, low) + occurrences(&number, other) != 2 {
                     continue;
                 }
@@ -76,8 +78,8 @@ impl AddressFinder<'_> {
         number
     }
 
-    /// The number of a word at a header that changes by a step and does not wrap: its limits show it, or those of the
-    /// number that it would be if it did not.
+    /// The number of a word at a header that changes by a step and does not wrap. Either its limits show this, or the
+    /// limits of the number that it would be without a wrap-around.
     fn number_progression(&mut self, id: NumberId) -> Option<Integer> {
         let (word, reading) = self.solver.number(id).clone();
         let progression = self.solver.progression(word.as_unknown()?)?;
@@ -90,13 +92,15 @@ impl AddressFinder<'_> {
         let iteration = integers.as_number(atoms, &iteration);
         let step = integers.read(atoms, &progression.step, Reading::Signed, &plain);
         let number = first.plus(&iteration.times(&step)?, 1)?;
+        // Both contents are within the limits, so a wrap-around would need limits and step that span 2³² together.
         let is_within = step
             .as_constant()
             .is_some_and(|step| i128::from(most - least) + step.abs() < 1 << 32);
         if is_within {
             return Some(number);
         }
-        // The number is the word modulo 2³²: it is the word in its reading if it is within the limits of that.
+        // The number is congruent to the word modulo 2³², so it equals the signed or unsigned value of the word if it
+        // is in range.
         let (least, most) = integers.limits(atoms, &number, &plain)?;
         let (low, high) = reading.limits();
         (least >= low.into() && most <= high.into()).then_some(number)
@@ -151,7 +155,7 @@ impl AddressFinder<'_> {
     }
 }
 
-/// Terms of an integer in which a number occurs.
+/// Number of the terms of an integer that contain a number.
 fn occurrences(of: &Integer, id: NumberId) -> usize {
     let terms = of.terms().iter();
     terms.filter(|(unknowns, _)| unknowns.contains(&id)).count()

@@ -1,4 +1,4 @@
-//! Values of formulas in one launch.
+//! Evaluation of formulas in one launch.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,18 @@ use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
 use crate::symbolic::conditions::Condition;
 use crate::symbolic::span::Reading;
 
-/// Most iterations that are searched for the first in which a test fails: a shift leaves nothing after 32.
+/// Maximum number of iterations that are searched for the first one that fails a test: a shift leaves nothing after
+/// 32.
 const MAX_SEARCHED: u64 = 64;
 
-/// Deepest nesting of loops whose iterations depend on one another.
+/// Maximum nesting of loops whose iterations depend on one another.
 const MAX_NESTED: u32 = 32;
 
-/// Most completed iterations of a loop as a word, so that amounts of shifts do not wrap.
+/// Limit on the completed iterations of a loop as a word. Amounts of shifts, at most 31 for each iteration, do not
+/// wrap below this limit.
 const MAX_ITERATION: u64 = 1 << 27;
 
-/// Launch in which formulas are evaluated.
+/// Launch for which formulas are evaluated.
 #[derive(Clone, Copy)]
 pub struct FormulaLaunch<'l> {
     /// Blocks of the grid in x, y, z.
@@ -33,7 +35,7 @@ pub struct FormulaLaunch<'l> {
     pub block: [u32; 3],
     /// Word of a constant bank at a byte address.
     pub constant: &'l dyn Fn(u8, u32) -> Option<u32>,
-    /// Most atoms of words that are evaluated for one block of the code.
+    /// Maximum number of atoms of words that are evaluated for one block of the code.
     pub steps: u64,
 }
 
@@ -42,7 +44,7 @@ pub struct FormulaLaunch<'l> {
 pub struct FormulaTotals {
     /// Executions by threads.
     pub lanes: u128,
-    /// The same by the sum over all threads, where that is simple and the launch is in its range.
+    /// The same number by a closed sum over all threads, if there is a simple one that holds for the launch.
     pub by_sum: Option<u128>,
     /// Executions by warps, where all live lanes come together.
     pub issues: Option<u128>,
@@ -56,8 +58,8 @@ pub(super) struct UsedIndices {
 }
 
 impl CountFormulas<'_> {
-    /// The sums of the formula of a block over the threads of a launch; `None` where the block has no formula, the launch
-    /// is outside its range, or there are too many threads to evaluate it for each.
+    /// The sums of the formula of a block over the threads of a launch; `None` where the block has no formula, the
+    /// launch is outside its range, or there are too many threads to evaluate it for each.
     pub fn totals(&self, block: OpIndex, launch: &FormulaLaunch<'_>) -> Option<FormulaTotals> {
         let formula = self.blocks.get(&block)?.as_ref().ok()?;
         let mut steps = launch.steps;
@@ -77,7 +79,7 @@ impl CountFormulas<'_> {
         })
     }
 
-    /// The sum of a count over all threads by [`LaunchSum`], without looking at each.
+    /// The sum of a count over all threads by [`LaunchSum`], without evaluating each thread.
     fn evaluate_sum(&self, sum: &LaunchSum, evaluator: &mut Evaluator<'_, '_>) -> Option<u128> {
         let size = |sizes: [u32; 3]| sizes.iter().map(|&size| u128::from(size)).product::<u128>();
         let launch = evaluator.launch;
@@ -98,7 +100,7 @@ impl CountFormulas<'_> {
             GuardedIndex::Block => blocks,
             GuardedIndex::Global => blocks.checked_mul(threads)?,
         };
-        // The greatest index is a number of the reading.
+        // The guard compares numbers of the reading, so the greatest index must be one of them.
         let (_, high) = guard.reading.limits();
         if indices > u128::try_from(high).ok()? + 1 {
             return None;
@@ -110,6 +112,7 @@ impl CountFormulas<'_> {
             true => indices - below,
             false => below,
         };
+        // Each value of the index belongs to equally many threads.
         equal
             .checked_mul(passing)?
             .checked_mul(all / indices.max(1))
@@ -124,6 +127,7 @@ impl CountFormulas<'_> {
         let used = self.used_indices(&part.count);
         let threads: u64 = launch.block.iter().map(|&size| u64::from(size)).product();
         let lanes = u64::from(WARP_LANES);
+        // Blocks that differ only along an axis that the count does not mention have the same sum.
         let mut equal_blocks = 1u128;
         let mut blocks = [1u32; 3];
         for (axis, &size) in launch.grid.iter().enumerate() {
@@ -138,6 +142,7 @@ impl CountFormulas<'_> {
             for y in 0..blocks[1] {
                 for x in 0..blocks[0] {
                     evaluator.block = [x, y, z];
+                    // All threads of the block have the same count, and so has each warp.
                     if !used.threads {
                         evaluator.set_thread(0);
                         let count = evaluator.count(&part.count)?;
@@ -151,6 +156,7 @@ impl CountFormulas<'_> {
                         evaluator.set_thread(thread);
                         let count = evaluator.count(&part.count)?;
                         sum = sum.checked_add(count)?;
+                        // A warp executes the block as often as the lane that executes it most often.
                         most = most.max(count);
                         if (thread + 1) % lanes == 0 || thread + 1 == threads {
                             issues = issues.checked_add(most)?;
@@ -261,6 +267,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
             let mut value = 1u128;
             for factor in product {
                 value = value.checked_mul(self.factor(factor)?)?;
+                // Later factors may have no value where an earlier test fails.
                 if value == 0 {
                     break;
                 }
@@ -342,12 +349,13 @@ impl<'e, 'a> Evaluator<'e, 'a> {
                     .and_then(|all| all.into_iter().min())
             }
         };
+        // The search has overwritten the iteration, which a sum around it may have set.
         *self.iterations.get_mut(index.0)? = before;
         self.nested -= 1;
         found
     }
 
-    /// The first iteration in which a test fails.
+    /// First iteration that fails a test, if it is among the first [`MAX_SEARCHED`].
     fn search(&mut self, index: LoopIndex, test: &Test) -> Option<u64> {
         for iteration in 0..MAX_SEARCHED {
             *self.iterations.get_mut(index.0)? = Some(iteration);
@@ -358,8 +366,8 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         None
     }
 
-    /// The first iteration in which a condition fails. As numbers, the words of the iterations up to it are the first word
-    /// and as many steps: none of them wraps.
+    /// First iteration that fails a condition. None of the words up to that iteration wraps: as a number, each is the
+    /// first word plus as many steps.
     fn distance(&mut self, distance: &Distance) -> Option<u64> {
         match distance {
             Distance::Less {
@@ -377,6 +385,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
                 let [a_step, b_step] = [a, b].map(|word| self.number(&word[1], Reading::Signed));
                 let (a_step, b_step) = (i128::from(a_step?), i128::from(b_step?));
                 let closed = a_step - b_step;
+                // The distance does not shrink, so the loop ends only after a wrap-around.
                 if closed <= 0 {
                     return None;
                 }
@@ -386,6 +395,8 @@ impl<'e, 'a> Evaluator<'e, 'a> {
                 let fits = |first: i128, step: i128| {
                     (i128::from(low)..=i128::from(high)).contains(&(first + step * count))
                 };
+                // The words of the last iteration must be in the range of the reading, otherwise they have wrapped
+                // before.
                 (fits(a_first, a_step) && fits(b_first, b_step)).then_some(rounds as u64)
             }
             Distance::NotZero { first, step } => {
@@ -396,6 +407,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
                     false => first,
                 };
                 let size = step.unsigned_abs();
+                // Steps that miss 0 wrap around, so the number of iterations is no longer a quotient.
                 (distance % size == 0).then_some(u64::from(distance / size))
             }
         }

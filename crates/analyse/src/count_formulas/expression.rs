@@ -1,15 +1,15 @@
-//! Expressions for counts: sums of products of tests, of iterations of loops, and of sums over them.
+//! Expressions for counts: sums of products, whose factors are tests, iterations of loops, and sums over these.
 
 use warpbound_graph::LoopIndex;
 
 use super::{NoFormula, NoFormulaReason};
 use crate::symbolic::conditions::Condition;
 
-/// Most products of a sum, and most factors of a product.
+/// Maximum number of products of a sum, and of factors of a product.
 const MAX_PRODUCTS: usize = 24;
 const MAX_FACTORS: usize = 16;
 
-/// Conditions on resolved words, all of which hold, or not all of them.
+/// Conditions on resolved words: all of them hold, or not all of them.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Test {
     pub(super) conditions: Vec<Condition>,
@@ -35,6 +35,7 @@ impl Test {
                 or_equal: !or_equal,
                 reading: *reading,
             }),
+            // No single condition is the opposite of several.
             _ => None,
         };
         match flipped {
@@ -126,7 +127,7 @@ impl Count {
 }
 
 impl Factor {
-    /// Whether it is 0 or 1.
+    /// Whether the factor is always 0 or 1.
     fn is_truth(&self) -> bool {
         matches!(self, Factor::Holds(_) | Factor::GoesOn(_))
     }

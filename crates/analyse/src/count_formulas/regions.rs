@@ -15,8 +15,8 @@ pub(super) enum Part {
     Loop(LoopIndex),
 }
 
-/// Body of a loop in one iteration, or the whole kernel: nodes, and loops inside it as one part each. Edges to the header
-/// of the loop, and out of it, lead to the end.
+/// Body of a loop in one iteration, or the whole kernel: nodes, and loops inside it as one part each. Edges to the
+/// header of the loop, and out of it, lead to the end.
 pub(super) struct Region {
     parts: Vec<Part>,
     numbers: BTreeMap<Part, usize>,
@@ -60,6 +60,7 @@ impl Region {
                     Err(_) => None,
                 };
                 match to {
+                    // An edge inside a loop is not seen, since the loop is one part.
                     Some(to) if to == from && matches!(parts[from], Part::Loop(_)) => {}
                     Some(to) if to != entry => edges.push((from, to)),
                     _ => edges.push((from, end)),
@@ -99,11 +100,11 @@ impl Region {
         false
     }
 
-    /// Executions of each part in one iteration, 0 or 1 (SOUNDNESS 15.8): a part that is on all paths from the entry to
-    /// the end is executed once; any other as often as an edge is taken from which all paths to the end lead through it,
-    /// while not all paths from the beginning of the edge do.
+    /// Executions of each part in one iteration, 0 or 1 (SOUNDNESS 15.8). A part on all paths from the entry to the
+    /// end is executed once. Any other part is executed as often as an edge is taken from which all paths to the end
+    /// lead through it, while not all paths from the source of the edge do.
     ///
-    /// `edge` gives the factor of an edge between parts: 1 in the executions of its beginning in which it is taken.
+    /// `edge` gives the factor of an edge between parts: 1 if an execution of its source takes it.
     pub(super) fn executions(
         &self,
         mut edge: impl FnMut(Part, Option<Part>) -> Result<Factor, NoFormula>,
@@ -118,6 +119,7 @@ impl Region {
             for &to in successors {
                 let mut at = Some(to);
                 while let Some(number) = at.filter(|_| at != stop) {
+                    // The end of the region is no part.
                     let Some(list) = deciding.get_mut(number) else {
                         break;
                     };
@@ -157,7 +159,7 @@ impl Region {
     }
 }
 
-/// The part of a region that has a node.
+/// The part of a region that contains a node.
 pub(super) fn part_of(dependence: &Dependence, of: Option<LoopIndex>, node: usize) -> Part {
     let mut around = dependence.loops.innermost(node);
     let mut inner = None;

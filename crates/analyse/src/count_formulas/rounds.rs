@@ -15,8 +15,8 @@ pub(super) struct LoopRounds {
     pub(super) exit: OpIndex,
     /// Test that it goes on, in terms of the completed iterations.
     pub(super) test: Test,
-    /// The same as distances that are closed by equal steps; the first that is closed ends the loop. Without any, the
-    /// first iteration in which the test fails is searched for.
+    /// The test as distances that are closed by equal steps; the first distance that is closed ends the loop. If
+    /// there are none, the evaluation searches for the first iteration that fails the test.
     pub(super) distances: Vec<Distance>,
 }
 
@@ -45,6 +45,7 @@ impl LoopRounds {
         let distances: Option<Vec<Distance>> = distances.collect();
         LoopRounds {
             exit,
+            // A negated test ends the loop where all conditions hold, while a distance gives where one of them fails.
             distances: distances.filter(|_| test.all_hold).unwrap_or_default(),
             test,
         }

@@ -1,5 +1,6 @@
-//! Sums of formulas over all threads of a launch, where they are simple: counts that are equal in all threads, and guards
-//! that compare an index with a number.
+//! Sums of formulas over all threads of a launch, where they are simple: counts that are equal in all threads, and
+//! guards that compare an index with a number. For example, `min(max(n, 0), blockDim.x*gridDim.x)` global indices
+//! pass the guard `i < n`.
 
 use warpbound_isa::{Axis, SpecialReg};
 
@@ -9,7 +10,7 @@ use crate::symbolic::atoms::{Atom, WordPolynomial};
 use crate::symbolic::conditions::Condition;
 use crate::symbolic::span::Reading;
 
-/// Sum over all threads: a count that is equal in all of them, times the number of those that pass a guard.
+/// Sum over all threads: a count that is equal in all of them, times the number of threads that pass a guard.
 pub(super) struct LaunchSum {
     pub(super) equal: Count,
     /// Guard; without one all threads count.
@@ -25,7 +26,7 @@ pub(super) struct IndexGuard {
     pub(super) reading: Reading,
     /// Whether an index equal to the word is below the number as well.
     pub(super) with_equal: bool,
-    /// Whether the threads pass that are not below it.
+    /// Whether the guard passes the other threads instead: those with an index that is not below the number.
     pub(super) is_complement: bool,
 }
 
@@ -81,7 +82,7 @@ impl CountFormulas<'_> {
         };
         let (index, word, is_complement) = match (self.index(a), self.index(b)) {
             (Some(index), None) => (index, b, false),
-            // `w < i`: all but those with `i <= w`.
+            // `w < i` passes all indices except those with `i <= w`.
             (None, Some(index)) => (index, a, true),
             _ => return None,
         };
@@ -101,7 +102,7 @@ impl CountFormulas<'_> {
         })
     }
 
-    /// The index that a word is.
+    /// The index that a word denotes, if it is one.
     fn index(&self, word: &WordPolynomial) -> Option<(GuardedIndex, Axis)> {
         let atoms = &self.words.symbolic.atoms;
         let special = |id| match atoms.get(id) {
@@ -115,6 +116,7 @@ impl CountFormulas<'_> {
                 _ => None,
             };
         }
+        // `threadIdx + blockDim*blockIdx`, in either order.
         let [(first, 1), (second, 1)] = word.terms() else {
             return None;
         };
@@ -137,6 +139,7 @@ impl CountFormulas<'_> {
         let Atom::Constant(bank, address) = self.words.symbolic.atoms.get(id) else {
             return false;
         };
+        // The launch names the words of the constant bank that hold the sizes.
         let word = address.as_constant().and_then(|at| {
             let words = &self.words.symbolic.launch.words;
             words.get(&(*bank, at))

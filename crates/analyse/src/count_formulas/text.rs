@@ -18,7 +18,7 @@ use crate::symbolic::values::{special_text, ternary_name};
 /// Number of iterations of a loop in formulas.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopText {
-    /// Name of the number.
+    /// Name of the number, for example `n1`.
     pub name: String,
     /// Branch by which the loop is left.
     pub exit: OpIndex,
@@ -46,6 +46,7 @@ impl CountFormulas<'_> {
     /// The sum of the formula of a block over all threads of a launch, where it is simple.
     pub fn sum_text(&self, block: OpIndex) -> Option<String> {
         let formula = self.blocks.get(&block)?.as_ref().ok()?;
+        // A sum over several contexts is not one product with a number of threads.
         let [part] = formula.parts.as_slice() else {
             return None;
         };
@@ -75,6 +76,7 @@ impl CountFormulas<'_> {
             limit = format!("{limit} + 1");
         }
         let below = match guard.reading {
+            // A signed limit may be negative; then no index is below it.
             Reading::Signed => format!("min(max({limit}, 0), {all})"),
             Reading::Unsigned => format!("min({limit}, {all})"),
         };
@@ -82,10 +84,11 @@ impl CountFormulas<'_> {
             true => format!("({all} - {below})"),
             false => below,
         };
+        // Each value of the index belongs to `threads/all` threads.
         format!("{passing}*threads/{}", grouped(&all))
     }
 
-    /// Whether warps execute a block with a formula with all their live lanes.
+    /// Whether warps execute a block that has a formula with all their live lanes.
     pub fn is_whole(&self, block: OpIndex) -> bool {
         let formula = self
             .blocks
@@ -130,6 +133,7 @@ impl CountFormulas<'_> {
         let mut order: Vec<(OpIndex, LoopIndex)> = (self.rounds.iter())
             .map(|(&index, rounds)| (rounds.exit, index))
             .collect();
+        // Numbered by their exits, so that the names follow the order of the code.
         order.sort_unstable();
         (order.into_iter().enumerate())
             .map(|(number, (_, index))| (index, number + 1))
@@ -279,6 +283,7 @@ impl CountFormulas<'_> {
                 let (low, high) = reading.limits();
                 let mut limit = |of: &[WordPolynomial; 2]| {
                     let step = of[1].as_constant();
+                    // A word that does not change cannot leave the range.
                     if step == Some(0) {
                         return;
                     }
@@ -290,6 +295,7 @@ impl CountFormulas<'_> {
                         Some(0) => steps,
                         _ => format!("{} + {steps}", word(&of[0])),
                     };
+                    // Only the limit in the direction of the steps can be passed.
                     valid.push(match step.map(|step| step as i32) {
                         Some(0..) => format!("{last} <= {high}"),
                         Some(_) => format!("{last} >= {low}"),
@@ -300,6 +306,7 @@ impl CountFormulas<'_> {
                 limit(b);
                 let closed = a[1].plus(&b[1], u32::MAX);
                 let closed = closed.unwrap_or_else(|| a[1].clone());
+                // The distance has to shrink, which a step that is no constant may not bring about.
                 if closed.as_constant().is_none() {
                     valid.push(format!("{} > 0", word(&closed)));
                 }
@@ -323,6 +330,7 @@ impl CountFormulas<'_> {
                 match step.unsigned_abs() {
                     1 => distance,
                     size => {
+                        // Steps that do not divide the distance miss 0.
                         valid.push(format!("{size} divides {distance}, read as unsigned"));
                         format!("{}/{size}", grouped(&distance))
                     }
@@ -430,7 +438,7 @@ fn enclosed(text: &str, characters: &[char]) -> String {
     }
 }
 
-/// A word that is 0 as an equation: what is subtracted is on the right.
+/// Writes the condition that a word is 0 as an equation, with subtracted terms on the right.
 fn sides_of_equation(word: &WordPolynomial) -> (WordPolynomial, WordPolynomial) {
     let (mut left, mut right) = (constant(0), constant(0));
     for (unknowns, coefficient) in word.terms() {

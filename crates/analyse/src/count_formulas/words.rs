@@ -12,14 +12,14 @@ use crate::loop_bounds::exits::{Sides, sides};
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial, constant};
 use crate::symbolic::values::Symbolic;
 
-/// Deepest chain of atoms that is followed.
+/// Maximum length of a chain of atoms that is followed.
 const MAX_DEPTH: u32 = 200;
 
-/// Most atoms of a word.
+/// Maximum number of atoms of a word.
 const MAX_ATOMS: usize = 48;
 
-/// Resolution of words: atoms that are values of the program are replaced by words of the launch and of the thread, with
-/// the number of completed iterations ([`Atom::Iteration`]) where a value changes in a loop.
+/// Resolution of words: atoms that are values of the program are replaced by words of the launch and of the thread.
+/// Where a value changes in a loop, its word has the number of completed iterations ([`Atom::Iteration`]).
 pub(super) struct Words<'a> {
     pub(super) symbolic: Symbolic<'a>,
     known: HashMap<AtomId, Result<WordPolynomial, NoFormula>>,
@@ -151,6 +151,7 @@ impl<'a> Words<'a> {
     ) -> Result<WordPolynomial, NoFormula> {
         let unknown = NoFormula::new(at, NoFormulaReason::Operation);
         let condition = self.symbolic.code.get(at).map(|op| op.condition);
+        // The condition code is no word.
         let condition = condition.filter(|condition| !condition.tests_cc());
         let condition = condition.ok_or(unknown)?;
         let guard = condition.guard.ok_or(unknown)?;
@@ -186,8 +187,8 @@ impl<'a> Words<'a> {
 
     /// Word at the join of the two sides of one branch.
     ///
-    /// Each path to the join passes its immediate dominator last by one of the two sides; the values that arrive from one
-    /// side must be the same.
+    /// Each path to the join passes its immediate dominator last by one of the two sides; the values that arrive from
+    /// one side must be the same.
     fn joined(&mut self, join: NodeId, cell: Cell) -> Result<WordPolynomial, NoFormula> {
         let first = self.symbolic.thread.space.block(join).first;
         let unknown = NoFormula::new(first, NoFormulaReason::Join);
@@ -238,7 +239,8 @@ impl<'a> Words<'a> {
                 }
             }
         };
-        // Only by the branch is the side entered, but for cycles inside it.
+        // The side must be entered by the branch alone, except for cycles inside it; otherwise both sides may lead to
+        // it.
         let mut entering = dependence.reversed.successors(next).iter();
         let is_only = next == join
             || entering.all(|&from| from == branch || dependence.dominators.dominates(next, from));
@@ -247,7 +249,8 @@ impl<'a> Words<'a> {
         (is_only && taken != not_taken).then_some(taken)
     }
 
-    /// Word at the header of a loop, in terms of the completed iterations: its first content and as many steps, or shifts.
+    /// Word at the header of a loop, in terms of the completed iterations: its first content and as many steps, or
+    /// shifts. For example, the counter of `for (i = a; …; i += 4)` is `a + 4·k` after `k` iterations.
     fn header_word(
         &mut self,
         id: AtomId,
@@ -273,6 +276,7 @@ impl<'a> Words<'a> {
         };
         if let Some(step) = sum() {
             let step = self.resolve(&step)?;
+            // Steps that differ do not add up to a multiple of the iterations.
             if self.depends_on_iteration(&step, index) {
                 return Err(unknown);
             }
@@ -288,7 +292,7 @@ impl<'a> Words<'a> {
         shifted.ok_or(unknown)
     }
 
-    /// The shift that the end of an iteration is of the word at its beginning.
+    /// The shift by which the word at the end of an iteration follows from the word at its beginning.
     fn shift_of(&self, closing: &WordPolynomial, id: AtomId) -> Option<(BinaryOp, u32)> {
         let itself = WordPolynomial::unknown(id);
         if let [(unknowns, factor)] = closing.terms() {
@@ -316,8 +320,8 @@ impl<'a> Words<'a> {
         loops.collect()
     }
 
-    /// Whether a resolved word may differ from iteration to iteration of a loop: it mentions the loop, or one inside it,
-    /// whose last iteration may differ.
+    /// Whether a resolved word may differ from iteration to iteration of a loop: it mentions the loop, or one inside
+    /// it, whose last iteration may differ.
     pub(super) fn depends_on_iteration(&self, word: &WordPolynomial, index: LoopIndex) -> bool {
         let loops = self.loops_in(word);
         loops.into_iter().any(|of| self.is_inside(of, index))
@@ -345,6 +349,7 @@ impl<'a> Words<'a> {
         let first = word.substituted(iteration, &constant(0))?;
         let second = word.substituted(iteration, &constant(1))?;
         let step = second.plus(&first, u32::MAX)?;
+        // Two values determine a linear word, and the comparison below shows whether the word is linear.
         let linear = first.plus(&step.times(&WordPolynomial::unknown(iteration))?, 1)?;
         let invariant =
             !self.depends_on_iteration(&first, index) && !self.depends_on_iteration(&step, index);

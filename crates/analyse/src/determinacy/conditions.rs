@@ -6,13 +6,13 @@ use warpbound_simt::NodeId;
 
 use crate::gsa::{Definition, Gsa, ValueId};
 
-/// Definitions that are followed from a condition.
+/// Maximum number of definitions that are followed from a condition.
 const MOST_DEFINITIONS: usize = 24;
 
 /// Symbolic condition of a control operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SymbolicCondition {
-    /// Value of the guard; cells in it are those whose value several definitions, or memory, decide.
+    /// Value of the guard. Its cells are the ones whose value depends on several definitions or on memory.
     pub guard: Expr,
     /// Whether the condition holds where the guard is 0.
     pub negated: bool,
@@ -43,6 +43,7 @@ fn expand(code: &Code, gsa: &mut Gsa<'_>, cell: Cell, value: ValueId, left: &mut
     let Definition::Op(node, at) = gsa.definition(value) else {
         return Expr::Cell(cell);
     };
+    // The limit bounds the size of the expression; a cell that is not expanded stays in it.
     let Some(op) = code.get(at).filter(|_| *left > 0) else {
         return Expr::Cell(cell);
     };
@@ -53,6 +54,7 @@ fn expand(code: &Code, gsa: &mut Gsa<'_>, cell: Cell, value: ValueId, left: &mut
     let Some(Meaning::Set(sets)) = &op.meaning else {
         return Expr::Cell(cell);
     };
+    // Of several results for one cell the last one stays.
     match sets.iter().rev().find(|(dest, _)| *dest == cell) {
         Some((_, value)) => substitute(code, gsa, (node, at), value, left),
         None => Expr::Cell(cell),

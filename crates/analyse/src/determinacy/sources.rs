@@ -1,4 +1,4 @@
-//! Origins that a definition has by itself, without those of its operands.
+//! Origins that a definition has by itself, without the origins of its operands.
 
 use std::cell::Cell as Slot;
 
@@ -29,7 +29,7 @@ pub(super) fn origins(code: &Code, definition: Definition, fault: DeterminacyFau
     }
 }
 
-/// Whether what an operation writes in a lane depends on other lanes, and so on which are active.
+/// Whether the result of an operation in a lane depends on other lanes, and so on which lanes are active.
 pub(super) fn exchanges_lanes(op: &Op) -> bool {
     match &op.meaning {
         Some(Meaning::Shuffle { .. } | Meaning::Vote { .. }) => true,
@@ -83,6 +83,7 @@ fn of_op(code: &Code, op: &Op) -> Origins {
         Some(Meaning::TextureSize { .. }) => Origins::PARAM,
         // The result joins the predicates of all threads of the block.
         Some(Meaning::BarrierResult { .. }) => Origins::DATA.with(Origins::OTHER),
+        // These write no cell.
         Some(Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Trap) => Origins::CONSTANT,
         None => Origins::CONSTANT,
     };
@@ -105,7 +106,7 @@ fn of_op(code: &Code, op: &Op) -> Origins {
     by_meaning.with(by_kind)
 }
 
-/// Origins of what memory of a space contains.
+/// Origins of the contents of a memory space.
 fn of_load(space: MemorySpace) -> Origins {
     match space {
         MemorySpace::Constant => Origins::PARAM,
@@ -134,7 +135,7 @@ fn of_special(register: SpecialReg) -> Origins {
     }
 }
 
-/// Origins of the parts of an expression that are no cells.
+/// Origins of the parts of an expression that are not cells.
 fn of_expr(code: &Code, expr: &Expr) -> Origins {
     let found = Slot::new(Origins::CONSTANT);
     let add = |origins| found.set(found.get().with(origins));
@@ -166,14 +167,17 @@ fn any_part(expr: &Expr, condition: impl Fn(&Expr) -> bool) -> bool {
     found.get()
 }
 
-/// Origins of a word of constant memory; those of its address come with the cells of the address.
+/// Origins of a word of constant memory, without the origins of its address, which come with the cells of the
+/// address.
 fn of_constant(code: &Code, bank: u8, address: &Expr) -> Origins {
+    // The binary fixes the words of such a bank.
     if code.constants.iter().any(|(fixed, _)| *fixed == bank) {
         return Origins::CONSTANT;
     }
     match address {
         Expr::Const(at) if bank == PARAM_BANK && SIZES.contains(at) => Origins::BLOCK,
         Expr::Const(_) => Origins::PARAM,
+        // A computed address may lie in the sizes as well.
         _ => Origins::PARAM.with(Origins::BLOCK),
     }
 }

@@ -1,4 +1,4 @@
-//! Text of the instructions of a loop, without those of the loops in it.
+//! Text of the instructions of a loop, without the instructions of loops inside it.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,7 @@ use super::operands::{Operands, condition_text};
 /// Writes the body of the loops of a fact: one line for each instruction, sorted, and the numbers of contexts, headers,
 /// latches and exits.
 pub(super) fn print(code: &Code, thread: &ThreadCfg, loops: &Loops, fact: usize) -> String {
+    // An operation counts once, however many contexts execute it.
     let mut ops: BTreeSet<OpIndex> = BTreeSet::new();
     let mut exits = BTreeSet::new();
     for (number, found) in loops.loops.iter().enumerate() {
@@ -39,6 +40,7 @@ pub(super) fn print(code: &Code, thread: &ThreadCfg, loops: &Loops, fact: usize)
         .iter()
         .filter_map(|&at| line(code, code.get(at)?))
         .collect();
+    // Sorted, because the order of independent instructions may differ between builds.
     lines.sort_unstable();
     let site = loops.sites.get(fact);
     let (headers, latches) = site.map_or((0, 0), |s| (s.headers.len(), s.latches.len()));

@@ -3,8 +3,9 @@
 //!
 //! A node that is not observed leads to one event only; a branch from which different events are next is observed as
 //! well (weak commitment closure: Danicic et al., "A Unifying Theory of Control Dependence and its Application to
-//! Arbitrary Program Structures", 2011). So the observed nodes with the edges between them order the events as
-//! the whole graph does, but for loops that never end between two events.
+//! Arbitrary Program Structures", 2011). So the observed nodes with the edges between them order the events as the
+//! whole graph does, except for loops that never end between two events. For example, a branch whose two sides
+//! contain no event before they meet leaves no trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,11 +93,13 @@ impl Events {
         vertices.push(Vertex::Start);
         let mut edges = vec![Vec::new(); vertices.len()];
         let enter = |from: Option<NodeId>, to: usize| match entries.get(&to) {
+            // Only an edge from outside enters the loop; a back edge leads to the header itself.
             Some((entry, body)) if from.is_none_or(|from| body.binary_search(&from).is_err()) => {
                 *entry
             }
             _ => to,
         };
+        // The kernel may begin with the loop, which no edge enters then.
         edges[start].push((Side::Taken, enter(None, thread.entry.index())));
         for (&header, &(entry, _)) in &entries {
             edges[entry].push((Side::Taken, header));
@@ -181,11 +184,13 @@ impl Events {
         let mut open: Vec<usize> = observed
             .flat_map(|(vertex, _)| self.predecessors.successors(vertex).iter().copied())
             .collect();
+        // Terminates, because a vertex only rises from `None` to `One` to `Several`.
         while let Some(vertex) = open.pop() {
             let sides = self.edges[vertex].iter();
             let next = sides.fold(Next::None, |next, &(_, to)| next.join(self.event(to)));
             if next != self.next[vertex] {
                 self.next[vertex] = next;
+                // The event at an observed vertex is the vertex, whatever comes after it.
                 if !self.observed[vertex] {
                     open.extend(self.predecessors.successors(vertex));
                 }

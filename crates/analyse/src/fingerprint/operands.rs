@@ -20,15 +20,15 @@ pub(super) enum Piece {
     Use(Cell),
 }
 
-/// Text of an operation in pieces, with what else its value rests on.
+/// Text of an operation in pieces, with everything else that its value rests on.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Operands {
     pub(super) pieces: Vec<Piece>,
-    /// Whether a constant bank is read that host programs may write, or the address of a variable.
+    /// Whether it reads a constant bank that host programs may write, or the address of a variable.
     pub(super) reads_module_data: bool,
-    /// Whether literals are read that the loader changes.
+    /// Whether it reads literals that the loader changes.
     pub(super) reads_unknown_literals: bool,
-    /// Whether a special register is read that changes during a run, or is unknown.
+    /// Whether it reads a special register that changes during a run, or an unknown one.
     pub(super) reads_changing_special: bool,
 }
 
@@ -48,8 +48,8 @@ impl Operands {
         }
     }
 
-    /// Text of the address of an access after a text for its kind; `None` if the operation is no load, store or atomic
-    /// operation at an address.
+    /// Text of the address of an access after a text for its kind; `None` if the operation is not a load, store or
+    /// atomic operation at an address.
     pub(super) fn of_address(code: &Code, op: &Op, kind: &str) -> Option<Operands> {
         let address = match op.meaning.as_ref()? {
             Meaning::Load { address, .. }
@@ -63,7 +63,7 @@ impl Operands {
         Some(found)
     }
 
-    /// Text with the kinds of cells in place of the cells.
+    /// Text with the kind of each cell instead of its name. For example, `R3` and `R7` both become `R`.
     pub(super) fn without_cells(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(part) => part.clone(),
@@ -99,6 +99,7 @@ impl Operands {
             }
             _ => {
                 let text = meaning.to_string();
+                // Only the texts of these meanings name the results before the first sign of equality.
                 let split = text.split_once(" = ").filter(|_| has_dests(meaning));
                 if let Some((dests, rest)) = split {
                     found.add_dests(dests);
@@ -168,7 +169,8 @@ impl Operands {
         }
     }
 
-    /// Adds a word of a constant bank, of whose text `after` follows `c[BANK][`; returns what follows the part added.
+    /// Adds a word of a constant bank. `after` is the text after `c[BANK][`. Returns the text after the part that was
+    /// added.
     fn add_constant<'t>(&mut self, code: &Code, bank: u8, after: &'t str) -> &'t str {
         let fixed = after.split_once(']').and_then(|(address, rest)| {
             let digits = address.strip_prefix("0x")?;
@@ -185,6 +187,7 @@ impl Operands {
         let address = usize::try_from(offset / 4).ok();
         let word = address.and_then(|at| code.address_words.get(at));
         match (bank, word, code.constant(bank, offset)) {
+            // The loader chooses the address, so the symbol stands for it.
             (Code::ADDRESS_BANK, Some(word), _) => {
                 self.reads_module_data = true;
                 self.text(&format!(
@@ -192,7 +195,7 @@ impl Operands {
                     word.half, word.symbol, word.addend
                 ));
             }
-            // Literals move when others are added, so their values count.
+            // Literals move when others are added, so their values count instead of their addresses.
             (LITERALS, _, Some(value)) => self.text(&Expr::Const(value).to_string()),
             _ => {
                 self.reads_unknown_literals |= bank == LITERALS;
@@ -203,7 +206,7 @@ impl Operands {
         rest
     }
 
-    /// Adds all literals, one of which is read at an address that is not fixed.
+    /// Adds all literals, because one of them is read at an address that is not fixed.
     fn add_literals(&mut self, code: &Code) {
         match code.constants.iter().find(|(bank, _)| *bank == LITERALS) {
             Some((_, bytes)) => self.text(&format!("literals({bytes:?})")),
@@ -227,7 +230,7 @@ fn special(op: &Op) -> Option<(Cell, String)> {
     }
 }
 
-/// Text of the condition of an operation; the cells of it are in [`warpbound_ir::ExecCondition::cells`].
+/// Text of the condition of an operation; its cells are in [`warpbound_ir::ExecCondition::cells`].
 pub(super) fn condition_text(op: &Op) -> String {
     let condition = op.condition;
     let not = if condition.negated { "not " } else { "" };
@@ -273,6 +276,7 @@ fn is_fixed(name: &str) -> bool {
             | SpecialReg::LanesAbove
             | SpecialReg::LanesFrom,
         ) => true,
+        // Clocks change, and nothing is known of other registers.
         Some(_) | None => false,
     }
 }
@@ -299,7 +303,7 @@ fn bank_of(text: &str) -> Option<(u8, &str)> {
     Some((bank.parse().ok()?, rest))
 }
 
-/// Cell of a lane with this name. Registers of the warp are none: no operation of the code writes them.
+/// Cell of a lane with this name. Registers of the warp are left out: no operation of the code writes them.
 fn cell_of(token: &str) -> Option<Cell> {
     if token == "CC" {
         return Some(Cell::CC);
@@ -310,6 +314,6 @@ fn cell_of(token: &str) -> Option<Cell> {
         (None, Some(digits)) => Cell::pred(number(digits)?),
         (None, None) => return None,
     };
-    // Another spelling of the number is no cell.
+    // Another spelling of the number, for example `R07`, is no cell.
     (cell.to_string() == token).then_some(cell)
 }

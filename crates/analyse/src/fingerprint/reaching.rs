@@ -15,7 +15,7 @@ use crate::thread_cfg::ThreadCfg;
 /// Origin of the value of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Origin {
-    /// State in which the kernel begins.
+    /// State at the start of the kernel.
     Entry,
     /// Operation of a node.
     Op(NodeId, OpIndex),
@@ -33,7 +33,7 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// The origin, if there is only one; `node` is that of the use.
+    /// The origin, if there is only one; `node` contains the use.
     pub(super) fn single(&self, node: NodeId) -> Option<Origin> {
         match (self.local.as_slice(), self.other.len()) {
             ([at], 0) => Some(Origin::Op(node, *at)),
@@ -42,7 +42,7 @@ impl Origins {
         }
     }
 
-    /// All origins; `node` is that of the use.
+    /// All origins; `node` contains the use.
     pub(super) fn all(&self, node: NodeId) -> impl Iterator<Item = Origin> + '_ {
         let local = self.local.iter().map(move |&at| Origin::Op(node, at));
         local.chain(self.other.iter().copied())
@@ -78,8 +78,8 @@ impl<'a> Reaching<'a> {
         Origins { local, other }
     }
 
-    /// Writes of a cell from `first` up to `end`, exclusive, the last first, down to one that always happens; whether
-    /// there is such a one.
+    /// Writes of a cell from `first` up to `end`, exclusive, the last one first, down to a write that always happens.
+    /// The second result says whether there is one.
     fn writes(&self, first: OpIndex, end: OpIndex, cell: Cell) -> (Vec<OpIndex>, bool) {
         let mut found = Vec::new();
         for at in (first.0..end.0).rev().map(OpIndex) {
@@ -105,12 +105,14 @@ impl<'a> Reaching<'a> {
         let mut seen = BTreeSet::from([node.index()]);
         let mut open = vec![node.index()];
         while let Some(here) = open.pop() {
+            // A jump may lead to the entry as well, so the search goes on at its predecessors.
             if here == self.thread.entry.index() {
                 found.insert(Origin::Entry);
             }
             for &from in self.predecessors.successors(here) {
                 let source = NodeId(from as u32);
                 let resolved = self.thread.resolved.get(from).and_then(Option::as_ref);
+                // The callee may write any cell, so no earlier write reaches the use on this path.
                 if resolved.is_some_and(|resolved| resolved.external.is_some()) {
                     found.insert(Origin::Callee(source));
                     continue;

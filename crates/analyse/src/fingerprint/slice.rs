@@ -111,6 +111,7 @@ impl Slice {
                 }
                 search.add_inputs(node, at)?;
             }
+            // New operations are new events, which may need new branches, and these need operations.
             let branches = search.slice.events.close();
             if branches.is_empty() {
                 return Ok(search.slice);
@@ -227,6 +228,7 @@ impl Search<'_, '_> {
     }
 
     fn add_use(&mut self, node: NodeId, at: OpIndex, cell: Cell) -> Result<(), Obstacle> {
+        // A fixed value is the same wherever it was computed, so its operations need no place in the slice.
         if let Some(value) = self.values.fixed(node, at, cell) {
             self.slice.reads_data |= self.values.rests_on_data(value);
             return Ok(());
@@ -265,6 +267,7 @@ impl Search<'_, '_> {
         {
             return Err(Obstacle::ExternalCall);
         }
+        // An operation of unknown effect may write memory, wherever it is.
         let unknown = |op: &&Op| op.control == ControlEffect::Next && is_unknown(op);
         if let Some(op) = self.code.ops.iter().find(unknown) {
             return Err(Obstacle::UnknownInstruction(op.addr));
@@ -298,8 +301,9 @@ fn memory_of(space: MemorySpace) -> ReadMemory {
     }
 }
 
-/// Whether an operation may change what is read from a memory, or when.
+/// Whether an operation may change the contents that a load finds in a memory, or the time of the load.
 fn may_write(meaning: &Meaning, memory: ReadMemory) -> bool {
+    // A generic address may lie in any space.
     let reaches = |space: MemorySpace| match (memory, memory_of(space)) {
         (ReadMemory::Generic, _) | (_, ReadMemory::Generic) => true,
         (read, written) => read == written,
@@ -309,6 +313,7 @@ fn may_write(meaning: &Meaning, memory: ReadMemory) -> bool {
         Meaning::Surface(access) => {
             !matches!(access.op, SurfaceOp::Load(_)) && reaches(MemorySpace::Surface)
         }
+        // A barrier orders the accesses of several threads, while only its own thread writes local memory.
         Meaning::Barrier { .. } => memory != ReadMemory::Local,
         _ => false,
     }

@@ -1,5 +1,5 @@
-//! Canonical text of a slice: equal for two slices only if one becomes the other by other names of registers, other
-//! addresses and another order of independent operations.
+//! Canonical text of a slice. Two slices have equal texts only if they differ in nothing but names of registers,
+//! addresses and the order of independent operations.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -53,7 +53,7 @@ struct Writer<'s, 'a, 'v> {
     thread: &'a ThreadCfg,
     values: &'v mut Values<'a>,
     text: String,
-    /// Numbers of vertices, operations and fixed values, in the order in which the text names them.
+    /// Numbers of vertices, operations and fixed values, in the order that the text names them.
     vertices: HashMap<usize, usize>,
     ops: HashMap<(NodeId, OpIndex), usize>,
     fixed: HashMap<FixedValue, usize>,
@@ -85,6 +85,7 @@ impl Writer<'_, '_, '_> {
                 Vertex::Node(_) => "node",
             };
             let number = self.vertex(vertex);
+            // Writing to a string cannot fail.
             let _ = write!(self.text, "{number} {kind}");
             if let Vertex::Node(node) = self.slice.events.vertex(vertex) {
                 self.write_effects(node);
@@ -116,7 +117,7 @@ impl Writer<'_, '_, '_> {
         Obstacle::IndirectJump(at.map(|op| op.addr).unwrap_or_default())
     }
 
-    /// Number of a vertex; all that the text names have one.
+    /// Number of a vertex; every vertex that the text names has one.
     fn vertex(&self, vertex: usize) -> usize {
         self.vertices.get(&vertex).copied().unwrap_or(usize::MAX)
     }
@@ -132,6 +133,7 @@ impl Writer<'_, '_, '_> {
             let meaning = self.code.get(at).and_then(|op| op.meaning.as_ref());
             let is_effect = match meaning {
                 None | Some(Meaning::Set(_) | Meaning::TextureSize { .. }) => false,
+                // Loads may change places as long as no operation of the slice writes memory or waits.
                 Some(Meaning::Load { .. } | Meaning::Texture(_)) => self.slice.writes_memory,
                 Some(_) => true,
             };
@@ -202,6 +204,7 @@ impl Writer<'_, '_, '_> {
             self.write_origin(Origin::Op(node, write), cell);
         }
         let mut others: Vec<Origin> = origins.other.iter().copied().collect();
+        // Nodes have other numbers in another build, while the numbers of vertices follow from the text.
         others.sort_by_key(|&origin| match origin {
             Origin::Entry | Origin::Callee(_) => None,
             Origin::Op(node, at) => Some((self.node(node), at)),
@@ -245,6 +248,7 @@ impl Writer<'_, '_, '_> {
 
     /// Writes the placed operations that the text names, and those that they name.
     fn write_ops(&mut self) {
+        // The queue grows meanwhile, because operations name others.
         while let Some((node, at)) = self.open_ops.pop_front() {
             let (number, vertex) = (self.op(node, at), self.node(node));
             let _ = write!(self.text, "#{number} in {vertex} ");

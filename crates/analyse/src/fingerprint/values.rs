@@ -1,5 +1,6 @@
 //! Values that do not change during the run of a thread: functions of constants, parameters and fixed special
-//! registers. Where a use reads nothing else, the place at which the value was computed does not matter.
+//! registers. For example, four times a parameter is fixed, while the counter of a loop is not. Where a use reads
+//! nothing else, the place at which the value was computed does not matter.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -143,6 +144,7 @@ impl<'a> Values<'a> {
         cell: Cell,
         chain: usize,
     ) -> Option<FixedValue> {
+        // A guarded write may leave the old value.
         let op = self.code.get(at).filter(|op| op.condition.is_always())?;
         let operands = Operands::of_value(self.code, op, cell)?;
         if operands.reads_changing_special || operands.reads_unknown_literals {

@@ -1,5 +1,5 @@
-//! Accesses of a launch by the addresses that the launch fixes: the most that each execution can cause, whatever memory
-//! contains (SOUNDNESS 6.5).
+//! Accesses of a launch by the addresses that the launch fixes: upper bounds on what each execution can cause,
+//! whatever memory contains (SOUNDNESS 6.5).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(super) struct AccessRecorder {
     pub(super) looks_outside: bool,
 }
 
-/// Least range of addresses that contains all that were added.
+/// Range from the lowest to the highest of the bytes that were added.
 #[derive(Clone, Copy)]
 struct Extent {
     first: u64,
@@ -126,6 +126,7 @@ impl AccessRecorder {
         let Some(recorded) = recorded else {
             return execution;
         };
+        // An earlier execution had an unknown address, so the access keeps its class (SOUNDNESS 6.5).
         let Some(so_far) = recorded.counts else {
             return execution;
         };
@@ -174,7 +175,7 @@ impl AccessRecorder {
         let AccessShape {
             space, mode, bytes, ..
         } = recorded.shape;
-        // Prefetches do not fault; generic addresses may be those of a window.
+        // Prefetches do not fault; generic addresses may lie in a window.
         if space != MemorySpace::Global || !matches!(mode, AccessMode::Plain | AccessMode::Atomic) {
             return;
         }
@@ -182,11 +183,12 @@ impl AccessRecorder {
             return;
         };
         let mut addresses =
+            // Only a lane that certainly takes part proves a fault.
             lanes_of(lanes.present().into()).filter_map(|lane| access.address(lane));
         recorded.is_outside = addresses.any(|address| !holds(address, bytes));
     }
 
-    /// Accesses of global memory by which some thread certainly finds none.
+    /// Accesses by which some thread certainly leaves global memory.
     fn outside(&self) -> BTreeSet<OpIndex> {
         let found = (0..).map(OpIndex).zip(&self.found);
         let outside = found.filter(|(_, recorded)| recorded.is_some_and(|of| of.is_outside));
@@ -209,11 +211,10 @@ fn addresses_of(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRo
 /// Accesses and executions of all warps of a launch, whatever memory contains.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LaunchRecord {
-    /// The greatest of each number for each access of whose executions all addresses follow from the launch. They hold in
-    /// every run of the launch with the same addresses of buffers in which all addresses are multiples of the sizes of their
-    /// accesses.
+    /// Maximum of each count, for each access whose addresses follow from the launch in all executions. The counts
+    /// hold in every run of the launch with the same addresses of buffers and without misaligned accesses.
     pub accesses: BTreeMap<OpIndex, AccessCounts>,
-    /// Of those to global memory, a range of addresses that contains all that the access may touch in the launch.
+    /// For accesses to global memory, a range that contains all addresses that the access may touch in the launch.
     pub extents: BTreeMap<OpIndex, Range<u64>>,
     /// Executions of some operations.
     pub executions: LaunchExecutions,
@@ -258,8 +259,8 @@ impl<'a> LaunchProfiler<'a> {
     }
 
     /// Returns the accesses by which some thread of the launch certainly leaves the buffers of global memory
-    /// ([`LaunchValues::holds`]), where they lie in these values. Warps after one that cannot be followed are
-    /// not looked at.
+    /// ([`LaunchValues::holds`]), where they lie in these values. Warps after one that cannot be followed are not
+    /// considered.
     pub fn find_outside(values: LaunchValues<'a>, units: MemoryUnits) -> BTreeSet<OpIndex> {
         let recorder = AccessRecorder {
             looks_outside: true,

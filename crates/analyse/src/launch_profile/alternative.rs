@@ -1,8 +1,8 @@
 //! Alternatives of a profiled warp: the lanes that may be on one path, with their stack and their values.
 //!
-//! Where unknown values decide a transfer, the warp continues in two alternatives, one for each side. A lane of which
-//! it is not known which side it takes is in both. Alternatives meet where the entry resumes that all of their lanes
-//! wait for: there they become one again (SOUNDNESS 6.5).
+//! Where unknown values decide a transfer, the warp continues in two alternatives, one for each side. A lane whose
+//! side is unknown is in both. Alternatives become one again where an entry resumes that all of their lanes wait for
+//! (SOUNDNESS 6.5). For example, of `if (a[i] > 0) x; y;` one alternative executes `x`, and both meet at `y`.
 
 use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::warp::DivergenceOrder;
@@ -34,7 +34,7 @@ pub(super) struct Alternative {
     pub(super) iterations: LoopIterations,
     /// Whether all its lanes are certainly on the path.
     pub(super) is_certain: bool,
-    /// Whether its lanes wait at an entry for those of other alternatives.
+    /// Whether its lanes wait at an entry for the lanes of other alternatives.
     pub(super) waits: bool,
 }
 
@@ -68,6 +68,7 @@ impl Alternative {
         }
         Alternative {
             stack: ActivationStack::from_entries(entries, order),
+            // Any of the remaining lanes may be on the other path instead.
             is_certain: false,
             ..self.clone()
         }
@@ -93,8 +94,8 @@ impl Alternative {
         pairs.all(|(a, b)| (a.next, a.pushed_by) == (b.next, b.pushed_by))
     }
 
-    /// Joins another alternative that waits at the same entry. A lane that is at a lower entry in one of them than in the
-    /// other one does not join there, as on leaving the upper entry it would leave the lower one too: it waits in an
+    /// Joins another alternative that waits at the same entry. A lane that is at a lower entry in one of the two does
+    /// not join there, because leaving the upper entry would take it out of the lower one as well. It waits in an
     /// alternative that is returned.
     fn join(
         mut self,
@@ -119,7 +120,7 @@ impl Alternative {
         (self, waiting)
     }
 
-    /// The part of the alternative that waits at or below the uppermost of the entries at which some lanes are; `None`
+    /// The part of the alternative that waits at or below the uppermost entry that holds some of `lanes`; `None`
     /// without lanes.
     fn lower_part(&self, lanes: Mask, order: DivergenceOrder) -> Option<Alternative> {
         let mut entries = self.entries();
@@ -139,7 +140,7 @@ impl Alternative {
         })
     }
 
-    /// Adds the lanes of an alternative with the same entries, of which each common lane is at the same entry.
+    /// Adds the lanes of an alternative with the same entries. Each common lane must be at the same entry in both.
     fn absorb(&mut self, other: &Alternative, order: DivergenceOrder) {
         let (own, others) = (self.lanes(), other.lanes());
         let mut entries = self.entries();
@@ -152,6 +153,7 @@ impl Alternative {
             row.overwrite(more, new, both);
             row.origin = row.origin.with(more.origin);
         }
+        // The words of the two paths may belong to different results of one approximation.
         self.candidates.clear();
         self.iterations.absorb(&other.iterations, new, both);
         self.is_certain &= other.is_certain;
@@ -193,7 +195,8 @@ impl Alternatives {
     /// whatever may still arrive at the entry of an alternative that waits is run before it.
     pub(super) fn take(&mut self, order: DivergenceOrder) -> Option<Alternative> {
         let height = self.open.iter().map(Alternative::height).max()?;
-        // Of two sides that run, first the one at the higher address: the other one may be the next iteration of a loop.
+        // Of two sides that run, first the one at the higher address: the other one may be the next iteration of a
+        // loop.
         let runs = self.open.iter().enumerate();
         let runs = runs.filter(|(_, one)| one.height() == height && !one.waits);
         let first = runs.max_by_key(|(_, one)| one.stack.running().map(|(point, _)| point.at));

@@ -1,9 +1,9 @@
 //! Results that an approximation may have: values of cells for each of them, until they are the same for all.
 //!
-//! Compilers divide integers by an approximate reciprocal and correct the quotient, so that it is exact whatever the last
-//! bit of the reciprocal is. MUFU.RCP is within one unit in the last place (PTX ISA, `rcp.approx`): at most four results. The
-//! operations that use the reciprocal are executed for each result; where all agree, as after the corrections, the value is
-//! known.
+//! Compilers divide integers by an approximate reciprocal and correct the quotient, so that it is exact whatever the
+//! last bit of the reciprocal is. MUFU.RCP is within one unit in the last place (PTX ISA, `rcp.approx`): at most four
+//! results. The operations that use the reciprocal are executed for each result; where all agree, as after the
+//! corrections, the value is known.
 //!
 //! A lane has one of the results, and another lane may have another one. So only operations within a lane are followed.
 
@@ -16,8 +16,9 @@ use warpbound_simt::lanes_of;
 use super::operation::WarpInputs;
 use super::row::{LANES, LaneRow};
 
-/// Distances of the results of a reciprocal, in units of the last place, from the one that is rounded correctly. A result
-/// that is two units less is within one unit of the reciprocal only below a power of two, where the units change.
+/// Distances of the results of a reciprocal, in units of the last place, from the one that is rounded correctly. A
+/// result that is two units less is within one unit of the reciprocal only below a power of two, where the units
+/// change.
 const DISTANCES: [i32; 4] = [-2, -1, 0, 1];
 
 /// Largest number of cells with candidates.
@@ -44,11 +45,11 @@ struct Candidate {
 
 /// Source of the values of an operation.
 enum Sources {
-    /// None of its operands has candidates.
+    /// No operand has candidates.
     None,
     /// All candidates of the operands belong to one approximation.
     One(u64),
-    /// They belong to several.
+    /// The candidates belong to several approximations.
     Several,
 }
 
@@ -69,8 +70,8 @@ impl Candidates {
         self.cells.clear();
     }
 
-    /// Follows an operation that these lanes are about to execute; `rows` are those before it. Returns the rows of the cells
-    /// that it writes, where more is known of them than `rows` will show.
+    /// Follows an operation that these lanes are about to execute; `rows` are those before it. Returns the rows of
+    /// the cells that it writes, where more is known of them than `rows` will show.
     pub(super) fn follow(
         &mut self,
         inputs: &WarpInputs<'_, '_>,
@@ -109,6 +110,7 @@ impl Candidates {
                 own
             })
             .collect();
+        // Only now, because the operation reads its operands before it writes.
         self.forget(op);
         for &cell in &op.writes {
             let Some(position) = inputs.cells.position(cell) else {
@@ -120,6 +122,7 @@ impl Candidates {
                 continue;
             };
             let agreed = agreed(&own);
+            // Where the words are the same for all results, the ordinary row shows them.
             if own.iter().any(|row| row.known() & !agreed.known() != 0) {
                 self.push(cell, source, own);
             }
@@ -147,7 +150,7 @@ impl Candidates {
     }
 
     fn push(&mut self, cell: Cell, source: u64, rows: CandidateRows) {
-        // Those of long ago are most likely of no use any more.
+        // The oldest candidates are the least likely to be needed, and to forget them only loses knowledge.
         if self.cells.len() >= MAX_CELLS {
             self.cells.remove(0);
         }
@@ -177,6 +180,7 @@ impl Candidates {
         };
         for (dest, value) in sets {
             value.for_each_cell(&|_| true, &mut add);
+            // A guarded write may keep the old content, which is an operand then.
             if !op.condition.is_always() {
                 add(*dest);
             }
@@ -237,7 +241,7 @@ fn agreed(rows: &CandidateRows) -> LaneRow {
     for row in others {
         agreed.origin = agreed.origin.with(row.origin);
     }
-    // Bits that are known of an unknown word in one row need not be those of another.
+    // Bits of an unknown word that are known in one row need not be known in another.
     let differs = |lane: usize| {
         let word = first.word(lane);
         word.is_none() || others.iter().any(|row| row.word(lane) != word)

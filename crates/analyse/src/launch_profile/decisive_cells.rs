@@ -1,8 +1,8 @@
 //! Cells that may decide which instructions a warp issues: the only ones whose values a profile follows.
 //!
 //! A slice over all operations together, whatever their order: the conditions and targets of control transfers, and
-//! what the values of these cells are computed from. A cell that is left out is read by no operation that is
-//! evaluated, and counts as unknown if it is.
+//! what the values of these cells are computed from. No operation that is evaluated reads a cell that is left out; if
+//! one did, the cell would count as unknown.
 
 use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
@@ -44,6 +44,7 @@ impl DecisiveCells {
             if memory && is_of_global_memory(op) {
                 insert_address_cells(op, &mut cells);
             }
+            // Whether a write happens decides which contents later loads may still read as constants.
             if memory && may_write_memory(op) {
                 op.condition
                     .cells()
@@ -54,6 +55,7 @@ impl DecisiveCells {
         loop {
             let before = cells;
             for op in &code.ops {
+                // Operations that write no followed cell need no operands.
                 let is_followed = op.writes.iter().any(|cell| cells.contains(cell.index()));
                 if is_followed {
                     op.condition

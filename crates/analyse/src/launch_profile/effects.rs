@@ -18,9 +18,9 @@ use super::{GlobalContents, LaunchValues};
 /// Lanes that execute an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpLanes {
-    /// Active lanes in which its condition holds.
+    /// Active lanes where its condition holds.
     pub(crate) certain: u32,
-    /// Active lanes in which the condition is unknown.
+    /// Active lanes where the condition is unknown.
     pub(crate) possible: u32,
     /// Active lanes.
     pub(crate) active: u32,
@@ -107,8 +107,10 @@ impl ValueDomain for RowDomain<'_, '_> {
             SpecialReg::LanesEqual => by_lane(|lane| 1 << lane),
             SpecialReg::LanesBelow => by_lane(|lane| !(u32::MAX << lane)),
             SpecialReg::LanesFrom => by_lane(|lane| u32::MAX << lane),
+            // Two shifts, because a shift of a word by 32 bits overflows.
             SpecialReg::LanesUpTo => by_lane(|lane| !(u32::MAX << lane << 1)),
             SpecialReg::LanesAbove => by_lane(|lane| u32::MAX << lane << 1),
+            // Clocks and numbers of the machine do not follow from the launch.
             _ => LaneRow::UNKNOWN,
         })
     }
@@ -201,6 +203,7 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
         let (source, reached) = mode.source(own as u32, selected, limit);
         is_in_range.set(own, reached.into());
         let source = source as usize % LANES;
+        // A lane that may be missing leaves the result unknown; the lane itself is there whenever the result matters.
         let is_present = source == own || lanes.present() >> source & 1 == 1;
         if let (true, Some(word)) = (is_present, value.word(source)) {
             result.set(own, word);
@@ -209,22 +212,24 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
     (result, is_in_range)
 }
 
-/// Mask of the lanes in which a predicate holds.
+/// Mask of the lanes where a predicate holds.
 fn ballot_of(predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let voters = lanes.certain;
+    // One lane that may be missing, or whose predicate is unknown, leaves a bit of the mask unknown.
     if !lanes.are_certain || lanes.possible != 0 || voters & !predicate.known() != 0 {
         return LaneRow::unknown_from(predicate.origin);
     }
     LaneRow::splat(voters & predicate.known_true(), predicate.origin)
 }
 
-/// Vote over a predicate. At least one lane takes part, as the operation takes effect in none otherwise.
+/// Vote over a predicate. At least one lane takes part, because the operation has no effect otherwise.
 fn vote(mode: VoteMode, predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let all = lanes.all();
     let (holds, fails) = (predicate.known_true(), predicate.known_false());
+    // These hold with any part of the lanes that may vote.
     let everywhere = all & !holds == 0;
     let nowhere = all & !fails == 0;
-    // Certain voters of which some certainly differ from the others.
+    // One voter that is certainly there, with a known predicate, can decide the vote whatever the others do.
     let some_hold = lanes.present() & holds != 0;
     let some_fail = lanes.present() & fails != 0;
     let (is_true, is_false) = match mode {
@@ -250,7 +255,7 @@ pub(crate) struct AccessRow {
 }
 
 impl AccessRow {
-    /// The addresses that are words of their own.
+    /// Addresses of a single word.
     pub(super) fn of_word(low: LaneRow) -> AccessRow {
         AccessRow {
             bytes: 0,

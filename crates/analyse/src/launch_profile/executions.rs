@@ -1,5 +1,5 @@
-//! Executions of operations by the warps of a launch: how often each warp executes some operations at most, whatever memory
-//! contains (SOUNDNESS 6.5).
+//! Executions of operations by the warps of a launch: upper bounds on how often each warp executes some operations,
+//! whatever memory contains (SOUNDNESS 6.5).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,19 +10,21 @@ use crate::access::{AccessCounts, MemoryUnits};
 use super::lines::{LineWaits, TouchedAddresses, TouchedLines};
 use super::{LaunchProfiler, LaunchedWarp, NoProfile, StepForecast, ValueOrigin};
 
-/// Most warps of a launch whose executions are counted: with the most steps of a profile, sums have less than 64 bits.
+/// Maximum number of warps of a launch whose executions are counted: with the maximum number of steps of a profile,
+/// sums have less than 64 bits.
 const MAX_WARPS: u64 = 1 << 36;
 
-/// Most numbers that are kept for the warps of a launch.
+/// Maximum number of counts that are kept for the warps of a launch.
 const MAX_NUMBERS: usize = 1 << 24;
 
-/// Greatest numbers of executions of some operations in a launch.
+/// Upper bounds on the executions of some operations in a launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LaunchExecutions {
     /// Of each operation, executions by one warp.
     pub of_warp: BTreeMap<OpIndex, u64>,
-    /// Of each operation, executions by a chain of warps: between two barriers, or between one and the start or end, by the
-    /// warp that has most of them there. `None` if it is not known between which barriers a warp executes an operation.
+    /// Of each operation, executions by a chain of warps: between two barriers, or between one and the start or end,
+    /// by the warp that has most of them there. `None` if it is not known between which barriers a warp executes an
+    /// operation.
     pub of_chain: Option<BTreeMap<OpIndex, u64>>,
     /// Of each operation, executions by all warps of one block.
     pub of_block: BTreeMap<OpIndex, u64>,
@@ -30,7 +32,7 @@ pub struct LaunchExecutions {
     pub of_launch: BTreeMap<OpIndex, u64>,
     /// Waits for lines of global memory from DRAM, if all of them stay in the L2 cache: of one warp.
     pub line_waits_of_warp: u64,
-    /// The same of a chain of warps, as [`LaunchExecutions::of_chain`]: the most of all blocks.
+    /// The same for a chain of warps, as [`LaunchExecutions::of_chain`]: the maximum over all blocks.
     pub line_waits_of_chain: u64,
     /// Blocks that differ in their executions or accesses. `None` if these are more than [`MAX_KIND_NUMBERS`] numbers.
     pub kinds: Option<Vec<BlockKind>>,
@@ -46,11 +48,11 @@ pub struct BlockKind {
     pub blocks: u64,
     /// Executions of each operation that is counted, by all warps of one of them.
     pub executions: BTreeMap<OpIndex, u64>,
-    /// Those of their accesses whose addresses are known; there may be others.
+    /// Their accesses with known addresses; there may be others.
     pub accesses: CountedAccesses,
 }
 
-/// Most numbers of all kinds of blocks of a launch.
+/// Maximum number of counts over all kinds of blocks of a launch.
 pub const MAX_KIND_NUMBERS: usize = 1 << 20;
 
 /// Executions of one warp.
@@ -58,7 +60,7 @@ pub const MAX_KIND_NUMBERS: usize = 1 << 20;
 pub(super) struct WarpExecutions {
     /// Executions between barriers: of the part before the first one, and so on.
     parts: Vec<BTreeMap<OpIndex, u64>>,
-    /// Whether each part ends where all that the warp may do is at its barrier.
+    /// Whether, at the end of each part, all lanes that the warp may have are at its barrier.
     has_parts: bool,
     accesses: CountedAccesses,
     line_waits: LineWaits,
@@ -81,10 +83,11 @@ impl WarpExecutions {
         }
     }
 
-    /// Ends a part at a barrier. Unless all lanes that the warp may have are at the barrier, others may still have to pass it,
-    /// or never do.
+    /// Ends a part at a barrier. Unless all lanes that the warp may have are at the barrier, others may still have to
+    /// pass it, or never do.
     pub(super) fn pass_barrier(&mut self, all_are_there: bool) {
         self.has_parts &= all_are_there;
+        // Once the parts are unknown, all further executions count in the last one.
         if self.has_parts {
             self.parts.push(BTreeMap::new());
         }
@@ -105,10 +108,11 @@ impl WarpExecutions {
     }
 }
 
-/// Adds numbers some times.
+/// Adds a multiple of some numbers.
 fn add<K: Copy + Ord>(sum: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>, times: u64) {
     for (&key, &count) in more {
         let own = sum.entry(key).or_default();
+        // `MAX_WARPS` keeps the sums of executions below the limit of 64 bits.
         *own = own.saturating_add(count.saturating_mul(times));
     }
 }
@@ -129,7 +133,7 @@ pub(super) struct ExecutionRecorder {
     current: WarpExecutions,
     /// Lines that it has touched.
     lines: TouchedLines,
-    /// Executions of the warps that were executed, with a number: many have the same ones.
+    /// Executions of the warps that were executed, with a number: many warps share them.
     warps: HashMap<WarpExecutions, usize>,
     /// Number of the executions of the last warp that was executed.
     last: usize,
@@ -171,6 +175,7 @@ impl ExecutionRecorder {
         let mut ended = std::mem::replace(&mut self.current, WarpExecutions::new());
         ended.line_waits = self.lines.end();
         let numbers = ended.numbers();
+        // Warps with equal executions share a number.
         self.last = *self.warps.entry(ended).or_insert(next);
         if self.last == next {
             self.numbers += numbers;
@@ -189,7 +194,7 @@ impl ExecutionRecorder {
         warps.into_iter().map(|(warp, _)| warp).collect()
     }
 
-    /// Whether there are more numbers than are kept.
+    /// Whether there are more counts than may be kept.
     pub(super) fn is_full(&self) -> bool {
         self.numbers > MAX_NUMBERS
     }
@@ -221,7 +226,7 @@ impl ExecutionRecorder {
     }
 }
 
-/// Blocks of a launch by the warps to which theirs are equal, and how many there are of each.
+/// Blocks of a launch by the numbers of their warps, and how many blocks there are of each.
 #[derive(Default)]
 struct BlockKinds {
     blocks: HashMap<Vec<usize>, u64>,
@@ -234,6 +239,7 @@ impl BlockKinds {
         for of_warp in &whole {
             raise(&mut found.of_warp, of_warp);
         }
+        // The warps of each block are among these, so the sum holds for all blocks.
         found.of_chain = of_chain(warps);
         let waits = warps.iter().map(|warp| warp.line_waits.all());
         found.line_waits_of_warp = waits.max().unwrap_or(0);
@@ -258,7 +264,7 @@ impl BlockKinds {
         found
     }
 
-    /// Blocks by what their warps execute and access in all.
+    /// Groups blocks by the total executions and accesses of their warps.
     fn kinds(
         &self,
         warps: &[&WarpExecutions],
@@ -274,6 +280,7 @@ impl BlockKinds {
             }
             let size = executions.len() + accesses.len();
             let blocks = kinds.entry((executions, accesses)).or_default();
+            // Different sets of warps may lead to the same kind, which counts once.
             if *blocks == 0 {
                 numbers += size;
             }
@@ -292,10 +299,11 @@ impl BlockKinds {
     }
 }
 
-/// Waits of a chain of warps of a block: in each part one of them waits for lines that are new to it, and any of them may wait
-/// for sectors that are fetched later. Without known parts, all warps wait.
+/// Waits of a chain of warps of a block. In each part one of them waits for lines that are new to it, and any of them
+/// may wait for sectors that are fetched later. Without known parts, all warps wait.
 fn waits_of_chain(warps: &[&LineWaits], has_parts: bool) -> u64 {
     if !has_parts {
+        // The chain may pass through all warps, one after the other.
         let all = warps.iter().map(|waits| waits.all());
         return all.fold(0, u64::saturating_add);
     }
@@ -308,7 +316,7 @@ fn waits_of_chain(warps: &[&LineWaits], has_parts: bool) -> u64 {
     first.chain(later).fold(0, u64::saturating_add)
 }
 
-/// Sum over the parts of the greatest number of executions that a warp has in the part.
+/// Sum over the parts of the maximum number of executions that a warp has in the part.
 fn of_chain(warps: &[&WarpExecutions]) -> Option<BTreeMap<OpIndex, u64>> {
     if !warps.iter().all(|warp| warp.has_parts) {
         return None;
@@ -340,6 +348,7 @@ impl LaunchProfiler<'_> {
             .try_fold(1u64, |product, &n| product.checked_mul(n));
         let blocks = blocks.ok_or(too_many)?;
         let warps = u64::from(self.warps());
+        // Sums over more warps might not fit in 64 bits.
         if blocks.checked_mul(warps).is_none_or(|all| all > MAX_WARPS) {
             return Err(too_many);
         }
@@ -356,6 +365,7 @@ impl LaunchProfiler<'_> {
                             warp,
                         };
                         let profiled = self.decided_profile(place);
+                        // One warp without a profile leaves the launch without these numbers (SOUNDNESS 6.5).
                         profiled.result?;
                         block.extend(profiled.recorded);
                         differs |= ValueOrigin::BLOCK

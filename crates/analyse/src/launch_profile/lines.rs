@@ -1,4 +1,4 @@
-//! Lines of global memory that a warp touches: how often it may wait for one that is on its way from DRAM, if all stay in
+//! Lines of global memory that a warp touches: how often the warp may wait for a line from DRAM, if all lines stay in
 //! the L2 cache (SOUNDNESS 20.3).
 
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use crate::access::MemoryUnits;
 
 use super::row::LANES;
 
-/// Most lines of a warp that are distinguished.
+/// Maximum number of lines of a warp that are distinguished.
 const MAX_LINES: usize = 1 << 20;
 
 /// Addresses of an execution of an access to global memory.
@@ -23,7 +23,7 @@ pub(super) struct TouchedAddresses {
     pub(super) fetches: bool,
 }
 
-/// Numbers of times that a warp may wait for lines from DRAM.
+/// Upper bounds on how often a warp may wait for lines from DRAM.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct LineWaits {
     /// Waits for a line that the warp has not certainly touched before, in each part between barriers.
@@ -53,7 +53,7 @@ pub(super) struct TouchedLines {
 #[derive(Clone, Copy)]
 struct TouchedLine {
     touches: u64,
-    /// Fewest sectors that an execution certainly fetches.
+    /// Minimum number of sectors that an execution certainly fetches.
     least: u32,
     /// First part with a lane that certainly touches it.
     certain_in: Option<usize>,
@@ -62,7 +62,8 @@ struct TouchedLine {
 }
 
 impl TouchedLine {
-    /// Waits after the first one. Each sector is fetched once, and the first execution waits for all that it has requested.
+    /// Waits after the first one. Each sector is fetched once, and the first execution waits for all that it has
+    /// requested. For example, of 4 sectors one is left to wait for if each execution fetches at least 3.
     fn later(&self, sectors: u32) -> u64 {
         let fetched_later = u64::from((sectors - 1).min(sectors.saturating_sub(self.least)));
         fetched_later.min(self.touches.saturating_sub(1))
@@ -79,8 +80,9 @@ impl TouchedLines {
         }
     }
 
-    /// Adds the execution of an access to global memory; one of unknown addresses may touch any line.
+    /// Adds the execution of an access to global memory. With unknown addresses it may touch any line.
     pub(super) fn touch(&mut self, addresses: Option<&TouchedAddresses>) {
+        // A line that cannot be kept counts like an unknown address: as a new line each time.
         let Some(addresses) = addresses.filter(|_| self.lines.len() < MAX_LINES) else {
             self.count();
             return;
@@ -109,6 +111,7 @@ impl TouchedLines {
                 touched.push((address / self.line, bit.unwrap_or(0)));
             }
         }
+        // In order, so that the sectors of each line are adjacent.
         touched.sort_unstable();
         touched.dedup_by(|later, kept| {
             let is_same = later.0 == kept.0;
@@ -128,7 +131,10 @@ impl TouchedLines {
             certain_in: None,
             counted_in: None,
         });
+        // A flight that began before a barrier has ended when the warps leave it, so the line is not new to any
+        // (SOUNDNESS 20.3).
         let is_known = known.certain_in.is_some_and(|before| before < part);
+        // A line counts once in a part; what is fetched of it after its first touch counts as later.
         let counts = !is_known && known.counted_in != Some(part);
         known.touches += 1;
         known.least = known.least.min(fetched);

@@ -5,11 +5,11 @@ use warpbound_simt::lanes_of;
 use super::LaunchValues;
 use super::row::LANES;
 
-/// For each loop with a stated bound and each lane, header executions since the loop was entered, at least.
+/// Lower bounds, for each loop with a stated bound and each lane, on the header executions since the loop was entered.
 #[derive(Clone, Debug)]
 pub(super) struct LoopIterations {
     loops: Vec<LaneCounts>,
-    /// Loops in which some lane may have a count, as bits: the others cost no time.
+    /// Loops where some lane may have a count, as bits; the other loops cost no time.
     counted: u64,
 }
 
@@ -17,7 +17,7 @@ pub(super) struct LoopIterations {
 #[derive(Clone, Copy, Debug, Default)]
 struct LaneCounts {
     counts: [u64; LANES],
-    /// Lanes whose count is above 0; that of the others is not used.
+    /// Lanes whose count is above 0; the counts of other lanes are not used.
     lanes: u32,
 }
 
@@ -52,7 +52,8 @@ impl LoopIterations {
         }
     }
 
-    /// Counts an execution of the headers of the loops of a set of bits; returns the lanes whose count is above a bound.
+    /// Counts an execution of the headers of the loops of a set of bits; returns the lanes whose count is above a
+    /// bound.
     pub(super) fn count(&mut self, headed: u64, lanes: u32, bound: impl Fn(usize) -> u64) -> u32 {
         let mut over = 0;
         for number in bits_of(headed) {
@@ -80,6 +81,7 @@ impl LoopIterations {
             };
             for lane in lanes_of((new | both).into()) {
                 let more = more.of_lane(lane);
+                // The run may have come by either path, so only the smaller count is certain.
                 counts.counts[lane] = match new >> lane & 1 {
                     1 => more,
                     _ => more.min(counts.of_lane(lane)),

@@ -9,7 +9,7 @@ use super::effects::{self, OpLanes, RowDomain};
 use super::row::{LaneRow, ValueOrigin};
 use super::run::ShapedWarp;
 
-/// Inputs of the operations of one warp, beside the rows of its followed cells.
+/// Inputs of the operations of one warp, apart from the rows of its followed cells.
 pub(crate) struct WarpInputs<'r, 'a> {
     pub(crate) values: &'r LaunchValues<'a>,
     pub(crate) cells: &'r DecisiveCells,
@@ -17,7 +17,7 @@ pub(crate) struct WarpInputs<'r, 'a> {
 }
 
 impl WarpInputs<'_, '_> {
-    /// Rows of which nothing is known.
+    /// Rows without any knowledge.
     pub(crate) fn unknown_rows(&self) -> Vec<LaneRow> {
         vec![LaneRow::UNKNOWN; self.cells.count()]
     }
@@ -28,7 +28,7 @@ impl WarpInputs<'_, '_> {
         row.copied().unwrap_or(LaneRow::UNKNOWN)
     }
 
-    /// Adds what is known of the content of a cell.
+    /// Adds knowledge about the content of a cell.
     pub(crate) fn learn(&self, rows: &mut [LaneRow], cell: Cell, known: &LaneRow) {
         let row = self.cells.position(cell).and_then(|at| rows.get_mut(at));
         let Some(row) = row else {
@@ -53,8 +53,8 @@ impl WarpInputs<'_, '_> {
         eval(expr, &mut domain).unwrap_or(LaneRow::UNKNOWN)
     }
 
-    /// The lanes in which the condition of an operation holds, and from what that follows. `are_certain`: whether the
-    /// `active` lanes are certainly there.
+    /// The lanes where the condition of an operation holds, and the properties of the launch that decide this.
+    /// `are_certain` says whether the `active` lanes are certainly there.
     pub(crate) fn condition(
         &self,
         rows: &[LaneRow],
@@ -74,6 +74,7 @@ impl WarpInputs<'_, '_> {
                 false => (row.known_true(), row.known_false()),
                 true => (row.known_false(), row.known_true()),
             };
+            // A lane stays possible unless some part of the condition fails, and certain as long as all parts hold.
             lanes.possible = (lanes.possible | lanes.certain) & !fails & !(lanes.certain & holds);
             lanes.certain &= holds;
             origin = origin.with(row.origin);
@@ -94,8 +95,8 @@ impl WarpInputs<'_, '_> {
     /// Executes the effect of an operation on the followed cells, and reports its writes of global memory. Returns the
     /// properties of the launch that decide which addresses are written.
     ///
-    /// Without lanes nothing is written, and that follows from `origin` like what would be: in a warp that differs in it, the
-    /// condition may hold.
+    /// Without lanes nothing is written. That follows from `origin`, just as a written value would: in a warp that
+    /// differs in it, the condition may hold.
     pub(crate) fn apply_effect(
         &self,
         rows: &mut [LaneRow],
@@ -136,6 +137,7 @@ impl WarpInputs<'_, '_> {
             let Some(old) = position.and_then(|at| rows.get_mut(at)) else {
                 continue;
             };
+            // The old content is gone only if it is replaced in all lanes of the warp.
             let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
                 true => ValueOrigin::NONE,
                 false => old.origin,
@@ -160,6 +162,7 @@ impl WarpInputs<'_, '_> {
         };
         match effects::written_addresses(op, |expr| self.evaluate(rows, expr)) {
             None => {
+                // The operation may write anywhere.
                 contents.write(None, 0);
                 origin
             }

@@ -1,4 +1,5 @@
-//! Values of the 32 lanes of a profiled warp: known, known in some bits or unknown in each lane, and what they follow from.
+//! Values of the 32 lanes of a profiled warp: known, known in some bits or unknown in each lane, and what they follow
+//! from.
 
 mod bits;
 
@@ -50,9 +51,9 @@ pub(crate) struct LaneRow {
     words: [u32; LANES],
     /// Known bits in the lanes whose word is not known as a whole; 0 in the others.
     partial: [u32; LANES],
-    /// Lanes in which the word is known.
+    /// Lanes whose word is known.
     known: u32,
-    /// Properties from which the words follow, and in which lanes they are known.
+    /// Properties from which the words follow, and also which lanes are known.
     pub(crate) origin: ValueOrigin,
 }
 
@@ -85,7 +86,7 @@ impl LaneRow {
         }
     }
 
-    /// Lanes in which the word is known.
+    /// Lanes whose word is known.
     pub(crate) fn known(&self) -> u32 {
         self.known
     }
@@ -112,7 +113,7 @@ impl LaneRow {
         }
     }
 
-    /// A row with what is known of the word of each lane.
+    /// Builds a row from the knowledge about the word of each lane.
     fn of_bits(bits: impl Fn(usize) -> KnownBits, origin: ValueOrigin) -> LaneRow {
         let mut row = LaneRow::unknown_from(origin);
         for lane in 0..LANES {
@@ -151,7 +152,7 @@ impl LaneRow {
         }
     }
 
-    /// Makes a lane have a word of a constant bank.
+    /// Sets the word of a lane to a word of a constant bank.
     pub(crate) fn set_constant(&mut self, lane: usize, constant: ConstantWord) {
         match constant.whole() {
             Some(word) => self.set(lane, word),
@@ -170,12 +171,12 @@ impl LaneRow {
         is_uniform.then_some(first)
     }
 
-    /// Lanes in which the word is known and not 0.
+    /// Lanes whose word is known and not 0.
     pub(crate) fn known_true(&self) -> u32 {
         self.known & self.lanes_where(|word| word != 0)
     }
 
-    /// Lanes in which the word is known to be 0.
+    /// Lanes whose word is known to be 0.
     pub(crate) fn known_false(&self) -> u32 {
         self.known & self.lanes_where(|word| word == 0)
     }
@@ -241,6 +242,7 @@ impl LaneRow {
 
     /// One word of the result of a floating-point operation; unknown where a document leaves the result open.
     pub(crate) fn float(op: FloatOp, words: &[LaneRow], half: WordHalf) -> LaneRow {
+        // A result is known only where all words of its operands are.
         let joined = words
             .iter()
             .fold((u32::MAX, ValueOrigin::NONE), |(known, origin), row| {
@@ -311,8 +313,8 @@ fn float_result(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> Option<u64> {
     is_number.then_some(result)
 }
 
-/// Whether an operation flushes its result and may round it: then whether a result near the subnormal numbers is flushed
-/// depends on when it is judged, which no document states.
+/// Whether an operation flushes its result and may round it. No document states whether the flush is decided before
+/// or after rounding, so results near the subnormal numbers are open.
 fn rounds_and_flushes(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> bool {
     // Sums with a zero, and products with one, are exact. The sum of a product and a zero is not.
     let (flush, exact_with_zero) = match op {

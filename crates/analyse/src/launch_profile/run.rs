@@ -23,8 +23,8 @@ use super::{LaunchValues, LoopBits, NoProfile, NoProfileReason, WarpIssues};
 /// Largest number of decisions by unknown values in one warp.
 const MAX_DECISIONS: u32 = 1 << 17;
 
-/// Largest number of them in a row, without a condition that is known in between and outside loops with a bound. Loops
-/// that only memory ends are found by it.
+/// Largest number of such decisions in a row, without a condition that is known in between and outside loops with a
+/// bound. Loops that only memory ends are found by it.
 const MAX_UNKNOWN_IN_A_ROW: u32 = 1 << 11;
 
 /// Largest number of stack entries. Each decision copies the stack, and some hundred copies may be open at a time.
@@ -153,6 +153,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                         reason: NoProfileReason::StackHeight,
                     });
                 }
+                // The entry that resumes may be one that lanes of other alternatives still have to arrive at.
                 if now < height && !open.is_empty() {
                     one.waits = true;
                     break;
@@ -182,6 +183,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let op = self.values.code.get(at);
         let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
         let active = match self.count_iteration(one, at, active as u32) {
+            // No lane of a run is on this path any more, so the operation is not issued.
             0 => return Ok(RunStep::Continue),
             active => active,
         };
@@ -249,6 +251,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     /// Counts the execution of loop headers; returns the active lanes that the stated bounds leave.
     fn count_iteration(&self, one: &mut Alternative, at: OpIndex, active: u32) -> u32 {
         let loops = self.loops_of.get(at.index()).copied().unwrap_or_default();
+        // No operation of a loop is executed outside of it, so lanes at any other operation have left it (SOUNDNESS
+        // 6.5).
         one.iterations.leave_all_but(loops.around, active);
         let bound = |number: usize| self.values.loops.get(number).map_or(0, |known| known.bound);
         let over = one.iterations.count(loops.headed, active, bound);
@@ -332,6 +336,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             one.is_certain = false;
             return Ok(RunStep::Continue);
         }
+        // A lane whose condition is unknown is in both alternatives.
         let stay = lanes.active & !lanes.certain & !lanes.possible;
         let mut taken = one.without(stay.into(), self.order);
         taken.move_all(transfer, next).map_err(unsupported)?;
@@ -347,6 +352,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         self.is_exact = false;
         self.unknown_at.insert(at);
         self.decisions += 1;
+        // Inside a loop with a bound, the bound ends the decisions.
         if self
             .loops_of
             .get(at.index())

@@ -1,8 +1,9 @@
-//! Arrivals at a loop: each way from a place that every path passes to the header, with the words and conditions of that
-//! way (SOUNDNESS 5.12).
+//! Arrivals at a loop: each way from a place that every path passes to the header, with the words and conditions of
+//! that way (SOUNDNESS 5.12).
 //!
-//! Compilers unroll a loop into a main loop, a step and a remainder. The counter of the remainder is what the loop before
-//! left, or what it was if that loop was skipped, and each way alone gives a number that both together do not.
+//! Compilers unroll a loop into a main loop, a step and a remainder. The counter of the remainder is what the loop
+//! before left, or what it was if that loop was skipped, and each way alone gives a number that both together do not.
+//! For example, a main loop that runs while `i + 3 < n` leaves at most 3 iterations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,10 +20,10 @@ use crate::symbolic::conditions::{Condition, conditions};
 use crate::symbolic::integers::Facts;
 use crate::symbolic::values::Symbolic;
 
-/// Most ways that are followed, and most nodes visited in search of them.
+/// Maximum number of ways that are followed, and of nodes visited in search of them.
 const MAX_WAYS: usize = 24;
 const MAX_VISITED: u32 = 600;
-/// Most atoms that are searched for joins.
+/// Maximum number of atoms that are searched for joins.
 const MAX_FOLLOWED: usize = 1000;
 
 /// Part of a way, from its beginning to the header.
@@ -50,8 +51,8 @@ pub(super) struct Arrival {
 type Sources = HashMap<usize, usize>;
 
 impl LoopSolver<'_> {
-    /// All ways on which a loop is reached, without those whose conditions exclude each other; `None` if they tell no more
-    /// than the conditions above the header, or if there are more than are followed.
+    /// All ways on which a loop is reached, without those whose conditions exclude each other; `None` if they tell no
+    /// more than the conditions above the header, or if there are more than are followed.
     pub(super) fn arrivals(
         &mut self,
         index: LoopIndex,
@@ -70,7 +71,7 @@ impl LoopSolver<'_> {
             };
             (top, ways) = (above, more);
         }
-        // Of one way without loops, the conditions are those above the header.
+        // On a single way without loops, no more conditions hold than above the header.
         let is_edge = |part: &Part| matches!(part, Part::Edge { .. });
         if ways.len() < 2 && ways.iter().flatten().all(is_edge) {
             return None;
@@ -90,13 +91,14 @@ impl LoopSolver<'_> {
         Some(search.ways)
     }
 
-    /// Joins at which the words of exits, and those from which they come, are decided.
+    /// Joins that decide the words of exits, or the words from which these come.
     pub(super) fn joins_of(&mut self, exits: &[Exit]) -> Vec<usize> {
         let mut open: Vec<WordPolynomial> = exits.iter().map(|exit| exit.word.clone()).collect();
         let mut seen: HashSet<AtomId> = HashSet::new();
         let mut joins = Vec::new();
         while let Some(word) = open.pop() {
             for id in self.symbolic.atoms.all_in(&word) {
+                // A join that is not found only makes the ways begin lower.
                 if seen.len() == MAX_FOLLOWED || !seen.insert(id) {
                     continue;
                 }
@@ -133,6 +135,7 @@ impl LoopSolver<'_> {
     fn top_of_ways(&self, below: usize, header: usize) -> Option<usize> {
         let dependence = self.symbolic.dependence;
         let mut top = dependence.dominators.immediate(below)?;
+        // A way that began inside a loop could begin in any of its iterations.
         while let Some(left) = self.outermost_left(top, header) {
             let &[above] = dependence.loops.get(left).headers.as_slice() else {
                 return None;
@@ -225,6 +228,7 @@ impl LoopSolver<'_> {
         while let Some(&below) = chain.last().filter(|&&below| below != header) {
             chain.push(dominators.immediate(below)?);
         }
+        // From the header down: conditions above may show that words of those below do not wrap.
         for pair in chain.windows(2).rev() {
             if let &[below, above] = pair
                 && let Some((word, holds)) =
@@ -236,8 +240,8 @@ impl LoopSolver<'_> {
         Some(())
     }
 
-    /// Adds conditions that hold each time that the header of a loop on the way is executed: those that hold on entry, and
-    /// again where an iteration ends and the loop goes on.
+    /// Adds conditions that hold whenever the header of a loop on the way is executed: they hold on entry, and again
+    /// at the end of each iteration after which the loop goes on.
     fn pass_header(&mut self, index: LoopIndex, header: usize, arrival: &mut Arrival) {
         for exit in exits::find(&mut self.symbolic, index, header) {
             let holding = conditions(&self.symbolic.atoms, &exit.word, exit.goes_on).all;
@@ -246,6 +250,8 @@ impl LoopSolver<'_> {
                 else {
                     continue;
                 };
+                // By induction: it holds on entry, and each iteration that is completed hands it on to the next
+                // header.
                 if self.follows(&first, &arrival.facts) {
                     let (symbolic, integers) = self.parts();
                     add_fact(symbolic, integers, &next, &mut arrival.facts);
@@ -255,9 +261,9 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// A condition at the end of an iteration in terms of the words at the header, where the next iteration begins; and the
-    /// same condition of the words with which the loop is entered on the way. `None` if a word of it is neither invariant nor
-    /// a word at the header that changes by the same step in all iterations.
+    /// A condition at the end of an iteration in terms of the words at the header, where the next iteration begins;
+    /// and the same condition of the words with which the loop is entered on the way. `None` if a word of it is
+    /// neither invariant nor a word at the header that changes by the same step in all iterations.
     fn at_next_header(
         &mut self,
         condition: &Condition,
@@ -427,7 +433,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// A word with the words that arrive on a way in place of the gates at its joins.
+/// Replaces the gates at the joins of a way by the words that arrive on it.
 fn on_way(symbolic: &mut Symbolic<'_>, word: &WordPolynomial, sources: &Sources) -> WordPolynomial {
     symbolic.replaced(word, &|symbolic, value, cell| {
         let Definition::Gamma(join, _) = symbolic.gsa.definition(value) else {

@@ -1,4 +1,5 @@
-//! Words that are one of two others: selections, minima and maxima, with the condition under which they are each.
+//! Words that are one of two others: selections, minima and maxima, with the condition under which they are each. For
+//! example, `min(x, y)` is `x` where `x <= y`, and `y` where `y <= x`.
 
 use warpbound_ir::{BinaryOp, TernaryOp};
 

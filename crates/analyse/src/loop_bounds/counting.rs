@@ -19,18 +19,18 @@ pub(super) struct CountedLoop<'f> {
     pub(super) header: usize,
     /// Facts that hold when the loop is entered.
     pub(super) facts: &'f Facts,
-    /// Whether they hold each time that the header is executed first, also by a wave without active lanes.
+    /// Whether they hold on every entry of the loop, even for a wave without active lanes.
     pub(super) facts_always_hold: bool,
     /// The way on which it is entered; `None` for all.
     pub(super) arrival: Option<&'f Arrival>,
 }
 
-/// Number of iterations in which a condition holds, from the first on without a gap.
+/// Number of iterations, from the first on without a gap, while a condition holds.
 #[derive(Clone, Debug)]
 pub(super) struct Count {
-    /// Most iterations.
+    /// Upper bound on the iterations.
     pub(super) most: u128,
-    /// Fewest iterations: as many are reached for sure; 0 if unknown.
+    /// Lower bound on the iterations, which are reached for sure; 0 if unknown.
     pub(super) least: u128,
     /// The greatest of 0 and `⌈distance / divisor⌉`, if the count has this form.
     pub(super) distance: Option<(Integer, u128)>,
@@ -44,11 +44,11 @@ pub(super) struct Count {
 /// Iterations with two words as functions of the iteration, under facts.
 type CountOf<'c, S> = dyn FnMut(&mut S, &Progression, &Progression, &Facts) -> Option<Count> + 'c;
 
-/// Most words with two possible values each that are followed together.
+/// Maximum number of words with two possible values that are split into cases together.
 const MAX_CHOICES: u32 = 3;
 
 impl Count {
-    /// The count that limits two ways to run the loop.
+    /// The count that bounds both of two ways to run the loop.
     fn greater(self, other: Count) -> Count {
         let least = self.least.min(other.least);
         let greater = match other.most > self.most {
@@ -145,7 +145,7 @@ impl LoopSolver<'_> {
         all
     }
 
-    /// The count, or the greatest one over the cases of a word that is one of two, if that is smaller.
+    /// The count, or the greatest count over the cases of a word that is one of two, whichever is smaller.
     fn greatest_case(
         &mut self,
         a: &Progression,
@@ -155,6 +155,7 @@ impl LoopSolver<'_> {
         count: &mut CountOf<'_, Self>,
     ) -> Option<Count> {
         let whole = count(self, a, b, facts);
+        // Cases cannot make an exact count smaller.
         let is_exact = whole
             .as_ref()
             .is_some_and(|whole| whole.least == whole.most);
@@ -195,7 +196,7 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// Iterations while `a < b`.
+    /// Iterations while `a < b`. For example, `i < 10` holds in 3 iterations if `i` grows by 4 from 0.
     fn count_less(
         &mut self,
         a: &Progression,
@@ -250,6 +251,7 @@ impl LoopSolver<'_> {
         Some(Count {
             most,
             least: divided_up(least, fastest),
+            // Steps that vary give limits, but no formula.
             distance: is_exact.then(|| (distance, closing.unsigned_abs())),
             added: 0,
             start: moving.first.clone(),
@@ -278,6 +280,7 @@ impl LoopSolver<'_> {
         let sign = if step > 0 { u32::MAX } else { 1 };
         let distance = self.read(&a.first.scaled(sign)?, Reading::Unsigned, facts);
         let size = i128::from(step.unsigned_abs());
+        // Steps that do not divide the distance miss 0.
         if size != 1 && !self.is_multiple(&distance, size) {
             return None;
         }
@@ -293,8 +296,8 @@ impl LoopSolver<'_> {
         })
     }
 
-    /// Start, step and limit of the word at the header in a difference, for reports: `i - n` or `n - i` is not 0 as long
-    /// as the word `i` is not `n`.
+    /// Start, step and limit of the word at the header in a difference, for reports: `i - n` or `n - i` is not 0 as
+    /// long as the word `i` is not `n`.
     fn relative_text(
         &mut self,
         word: &WordPolynomial,
@@ -332,7 +335,7 @@ impl LoopSolver<'_> {
         })
     }
 
-    /// Least and greatest change in an iteration.
+    /// Limits of the change in an iteration.
     fn step_limits(&mut self, step: &Step, facts: &Facts) -> (i128, i128) {
         match step {
             Step::Exact(word) => {
@@ -344,8 +347,8 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// The condition in the iteration before, in terms of the words at the header: it holds in an iteration after
-    /// the first if the given one does. `None` if a word at the header may be one of several.
+    /// The condition one iteration earlier, in terms of the words at the header: it holds in an iteration after the
+    /// first if the given condition does. `None` if a word at the header may be one of several.
     pub(super) fn one_iteration_before(
         &mut self,
         condition: &Condition,
@@ -366,7 +369,7 @@ impl LoopSolver<'_> {
                 {
                     continue;
                 }
-                // Any other word of the loop, also an operation on a word at the header, is that of this iteration.
+                // Any other word of the loop, also an operation on a word at the header, belongs to this iteration.
                 let at_header = self.header_word(id, of.header)?;
                 let [closing] = at_header.closing.as_slice() else {
                     return None;
@@ -377,6 +380,7 @@ impl LoopSolver<'_> {
             shifted = shifted.substituted_all(&replaced)?;
             Some(shifted)
         });
+        // An invariant condition says the same of the iteration before.
         before.filter(|_| changed)
     }
 }
@@ -389,7 +393,7 @@ fn divided_up(distance: i128, step: i128) -> u128 {
     }
 }
 
-/// The iterations of a word without a name.
+/// Text of the step of a word.
 pub(super) fn step_text(solver: &LoopSolver<'_>, step: &Step) -> String {
     match step {
         Step::Exact(word) => {

@@ -24,7 +24,7 @@ pub(super) struct Exit {
     pub(super) goes_on: bool,
     /// Whether the loop goes on for certain by that side: all its targets are in the loop.
     pub(super) is_only_way_out: bool,
-    /// Whether the word is that of a lane which is active whenever the loop goes on.
+    /// Whether the word belongs to a lane which is active whenever the loop goes on.
     pub(super) is_of_lane: bool,
 }
 
@@ -70,6 +70,7 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
     for &node in &body.body {
         // A branch in an inner loop may be executed several times in one iteration.
         let once = dependence.loops.innermost(node) == Some(index);
+        // Each completed iteration ends at a latch, so a branch that dominates all latches is executed in each.
         let in_each = || {
             let mut latches = latches.iter();
             latches.all(|&latch| dependence.dominators.dominates(node, latch))
@@ -139,7 +140,7 @@ impl MaskExit<'_> {
             return Vec::new();
         };
         let header = NodeId(self.header as u32);
-        // The lanes of which the branch tells are active there.
+        // The lanes that the branch tells of are active there.
         let tells_of_active = self.mask == Cell::of(Reg::EXEC) || !self.goes_on_with_lanes;
         let keeps_lanes = tells_of_active && masks.keeps_lanes(header, self.node, self.latches);
         let dependence = symbolic.dependence;
@@ -171,11 +172,11 @@ impl MaskExit<'_> {
     }
 }
 
-/// Most branches above a place whose conditions are used.
+/// Maximum number of branches above a place whose conditions are used.
 const MAX_GUARDS: usize = 16;
 
-/// Conditions of branches through which every path to a node leads, since it was entered last from outside the loops
-/// of which it is the header.
+/// Conditions of branches through which every path to a node leads, since it was last entered from outside the loops
+/// whose header it is.
 pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, node: usize) -> Facts {
     let mut facts = Facts::default();
     let mut below = node;
@@ -185,6 +186,7 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
             found.push(holding);
         }
         below = above;
+        // Fewer facts are weaker, and as sound.
         if found.len() == MAX_GUARDS {
             break;
         }
@@ -199,8 +201,8 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
     facts
 }
 
-/// Conditions that hold, when a loop is entered, in the lanes that are active then: those of [`facts_at`], and those of
-/// comparisons that these lanes have passed (SOUNDNESS 12.4). Only where some lane is active do they say anything.
+/// Conditions that hold, when a loop is entered, in the lanes that are active then: the conditions of [`facts_at`],
+/// and of comparisons that these lanes have passed (SOUNDNESS 12.4). They say nothing where no lane is active.
 pub(super) fn facts_of_lanes(
     symbolic: &mut Symbolic<'_>,
     integers: &mut Integers,
@@ -272,6 +274,7 @@ pub(super) fn edge_condition(
     let node = NodeId(from as u32);
     let sides = sides(symbolic, node)?;
     let taken = sides.taken.contains(&Some(to));
+    // Both sides lead there, or neither does.
     if taken == (sides.not_taken == to) {
         return None;
     }
@@ -285,7 +288,7 @@ pub(super) fn edge_condition(
     Some((word, taken != sides.condition.negated))
 }
 
-/// Adds what a condition says of integers.
+/// Adds the facts about integers that a condition gives.
 pub(super) fn add_fact(
     symbolic: &Symbolic<'_>,
     integers: &mut Integers,
@@ -310,6 +313,7 @@ pub(super) fn add_fact(
         Condition::Never => facts.never_hold = true,
         Condition::Zero(word) => {
             let number = integers.read(atoms, word, Reading::Signed, facts);
+            // Neither the number nor its negative is negative, so it is 0.
             facts.not_negative.extend(number.scaled(-1));
             facts.not_negative.push(number);
         }

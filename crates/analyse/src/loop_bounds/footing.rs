@@ -1,4 +1,5 @@
-//! Footing of counts: code and statements, or the width of a register alone.
+//! Footing of counts: code and statements, or the width of a register alone. For example, a loop that counts up to a
+//! loaded word of 32 bits ends before 2³² iterations, which is of little use.
 
 use std::collections::HashSet;
 
@@ -9,16 +10,17 @@ use super::{CountPattern, LoopSolver};
 use crate::symbolic::atoms::{Atom, AtomId};
 use crate::symbolic::conditions::Condition;
 
-/// Most header executions that count as a bound. A larger number comes from a word about which nothing is known.
+/// Maximum number of header executions that counts as a bound. A larger number comes from a word about which nothing
+/// is known.
 pub(super) const MAX_BOUND: u128 = 1 << 28;
-/// Most header executions where only the width of a register limits a word, or where nothing is stated about a word of the
-/// launch.
+/// Maximum number of header executions where only the width of a register limits a word, or where nothing is stated
+/// about a word of the launch.
 const MAX_OF_WIDTH: u128 = 1 << 20;
 
 /// Limits of a word, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Footing {
-    /// The code and what is stated of the launch.
+    /// The code and the statements about the launch.
     Known,
     /// The width of its register.
     Width,
@@ -27,8 +29,8 @@ enum Footing {
 }
 
 impl LoopSolver<'_> {
-    /// Pattern of a count: whether the loop or the width of a register gives the number; `None` if the number is too large
-    /// to be of use.
+    /// Pattern of a count: whether the loop or the width of a register gives the number; `None` if the number is too
+    /// large to be of use.
     pub(super) fn pattern_of(
         &mut self,
         least: u128,
@@ -36,6 +38,7 @@ impl LoopSolver<'_> {
         condition: &Condition,
         of: CountedLoop<'_>,
     ) -> Option<CountPattern> {
+        // A small number is of use, whatever limits the words.
         if most <= MAX_OF_WIDTH {
             return Some(CountPattern::Affine);
         }
@@ -44,12 +47,13 @@ impl LoopSolver<'_> {
         }
         match self.weakest_of(condition, of) {
             Footing::Unstated => None,
+            // An exact count says how long the loop runs, whatever it rests on.
             Footing::Width if least < most => Some(CountPattern::Width),
             Footing::Width | Footing::Known => Some(CountPattern::Affine),
         }
     }
 
-    /// The weakest of what limits the words of a condition, and those from which they come.
+    /// Weakest footing among the words of a condition and the words from which they come.
     fn weakest_of(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Footing {
         let words = condition.words().flat_map(|word| word.unknowns());
         let mut open: Vec<AtomId> = words.collect();
@@ -63,6 +67,7 @@ impl LoopSolver<'_> {
                 open.extend(words.iter().flat_map(|word| word.unknowns()));
                 continue;
             }
+            // A bounded loop limits its own counter, so only the words that the counter comes from matter.
             let counted = self.loop_of(id).filter(|index| {
                 let is_limited = self.bounded.contains_key(index) && !self.of_width.contains(index);
                 *index == of.index || is_limited
@@ -101,6 +106,7 @@ impl LoopSolver<'_> {
                 stated(launch.grid[usize::from(axis.index())].is_some())
             }
             Atom::Value(..) | Atom::Nested(_) => Footing::Width,
+            // An operation adds no doubt of its own; its operands are followed.
             Atom::Special(_)
             | Atom::Iteration(_)
             | Atom::Unary(..)

@@ -16,17 +16,19 @@ struct Path {
     truths: Vec<(WordPolynomial, bool)>,
 }
 
-/// Most paths through an iteration.
+/// Maximum number of paths through an iteration.
 const MAX_PATHS: usize = 32;
-/// Greatest number up to which the sum of two words is sure to be a natural number, read with a sign.
+/// Largest word for which the sum of two of them has no sign.
 const MAX_WORD: i64 = (1 << 30) - 1;
 
 impl LoopSolver<'_> {
-    /// Iterations while `low < high` (or `low <= high`), where each iteration halves the distance.
+    /// Iterations while `low < high` (or `low <= high`), where each iteration halves the distance. For example, at
+    /// most 4 for a distance of 10.
     ///
-    /// Let `d = high - low`, plus 1 if the condition includes equality: the loop goes on only for `d >= 1`. On each path
-    /// through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that `2·d'
-    /// <= d`; with natural numbers below 2³⁰ at the start nothing wraps, as both words stay between the first two.
+    /// Let `d = high - low`, plus 1 if the condition includes equality: the loop goes on only for `d >= 1`. On each
+    /// path through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that
+    /// `2·d' <= d`; with natural numbers below 2³⁰ at the start nothing wraps, as both words stay between the first
+    /// two.
     pub(super) fn halvings(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Option<u128> {
         let Condition::Less {
             a,
@@ -48,6 +50,7 @@ impl LoopSolver<'_> {
         for first in [first_low, first_high] {
             let span = self.span_under(first, of.facts);
             let (_, most) = span.as_numbers(Reading::Unsigned);
+            // The sum of larger words may have a sign, and a shift of it is not the middle.
             if most > MAX_WORD {
                 return None;
             }
@@ -72,6 +75,7 @@ impl LoopSolver<'_> {
         let first = first.plus(&self.read(first_low, Reading::Signed, of.facts), -1)?;
         let (_, most) = self.limits(&first, of.facts)?;
         let most = most + i128::from(*or_equal);
+        // The distance is below 1 after as many halvings.
         Some(match u128::try_from(most) {
             Ok(most) if most > 0 => u128::from(most.ilog2()) + 1,
             _ => 0,
@@ -99,6 +103,7 @@ impl LoopSolver<'_> {
             return Some(false);
         }
         Some(match (low_place, high_place) {
+            // The distance stays the same, so the loop may go on for ever.
             (Place::Kept, Place::Kept) => false,
             (Place::Kept, Place::Middle(offset)) => 2 * offset + more <= 0,
             (Place::Middle(offset), Place::Kept) => 1 - 2 * offset + more <= 0,
@@ -146,8 +151,8 @@ impl LoopSolver<'_> {
         (is_middle && (-1..=1).contains(&offset)).then_some(Place::Middle(offset.into()))
     }
 
-    /// Whether a word is another one plus its sign, as compilers round the half of a signed number towards zero. Sum and
-    /// distance of the two words have none.
+    /// Whether a word is another one plus its sign bit, which compilers add to round half of a signed number towards
+    /// zero. Sum and distance of the two words are not negative, so the bit is 0.
     fn has_sign_added(&self, word: &WordPolynomial, of: &WordPolynomial) -> bool {
         let sign = word.plus(of, u32::MAX).and_then(|sign| sign.as_unknown());
         let Some(sign) = sign else { return false };
@@ -217,6 +222,8 @@ impl LoopSolver<'_> {
                         let condition = self.symbolic.code.get(at)?.condition;
                         let guard = condition.guard.filter(|_| !condition.tests_cc())?;
                         let inside = self.symbolic.dependence.loops.get(of.index);
+                        // A gate outside of the loop chooses the same word in each iteration, so it is no choice of a
+                        // path.
                         if !inside.contains(node.index()) {
                             return None;
                         }

@@ -20,6 +20,7 @@ pub(crate) struct HeaderProgression {
 impl LoopSolver<'_> {
     /// Limits the words at headers of bounded loops: they take a known number of steps.
     pub(super) fn settle(&mut self) {
+        // To settle a word may create atoms, which are settled in the next round.
         loop {
             let all = self.symbolic.atoms.len();
             for number in 0..all {
@@ -50,7 +51,9 @@ impl LoopSolver<'_> {
             Step::Exact(step) => self.span_under(step, &facts).as_numbers(Reading::Signed),
             Step::Between(least, most) => (*least, *most),
         };
+        // The first execution of the header comes before the first step.
         let steps = i128::from(executions.saturating_sub(1));
+        // The word moves by all steps at most in either direction.
         let (down, up) = (
             i128::from(least.min(0)) * steps,
             i128::from(most.max(0)) * steps,
@@ -86,8 +89,9 @@ impl LoopSolver<'_> {
         Some(())
     }
 
-    /// Limits the remainder of a word at a header that changes by the same step in all iterations: modulo a power of two
-    /// that divides the step, it is the remainder of the first content.
+    /// Limits the remainder of a word at a header that changes by the same step in all iterations: modulo a power of
+    /// two that divides the step, it is the remainder of the first content. For example, a word that begins with 1
+    /// and grows by 4 is always 1 modulo 4.
     pub(super) fn align(&mut self, id: AtomId, word: &HeaderWord, step: &WordPolynomial) {
         let atoms = &mut self.symbolic.atoms;
         let words = word.entering.iter().map(|word| atoms.residue(word));
@@ -95,6 +99,7 @@ impl LoopSolver<'_> {
             return;
         };
         let (modulus, residue) = atoms.residue(step);
+        // A power of two that divides both modulus and remainder of the step divides the step.
         let step = modulus.min(1 << residue.trailing_zeros().min(32));
         let modulus = first.0.min(step);
         if modulus > 1 {

@@ -1,4 +1,5 @@
-//! Induction variables: words at the header of a loop that change by a step in each iteration.
+//! Induction variables: words at the header of a loop that change by a step in each iteration. For example, a counter
+//! with `i += 2` on one path and `i += 3` on another has a step between 2 and 3.
 
 use warpbound_graph::LoopIndex;
 use warpbound_ir::Cell;
@@ -41,7 +42,7 @@ pub(crate) struct HeaderWord {
     pub(crate) closing: Vec<WordPolynomial>,
 }
 
-/// Most alternatives into which a word is split at gates.
+/// Maximum number of alternatives into which a word is split at gates.
 const MAX_CASES: usize = 16;
 
 impl LoopSolver<'_> {
@@ -56,7 +57,7 @@ impl LoopSolver<'_> {
         Some(HeaderWord { entering, closing })
     }
 
-    /// The μ that an atom is, if it is one of the header.
+    /// The μ of the header that an atom denotes, if it is one.
     pub(super) fn header_value(&self, id: AtomId, header: usize) -> Option<(ValueId, Cell)> {
         let Atom::Value(value, cell) = *self.symbolic.atoms.get(id) else {
             return None;
@@ -67,7 +68,7 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// Words that a word may be, without the gates of the loop in which it chooses.
+    /// Words that a word may be: its gates inside the loop are replaced by each of their operands.
     pub(super) fn cases(&mut self, word: &WordPolynomial, index: LoopIndex) -> Vec<WordPolynomial> {
         let mut open = vec![word.clone()];
         let mut cases = Vec::new();
@@ -153,7 +154,8 @@ impl LoopSolver<'_> {
             several => {
                 let (mut least, mut most) = (i64::MAX, i64::MIN);
                 for step in several {
-                    // The step must not contain the word itself: its span would then be that of one iteration.
+                    // The step must not contain the word itself, because its span would then describe one iteration
+                    // only.
                     let span = match step.unknowns().any(|of| of == id) {
                         true => return None,
                         false => self.span_under(step, facts),
@@ -230,7 +232,7 @@ impl LoopSolver<'_> {
     }
 }
 
-/// Factor of an unknown in which a word is linear.
+/// Factor of an unknown in a word; `None` if the word is not linear in it.
 fn factor(word: &WordPolynomial, id: AtomId) -> Option<WordPolynomial> {
     let one = Polynomial::unknown(id).plus(&constant(1), 1)?;
     let factor = word.substituted(id, &one)?.plus(word, u32::MAX)?;

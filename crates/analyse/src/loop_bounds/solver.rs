@@ -21,7 +21,7 @@ use crate::thread_cfg::ThreadCfg;
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
 
-/// Most conditions of earlier iterations that are tried.
+/// Maximum number of earlier iterations whose conditions are tried.
 const MAX_DELAY: u32 = 2;
 
 /// Solver of the loops of a kernel.
@@ -30,9 +30,9 @@ pub(crate) struct LoopSolver<'a> {
     pub(super) integers: Integers,
     /// Loops with a limit on their header executions.
     pub(super) bounded: HashMap<LoopIndex, u64>,
-    /// Loops among them whose limit is that of the width of a register.
+    /// Loops among them that only the width of a register limits.
     pub(super) of_width: HashSet<LoopIndex>,
-    /// Words at headers whose spans are known as far as they will be.
+    /// Words at headers whose spans will not become narrower any more.
     pub(super) settled: HashSet<AtomId>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> LoopSolver<'a> {
         (&mut self.symbolic, &mut self.integers)
     }
 
-    /// Most header executions per entry of a loop, if it has a bound.
+    /// Upper bound on the header executions per entry of a loop, if it has one.
     pub(super) fn executions(&self, index: LoopIndex) -> Option<u64> {
         self.bounded.get(&index).copied()
     }
@@ -138,8 +138,8 @@ impl<'a> LoopSolver<'a> {
                 true => &of_lanes,
                 false => &facts,
             },
-            // A wave may execute the header without lanes: facts of lanes say nothing of words then, and nothing of a lane
-            // that becomes active after the header.
+            // A wave may execute the header without lanes: facts of lanes then say nothing about words, and nothing
+            // about a lane that becomes active after the header.
             facts_always_hold: !exit.is_of_lane || (is_active && only_narrows),
             arrival: None,
         };
@@ -173,7 +173,7 @@ impl<'a> LoopSolver<'a> {
             .all(|&node| masks.only_narrows_in(NodeId(node as u32)))
     }
 
-    /// The bound by a candidate, which is known from now on.
+    /// Turns a candidate into the bound of a loop, and records it for the loops that follow.
     fn bounded_by(&mut self, best: Candidate, index: LoopIndex) -> DerivedBound {
         if best.pattern == CountPattern::Width {
             self.of_width.insert(index);
@@ -198,7 +198,7 @@ impl<'a> LoopSolver<'a> {
         }
     }
 
-    /// The least bound by one of the exits, and the reason why others give none.
+    /// The smallest bound by one of the exits, and the best reason among the exits that give none.
     fn best_of<'f>(
         &mut self,
         exits: &[Exit],
@@ -248,6 +248,7 @@ impl<'a> LoopSolver<'a> {
                 facts_always_hold: false,
                 arrival: Some(&arrival),
             };
+            // The greatest count is a bound only if each way has one.
             let best = self.best_of(exits, of_exit).0?;
             if greatest
                 .as_ref()
@@ -327,6 +328,8 @@ impl<'a> LoopSolver<'a> {
         let most = counted.as_ref().map(|count| count.most);
         let is_counted = counted.is_some();
         if let Some(count) = counted {
+            // The header is executed once more than iterations are completed, and the condition may fail to hold in
+            // the first `delay` of these.
             let most = count.most + u128::from(delay) + 1;
             // A delayed condition may fail in the first iterations already.
             let least = if delay == 0 { count.least + 1 } else { 1 };
@@ -348,6 +351,7 @@ impl<'a> LoopSolver<'a> {
             false => self.unroll(condition, of),
         };
         if let Some(unrolled) = unrolled {
+            // The spans are kept for other uses of the words, where these facts must hold, too (SOUNDNESS 12.4).
             if delay == 0 && of.facts_always_hold {
                 for (id, span) in &unrolled.words {
                     self.symbolic.atoms.limit_leaf(*id, *span);
@@ -405,7 +409,7 @@ impl<'a> LoopSolver<'a> {
         })
     }
 
-    /// Name of a word of the launch in a word, or in one from which it starts, of which nothing is known.
+    /// Name of a word of the launch about which nothing is known, in a word or in one from which it starts.
     fn unlimited_word(&mut self, word: &WordPolynomial) -> Option<String> {
         let mut open: Vec<AtomId> = word.unknowns().collect();
         let mut seen = HashSet::new();
@@ -475,7 +479,7 @@ impl<'a> LoopSolver<'a> {
         (u128::from(total) < all).then_some(total)
     }
 
-    /// Header executions that are certain: those of a loop that all threads enter and that has one exit.
+    /// Header executions that are certain, for a loop that all threads enter and that has one exit.
     fn certain(&self, best: &Candidate, index: LoopIndex) -> Option<u64> {
         let dependence = self.symbolic.dependence;
         let body = dependence.loops.get(index);
@@ -568,7 +572,7 @@ impl<'a> LoopSolver<'a> {
     }
 }
 
-/// Order in which reasons are reported: the first is the one that helps most.
+/// Order of the reasons in reports: the first is the one that helps most.
 fn rank(why: &WhyUnknown) -> u32 {
     match why {
         WhyUnknown::Parameter { .. } => 0,

@@ -8,20 +8,23 @@ use super::exits;
 use super::induction::Step;
 use crate::symbolic::integers::{Integer, NumberId};
 
-/// Most iterations of an outer loop that are added up.
+/// Maximum number of iterations of an outer loop that are added up.
 const MAX_ADDED: u64 = 1 << 16;
 
 impl LoopSolver<'_> {
-    /// Most header executions of a thread in its whole run, of a loop directly in a loop that is in no other.
+    /// Upper bound on the header executions of a thread in its whole run, for a loop directly inside an outermost
+    /// loop.
     ///
     /// The outer loop is entered once, and the inner one at most once in each of its iterations: a second time would
-    /// need a cycle in the outer loop without its header, which would be a loop around the inner one. In iteration `k`
-    /// the distance that the inner loop counts is linear in `k`.
+    /// need a cycle in the outer loop without its header, which would be a loop around the inner one. In iteration
+    /// `k` the distance that the inner loop counts is linear in `k`. For example, it is `n - k` for the inner loop of
+    /// `for (i = 0; i < n; i++) for (j = i; j < n; j++)`.
     pub(super) fn total(&mut self, count: &Count, index: LoopIndex) -> Option<u64> {
         let (distance, divisor) = count.distance.as_ref()?;
         let dependence = self.symbolic.dependence;
         let outer = dependence.loops.get(index).parent?;
         let body = dependence.loops.get(outer);
+        // A loop around the outer one would enter it several times.
         if body.parent.is_some() {
             return None;
         }
@@ -80,7 +83,7 @@ impl LoopSolver<'_> {
             let first = self.read(first, reading, &facts);
             found = Some((number, coefficient.checked_mul(step)?, first));
         }
-        // The counter must appear in no product.
+        // In a product with other unknowns, the counter would not change the distance by a constant.
         let (number, ..) = found.as_ref()?;
         let alone = distance.terms().iter();
         let mut with = alone.filter(|(unknowns, _)| unknowns.contains(number));

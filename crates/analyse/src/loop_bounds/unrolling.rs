@@ -1,4 +1,5 @@
-//! Spans of the words at a header, iteration by iteration, until the loop cannot go on (shifts, products).
+//! Spans of the words at a header, iteration by iteration, until the loop cannot go on (shifts, products). For
+//! example, `for (s = 128; s > 0; s >>= 1)` cannot go on after 8 iterations.
 
 use super::LoopSolver;
 use super::counting::CountedLoop;
@@ -7,13 +8,13 @@ use crate::symbolic::conditions::Condition;
 use crate::symbolic::ranges::Overlay;
 use crate::symbolic::span::{Reading, Span};
 
-/// Most iterations that are followed, and most words. A shift leaves nothing of a word after 32.
+/// Maximum number of iterations that are followed, and of words. A shift leaves nothing of a word after 32.
 const MAX_ITERATIONS: u128 = 160;
 const MAX_WORDS: usize = 6;
 
 /// Iterations of a loop, and the words at its header in all of them.
 pub(super) struct Unrolled {
-    /// Most iterations in which the condition holds.
+    /// Upper bound on the iterations while the condition holds.
     pub(super) most: u128,
     /// Spans of the words at the header.
     pub(super) words: Overlay,
@@ -143,6 +144,7 @@ impl LoopSolver<'_> {
                 if span == Span::one(0) {
                     return None;
                 }
+                // A span cannot leave out a number between its limits.
                 if span.as_numbers(Reading::Unsigned).0 == 0 {
                     limit(word, Span::between(1, i64::from(u32::MAX)))?;
                 }

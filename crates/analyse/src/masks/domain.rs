@@ -1,4 +1,4 @@
-//! Subsets and supersets of words of masks, and their evaluation.
+//! Abstract domain of mask words: their known subsets and supersets.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use warpbound_ir::{
 use warpbound_simt::NodeId;
 use warpbound_simt::bitset::BitSet;
 
-/// Place whose mask words are compared with, at its last execution.
+/// Place whose mask, at its last execution, serves for comparisons.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MaskSite {
     /// The active lanes at the kernel's entry.
@@ -21,13 +21,13 @@ pub enum MaskSite {
     Compared(NodeId, OpIndex),
     /// The active lanes at a branch on a mask, at the end of a node.
     Branch(NodeId),
-    /// The lanes in which the predicate of an operation that compares holds: active ones for a ballot; all or none, if the
-    /// predicate is one of the warp.
+    /// The lanes where the predicate of an operation that compares holds: active ones for a ballot; all or none, if
+    /// the predicate is one of the warp.
     Holds(NodeId, OpIndex),
 }
 
-/// Claim about a word of the warp: each of its bits that is set, or each that is not, is also one of a word of a site's
-/// mask, or of its complement.
+/// Claim about a word of the warp: it is contained in, or contains, a word of a site's mask or of its complement. For
+/// example, a copy of the active mask at the kernel's entry is within the mask of [`MaskSite::Entry`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaskClaim {
     /// The word.
@@ -55,9 +55,9 @@ impl Literal {
 /// Set of literals.
 #[derive(Clone, Debug)]
 pub(super) enum Literals {
-    /// All of them: those that contain, or are contained in, a word that is 0 or all ones.
+    /// All literals: all of them contain a word that is 0, and all are contained in a word of ones.
     All,
-    /// Those of a set.
+    /// The literals of a set.
     Some(BitSet),
 }
 
@@ -96,7 +96,8 @@ impl Literals {
         }
     }
 
-    /// Whether a word below the first is below the second: some literal lies between, or one word is 0 or all ones.
+    /// Whether a word with the supersets `self` certainly lies within a word with the subsets `other`: some literal is
+    /// in both sets, or one word is 0 or all ones.
     fn intersects(&self, other: &Literals) -> bool {
         match (self, other) {
             (Literals::All, _) | (_, Literals::All) => true,
@@ -108,6 +109,7 @@ impl Literals {
     fn negated(&self) -> Literals {
         match self {
             Literals::All => Literals::All,
+            // The lowest bit of a literal says whether it is a complement.
             Literals::Some(set) => Literals::Some(set.iter().map(|literal| literal ^ 1).collect()),
         }
     }
@@ -132,9 +134,9 @@ impl Literals {
 /// Words that a word lies between.
 #[derive(Clone, Debug)]
 struct Limits {
-    /// Words of which it is a subset.
+    /// Words that contain it.
     above: Literals,
-    /// Words of which it is a superset.
+    /// Words that it contains.
     below: Literals,
 }
 
@@ -168,6 +170,7 @@ impl Limits {
     }
 
     fn and(&self, other: &Limits) -> Limits {
+        // The intersection lies in whatever contains one operand, and contains only what both contain.
         Limits {
             above: self.above.clone().union(&other.above),
             below: self.below.intersection(&other.below),
@@ -175,6 +178,7 @@ impl Limits {
     }
 
     fn or(&self, other: &Limits) -> Limits {
+        // The union lies only in what contains both operands, and contains whatever one of them contains.
         Limits {
             above: self.above.intersection(&other.above),
             below: self.below.clone().union(&other.below),
@@ -199,8 +203,8 @@ impl Limits {
 pub(super) struct MaskWord {
     /// Limits of all its lanes.
     all: Limits,
-    /// Limits of its lanes that are active now, at least as narrow as the limits of all lanes. A literal of lanes 0 to 31
-    /// limits lanes of the low word of the active mask, a literal of lanes 32 to 63 lanes of the high word.
+    /// Limits of its lanes that are active now, at least as narrow as the limits of all lanes. A literal of lanes 0
+    /// to 31 limits lanes of the low word of the active mask, a literal of lanes 32 to 63 lanes of the high word.
     active: Limits,
 }
 
@@ -246,7 +250,7 @@ impl MaskWord {
         self.map(Limits::negated)
     }
 
-    /// Lanes of one word only; those of `other` without those of `self` if it contains them.
+    /// Lanes of one word only. If one word contains the other, these are its lanes without the lanes of the other.
     fn xor(&self, other: &MaskWord) -> MaskWord {
         if self.is_subset(other) {
             return other.with(&self.negated(), Limits::and);
@@ -254,6 +258,7 @@ impl MaskWord {
         if other.is_subset(self) {
             return self.with(&other.negated(), Limits::and);
         }
+        // Without such a relation, the result is a part of the union, and nothing is known to be in it.
         self.with(other, |a, b| Limits {
             above: a.above.intersection(&b.above),
             below: Literals::none(),
@@ -267,6 +272,7 @@ impl MaskWord {
 
     /// Whether it is certainly a subset of another word.
     fn is_subset(&self, other: &MaskWord) -> bool {
+        // Some literal contains this word, and the other word contains the literal.
         self.all.above.intersects(&other.all.below)
     }
 
@@ -278,8 +284,8 @@ impl MaskWord {
         self.size() == [(0, 0); 2]
     }
 
-    /// Adds what follows for all lanes from the limits of the active ones, if the word is a part of a word of the active mask;
-    /// `of_half` are the literals of that half.
+    /// Adds what follows for all lanes from the limits of the active ones, if the word is a part of a word of the
+    /// active mask; `of_half` are the literals of that half.
     fn narrow(&mut self, of_half: &BitSet) {
         if let Literals::Some(above) = &self.active.above {
             let of_half = Literals::Some(above.intersection(of_half));
@@ -302,8 +308,8 @@ impl MaskWord {
     }
 }
 
-/// Most literals that limit only the active lanes. A copy of the active mask contains the active lanes of every literal, and
-/// nothing is gained by keeping them all.
+/// Maximum number of literals that limit only the active lanes. A copy of the active mask contains the active lanes
+/// of every literal, and nothing is gained by keeping them all.
 const MOST_OF_ACTIVE: usize = 64;
 
 /// Literals of the words of each half.
@@ -331,8 +337,9 @@ pub(super) struct MaskState {
     pub(super) is_active: bool,
 }
 
-/// Predicate of an operation that compares: one that writes the ballot of a predicate to words of a mask, or all lanes if a
-/// predicate of the warp holds, else none. `None` for other operations, and if there are several predicates.
+/// Predicate of an operation that compares: one that writes the ballot of a predicate to words of a mask, or all
+/// lanes if a predicate of the warp holds, else none. `None` for other operations, and if there are several
+/// predicates.
 pub(super) fn predicate_of(op: &Op) -> Option<&Expr> {
     let Some(Meaning::Set(writes)) = &op.meaning else {
         return None;
@@ -346,7 +353,7 @@ pub(super) fn predicate_of(op: &Op) -> Option<&Expr> {
     predicates.all(|other| other == first).then_some(first)
 }
 
-/// Whether an operation takes a ballot: the lanes in which its predicate holds are active.
+/// Whether an operation takes a ballot: the lanes where its predicate holds are active.
 pub(super) fn takes_ballot(op: &Op) -> bool {
     let Some(Meaning::Set(writes)) = &op.meaning else {
         return false;
@@ -403,7 +410,7 @@ impl MaskState {
         self.occupied.remove(site as usize);
     }
 
-    /// Records that the active lanes are those of a site, which was forgotten before.
+    /// Records that the active lanes are the mask of a site, which was forgotten before.
     pub(super) fn name_active(&mut self, site: u32) {
         for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
             let mut word = self.word(cell);
@@ -415,7 +422,7 @@ impl MaskState {
         }
     }
 
-    /// Records that the active lanes contain those of a site.
+    /// Records that the active lanes contain the mask of a site.
     pub(super) fn include_in_active(&mut self, site: u32) {
         for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
             let mut word = self.word(cell);
@@ -424,7 +431,7 @@ impl MaskState {
         }
     }
 
-    /// Whether two words contain those of a site.
+    /// Whether two words contain the words of a site's mask.
     pub(super) fn is_above(&self, words: [Cell; 2], site: u32) -> bool {
         words.into_iter().zip(0..).all(|(cell, number)| {
             let literal = Literal::new(site, number, false);
@@ -434,7 +441,7 @@ impl MaskState {
         })
     }
 
-    /// Whether two words are subsets of those of a site, or of their complements.
+    /// Whether two words are subsets of the words of a site's mask, or of their complements.
     pub(super) fn is_below(&self, words: [Cell; 2], site: u32, negated: bool) -> bool {
         words.into_iter().zip(0..).all(|(cell, number)| {
             let literal = Literal::new(site, number, negated);
@@ -444,12 +451,12 @@ impl MaskState {
         })
     }
 
-    /// Whether the active lanes are a subset of those of a site.
+    /// Whether the active lanes are a subset of the mask of a site.
     pub(super) fn active_is_below(&self, site: u32) -> bool {
         self.is_below(Cell::EXEC_WORDS, site, false)
     }
 
-    /// Numbers of the sites of whose masks the active lanes are a subset; `sites` is the number of all.
+    /// Numbers of the sites whose masks contain the active lanes; `sites` is the number of all.
     pub(super) fn sites_around_active(&self, sites: usize) -> impl Iterator<Item = usize> {
         let [low, _] = Cell::EXEC_WORDS;
         let found: Vec<usize> = match self.words.get(&low).map(|word| &word.all.above) {
@@ -466,8 +473,8 @@ impl MaskState {
             .filter(|&number| self.active_is_below(number as u32))
     }
 
-    /// Whether the active lanes are among those that were active before, in another state; no site of which that state has
-    /// facts may have been executed since.
+    /// Whether the active lanes are among the lanes that were active before, in another state. No site that the other
+    /// state has facts about may have been executed since.
     pub(super) fn active_is_within(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| self.word(cell).is_subset(&before.word(cell)))
@@ -477,18 +484,20 @@ impl MaskState {
     pub(super) fn active_excludes(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| {
+            // One mask lies in a literal and the other in its complement.
             let others = before.word(cell).all.above.negated();
             self.word(cell).all.above.intersects(&others)
         })
     }
 
-    /// Words of which the bits of lanes that are not active are known, as the low half of a mask and as the high half.
+    /// Words whose bits are known for the lanes that are not active, as the low half of a mask and as the high half.
     pub(super) fn bits_of_idle_lanes(&self) -> Vec<(Cell, [Option<bool>; 2])> {
         let active = Cell::EXEC_WORDS.map(|cell| self.word(cell));
         let known = |word: &MaskWord| {
             active.each_ref().map(|active| {
                 let is_zero = word.is_subset(active);
                 let is_one = word.negated().is_subset(active);
+                // Both hold only if no lane is idle.
                 (is_zero != is_one).then_some(is_one)
             })
         };
@@ -528,6 +537,7 @@ impl MaskState {
 
     /// Whether some lane of a site that has active lanes is certainly active.
     pub(super) fn contains_occupied_site(&self) -> bool {
+        // A mask that contains all lanes of a site with an active lane has an active lane.
         let mut sites = self.occupied.iter();
         sites.any(|site| self.is_above(Cell::EXEC_WORDS, site as u32))
     }
@@ -555,8 +565,8 @@ impl MaskState {
         }
     }
 
-    /// Value of an expression; `holds` is the site of the lanes in which the predicate of the operation holds, if it takes
-    /// the ballot of one.
+    /// Value of an expression; `holds` is the site of the lanes where the predicate of the operation holds, if it
+    /// takes the ballot of one.
     pub(super) fn evaluate(
         &self,
         expr: &Expr,
@@ -568,6 +578,7 @@ impl MaskState {
                 WordHalf::Low => (Cell::EXEC_WORDS[0], 0),
                 WordHalf::High => (Cell::EXEC_WORDS[1], 1),
             };
+            // A ballot is a subset of the active lanes.
             let mut word = MaskWord::of_all(Limits {
                 above: self.word(cell).all.above,
                 below: Literals::none(),
@@ -602,16 +613,18 @@ impl MaskState {
         word
     }
 
-    /// Records that the active mask is written, with some of these words: what is known of the active lanes of words holds of
-    /// those that are left, and of no others.
+    /// Records that the active mask is written, with some of these words: facts about the active lanes of words hold
+    /// for the lanes that are left, and for no others.
     pub(super) fn change_active(&mut self, written: &mut [(Cell, MaskWord)]) {
         let narrows = Cell::EXEC_WORDS.into_iter().all(|cell| {
             let found = written.iter().find(|(own, _)| *own == cell);
             found.is_some_and(|(_, word)| word.is_subset(&self.word(cell)))
         });
+        // Whatever holds of all active lanes holds of fewer.
         if narrows {
             return;
         }
+        // Lanes may have become active, for which only the limits of all lanes hold.
         let written = written.iter_mut().map(|(_, word)| word);
         for word in self.words.values_mut().chain(written) {
             word.active = word.all.clone();
@@ -628,6 +641,7 @@ impl MaskState {
                 Some(theirs) => word.join(theirs),
                 None => MaskWord::unknown(),
             };
+            // Joins only remove literals, so sets of equal size are equal.
             lost |= joined.size() != before;
             *word = joined;
             !word.is_unknown()

@@ -68,7 +68,7 @@ pub(super) fn apply(masks: &Masks<'_>, node: NodeId, at: OpIndex, state: &mut Ma
             if op.writes.iter().any(|cell| Cell::EXEC_WORDS.contains(cell)) {
                 state.change_active(&mut computed);
             }
-            // Words that it writes beside those of its meaning are unknown.
+            // Words that its meaning does not give are unknown.
             words.for_each(|&cell| state.forget_cell(cell));
             for (cell, word) in computed {
                 state.set(cell, word);
@@ -136,11 +136,12 @@ impl DataflowProblem for MaskProblem<'_, '_> {
             {
                 // The guard holds if some lane is in the mask.
                 let some = falls(to) == resolved.condition.negated;
-                // A side that no run takes says nothing of what follows.
+                // A side that no run takes says nothing about what follows.
                 if !some && words == Cell::EXEC_WORDS && state.is_active {
                     continue;
                 }
                 match some {
+                    // A split may be on this side without lanes, although the whole wave has one.
                     true if words == Cell::EXEC_WORDS && masks.begins_active => {
                         state.occupy(masks.sites.len() as u32);
                     }

@@ -8,7 +8,8 @@ use warpbound_simt::NodeId;
 use super::domain::{MaskSite, MaskState};
 use super::{Masks, flow};
 
-/// Most sites from which the cells written since are collected for one operation; the nearest ones are the best.
+/// Maximum number of sites from which the cells written since are collected for one operation; the nearest ones are
+/// the best.
 const MAX_CANDIDATES: usize = 4;
 
 /// [`Masks::stale_cells`], from the state before the operation.
@@ -78,8 +79,8 @@ fn place(masks: &Masks<'_>, site: MaskSite) -> (NodeId, OpIndex) {
     }
 }
 
-/// Cells of the lanes that the code names. Lanes that never existed may become active: they have none of the contents that
-/// the others find at the entry.
+/// Cells of the lanes that the code names. Lanes that never existed may become active: they have none of the contents
+/// that the others find at the entry.
 fn all_cells(masks: &Masks<'_>) -> Vec<Cell> {
     let ops = masks.code.ops.iter();
     let named = ops.flat_map(|op| op.reads.iter().chain(&op.writes).copied());

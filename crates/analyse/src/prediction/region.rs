@@ -22,13 +22,13 @@ const MAX_PUSHED: u32 = 256;
 pub(super) struct Region {
     /// Blocks that lanes may execute.
     pub(super) blocks: BTreeSet<usize>,
-    /// Ways in which lanes may leave it.
+    /// Ways by which lanes may leave it.
     pub(super) departures: Vec<Departure>,
     /// Followed cells that operations may write, as positions in rows.
     pub(super) writes: BTreeSet<usize>,
     /// Whether operations may write global memory.
     pub(super) writes_memory: bool,
-    /// Whether stacks were merged, so that some of the departures may be of no run.
+    /// Whether stacks were merged, so that some departures may belong to no run.
     pub(super) is_merged: bool,
 }
 
@@ -130,6 +130,7 @@ impl<'r> RegionSearch<'r> {
             return Err(NoProfileReason::Unsupported);
         }
         if self.seen.insert((block, pushed)) {
+            // Merged stacks have fewer states, so this fails like a stack that is too high.
             if self.seen.len() > MAX_STATES {
                 return Err(NoProfileReason::StackHeight);
             }
@@ -197,6 +198,7 @@ impl<'r> RegionSearch<'r> {
     fn push(&mut self, below: Pushed, tag: Tag, resume: usize) -> Result<Pushed, NoProfileReason> {
         if let Some(merged) = &mut self.merged {
             let is_new = merged.pushes.insert((tag, resume));
+            // The pops of this tag that were followed before did not find this entry.
             if is_new && merged.pops.contains(&tag) {
                 self.reach(resume, 0)?;
             }
@@ -235,6 +237,7 @@ impl<'r> RegionSearch<'r> {
             return Ok(());
         }
         let mut at = pushed;
+        // A pop skips the entries of other tags above the nearest one of its own.
         while let Some((entry, _)) = self.entry(at) {
             if entry.tag == tag {
                 return self.reach(entry.resume, entry.below);

@@ -1,7 +1,7 @@
 //! Activation stack of a predicted warp, with the lanes that are certainly in each entry.
 //!
-//! The rules are those of the concrete stack (SOUNDNESS 3.1), written again for lanes of which it is unknown whether
-//! they are in an entry: they took a path through a region that unknown values decide.
+//! The rules follow the concrete stack (SOUNDNESS 3.1), written again for lanes that may or may not be in an entry:
+//! they took a path through a region that unknown values decide.
 
 use warpbound_simt::Tag;
 
@@ -25,7 +25,7 @@ impl LaneEntry {
     }
 }
 
-/// Stack of entries; the last runs.
+/// Stack of entries; the last one runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LaneStack {
     entries: Vec<LaneEntry>,
@@ -134,14 +134,15 @@ impl LaneStack {
         }
     }
 
-    /// Ends the running entry in a region that its lanes leave by `departures`, all of which some lane may take. Returns
-    /// whether the stack has the entries that they name.
+    /// Ends the running entry in a region that its lanes leave by `departures`; some lane may take each of them.
+    /// Returns whether the stack has the entries that they name.
     ///
     /// A lane that was certainly in the running entry stays in an entry below it exactly where its departure leads to
     /// that entry or to a higher one. A lane that was only possibly there may be at lower entries already, so it is
     /// removed from none.
     ///
-    /// With `some_may_miss`, departures may be of no run: those to entries that are not there are of none that ends.
+    /// With `some_may_miss`, departures may belong to no run. A departure to an entry that is not there then belongs
+    /// to no run that ends.
     pub(super) fn leave(&mut self, departures: &[Departure], some_may_miss: bool) -> bool {
         let Some(top) = self.entries.pop() else {
             return true;
@@ -164,9 +165,11 @@ impl LaneStack {
         let least = kept.iter().copied().min().unwrap_or(0);
         let most = kept.iter().copied().max().unwrap_or(0);
         for (index, entry) in self.entries.iter_mut().enumerate() {
+            // Every departure leaves this entry, so a lane that was certainly in the region is no longer there.
             if index >= most {
                 entry.possible &= !top.certain;
             }
+            // Some departure leaves this entry, and any lane that may have been in the region may take it.
             if index >= least {
                 entry.certain &= !top.possible;
             }

@@ -124,6 +124,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             }
             let spent = self.values.spend_step(self.steps_left);
             spent.map_err(|reason| fail_at(block.first, reason))?;
+            // If lanes may be missing, or the entry may be empty, its counts are unknown.
             if !top.is_certain() {
                 let start = RegionStart::Before(top.next);
                 let cut = self.cut_region(start, top.possible);
@@ -178,6 +179,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         let taken = lanes.certain;
         match self.transfer(op, last, next, taken)? {
             Transfer::Next => self.stack.advance(next),
+            // Lanes that jump to the next block stay with the lanes that go on to it.
             Transfer::Jump(to) if to == next || taken == 0 => self.stack.advance(next),
             Transfer::Jump(to) if taken == active => self.stack.advance(to),
             Transfer::Jump(to) => self.stack.split(&[(next, active & !taken), (to, taken)]),
@@ -270,8 +272,8 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         Ok(Transfer::Several(sides))
     }
 
-    /// Cuts out a region of the running entry, of which `lanes` may execute any path: its blocks have unknown counts,
-    /// what it writes is unknown in these lanes, and they may leave it in each way.
+    /// Cuts out a region of the running entry: `lanes` may execute any path through it. Its blocks have unknown
+    /// counts, what it writes is unknown in these lanes, and they may leave it in each way.
     fn cut_region(&mut self, start: RegionStart, lanes: u32) -> Result<(), NoProfileReason> {
         if let RegionStart::After(block) = start {
             self.uncertain_by.insert(self.slice.block(block).last);
@@ -299,6 +301,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
                 row.forget(lanes);
             }
         }
+        // The region may write anywhere.
         if let (Some(contents), true) = (self.values.contents, region.writes_memory) {
             contents.write(None, 0);
         }

@@ -1,8 +1,9 @@
-//! Code between a branch on the mask of active lanes and its join, as it passes a lane that is not active at the branch.
+//! Effect of the code between a branch on the mask of active lanes and its join on a lane that is not active at the
+//! branch.
 //!
-//! A split whose lanes are all inactive at the branch skips the code; the whole wave, for which other lanes are active,
-//! executes it. The lane must stay inactive. Its bits in the words of masks after the code are followed as symbols: where
-//! they are those from before, the split agrees with the whole wave on its lanes again.
+//! A split whose lanes are all inactive at the branch skips the code; the whole wave, for which other lanes are
+//! active, executes it. The lane must stay inactive. Its bits in the words of masks after the code are followed as
+//! symbols: where they are the same as before, the split agrees with the whole wave on its lanes again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -42,8 +43,8 @@ type ChangedWords = BTreeMap<Cell, WordBits>;
 /// Code between a branch and its join.
 #[derive(Clone, Debug)]
 pub(super) struct IdleRegion {
-    /// Scalar registers that the code may write, with their bits at the join and one operation that writes each. Empty if
-    /// the join is the end.
+    /// Scalar registers that the code may write, with their bits at the join and one operation that writes each.
+    /// Empty if the join is the end.
     pub(super) written: BTreeMap<Cell, (WordBits, OpIndex)>,
     /// Obstacles to a split that skips the code.
     pub(super) obstacles: BTreeSet<SplitObstacle>,
@@ -93,7 +94,7 @@ impl IdleRegion {
     }
 }
 
-/// Words of which the bits of an idle lane are known at the branch.
+/// Words whose bits of an idle lane are known at the branch.
 fn bits_at_branch(known: &[(Cell, [Option<bool>; 2])]) -> ChangedWords {
     let bit = |cell: Cell, value: Option<bool>| match value {
         Some(false) => LaneBit::Zero,
@@ -104,6 +105,7 @@ fn bits_at_branch(known: &[(Cell, [Option<bool>; 2])]) -> ChangedWords {
     let mut words: ChangedWords = known
         .map(|&(cell, values)| (cell, values.map(|value| bit(cell, value))))
         .collect();
+    // The lane is in one half of EXEC and idle there; the word of the other half has other lanes.
     for (half, cell) in Cell::EXEC_WORDS.into_iter().enumerate() {
         let mut bits = [LaneBit::Unknown; 2];
         bits[half] = LaneBit::Zero;
@@ -150,7 +152,7 @@ struct IdleProblem<'a> {
     walk: Walk<'a>,
     branch: usize,
     join: usize,
-    /// Number in place of a node for the branch itself, which the code may reach again.
+    /// Number that stands for the branch itself, because the code may reach its node again.
     start: usize,
 }
 
@@ -189,6 +191,7 @@ impl DataflowProblem for IdleProblem<'_> {
     fn join(&mut self, _: usize, old: &mut ChangedWords, new: ChangedWords) -> bool {
         let cells: BTreeSet<Cell> = old.keys().chain(new.keys()).copied().collect();
         let mut changed = false;
+        // A word without an entry is as it was at the branch.
         for cell in cells {
             let theirs = new.get(&cell).copied().unwrap_or(initial(cell));
             let mine = old.get(&cell).copied().unwrap_or(initial(cell));
@@ -214,13 +217,14 @@ impl DataflowProblem for IdleProblem<'_> {
     }
 }
 
-/// Applies an operation that does not find the lane active.
+/// Applies an operation while the lane is not active.
 fn apply(op: &Op, state: &mut ChangedWords) {
     let scalars = op.writes.iter().filter(|cell| !cell.is_per_lane());
     let new: Vec<(Cell, WordBits)> = scalars
         .map(|&cell| {
             let meaning = op.meaning.as_ref();
             let value = meaning.and_then(|meaning| meaning.value_of(cell));
+            // An operation with a condition may keep the old bit.
             let bits = match value {
                 Some(value) if op.condition.is_always() => evaluate(value, state),
                 _ => [LaneBit::Unknown; 2],
@@ -251,6 +255,7 @@ fn evaluate(expr: &Expr, state: &ChangedWords) -> WordBits {
         Expr::Ternary(TernaryOp::Select, _, a, b) => {
             let (a, b) = (evaluate(a, state), evaluate(b, state));
             each(&|half| match a[half] == b[half] {
+                // The bit is the same, whichever side is chosen.
                 true => a[half],
                 false => LaneBit::Unknown,
             })
@@ -312,9 +317,11 @@ fn obstacle_of(
     op: &Op,
     state: &ChangedWords,
 ) -> Option<ObstacleReason> {
+    // The whole wave would arrive at the barrier, and the split would not.
     if op.barrier || matches!(op.meaning, Some(Meaning::Barrier { .. })) {
         return Some(ObstacleReason::Barrier);
     }
+    // Such a write changes registers of lanes that are not active, too.
     if op.scope == OpScope::Warp && op.writes.iter().any(|cell| cell.is_per_lane()) {
         return Some(ObstacleReason::WritesLanes);
     }
@@ -345,6 +352,7 @@ fn check_lone_side(walk: Walk<'_>, branch: usize, obstacles: &mut BTreeSet<Split
     let mut next = Some(first);
     loop {
         if let Some(node) = next.filter(|&node| node != join) {
+            // Without active lanes, nothing may ever end a cycle.
             if path.iter().any(|(on_path, _)| *on_path == node) {
                 let at = walk.ops(node).last().unwrap_or_default();
                 let reason = ObstacleReason::Endless;
@@ -385,6 +393,7 @@ fn idle_successors(walk: Walk<'_>, node: usize) -> Vec<usize> {
     let exit = walk.dependence.exit();
     let is_site = node != exit && walk.ends_with_site(NodeId(node as u32));
     match idle_side(walk, node).filter(|_| is_site) {
+        // Without active lanes, a branch on EXEC has one way only.
         Some(side) => vec![side],
         None => walk.successors(node).to_vec(),
     }

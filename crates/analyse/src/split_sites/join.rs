@@ -1,4 +1,5 @@
-//! Points at which the splits of a wave may merge: where the lanes of both sides of a branch are active again.
+//! Points at which the splits of a wave may merge: where the lanes of both sides of a branch are active again. For
+//! example, the point after the operation `s_or_b64 exec, exec, s[0:1]` that ends an if-else.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +20,13 @@ pub(super) struct MergePoint {
     pub(super) node: usize,
     /// The operation before which the splits merge.
     pub(super) at: OpIndex,
-    /// The join of the branch, if other lanes are active between it and the point: those of an else arm.
+    /// The join of the branch, if other lanes are active between it and the point, as in an else arm.
     second: Option<usize>,
 }
 
 impl MergePoint {
-    /// Finds the point for the branch at the end of a node: after the first operation from its join on that activates lanes
-    /// of both sides, or the start of the join if none does; `None` if only lanes of one side become active.
+    /// Finds the point for the branch at the end of a node: after the first operation from its join on that activates
+    /// lanes of both sides, or the start of the join if none does; `None` if only lanes of one side become active.
     pub(super) fn find(walk: Walk<'_>, masks: &Masks<'_>, branch: NodeId) -> Option<MergePoint> {
         let exit = walk.dependence.exit();
         let join = walk.join(branch.index());
@@ -49,6 +50,7 @@ impl MergePoint {
                 let second = others_only.then_some(join);
                 return Self::after(walk, node, at, second);
             }
+            // Only nodes that all paths from the branch pass can have the point.
             node = walk.join(node);
         }
         match others_only {
@@ -66,7 +68,7 @@ impl MergePoint {
         })
     }
 
-    /// The point after an operation, which is no branch.
+    /// The point after an operation that is not a branch.
     fn after(
         walk: Walk<'_>,
         node: usize,
@@ -86,7 +88,7 @@ impl MergePoint {
         Some(MergePoint { second, ..point })
     }
 
-    /// Nodes of the second arm: those from the join of the branch to the point, without its own.
+    /// Nodes of the second arm: from the join of the branch to the node of the point.
     pub(super) fn second_arm(&self, walk: Walk<'_>) -> Vec<NodeId> {
         let mut nodes = BTreeSet::new();
         let mut open: Vec<usize> = self.second.into_iter().collect();
@@ -107,7 +109,7 @@ fn writes_active(code: &Code, at: OpIndex) -> bool {
 /// Scalar registers that are read before they are written.
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// By node, those on entry.
+    /// Registers that are live on entry, by node.
     on_entry: Vec<BitSet>,
 }
 
@@ -118,6 +120,7 @@ impl Liveness {
         let mut live = Liveness {
             on_entry: vec![BitSet::new(); graph.len()],
         };
+        // Later nodes first, because liveness flows backwards.
         let mut open: BTreeSet<usize> = (0..thread.space.len()).collect();
         while let Some(node) = open.pop_last() {
             let mut state = live.at_end(graph, node);

@@ -1,4 +1,4 @@
-//! Obstacles to splitting: operations by which results may depend on which lanes a split has.
+//! Obstacles to splitting: operations that may make results depend on the lanes of a split.
 
 use std::fmt;
 
@@ -19,11 +19,11 @@ pub struct SplitObstacle {
 /// Kind of difference between a register of the warp in a split and in the whole wave.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum DifferenceKind {
-    /// A mask of lanes: that of a split lacks the lanes of others.
+    /// A mask of lanes: in a split it lacks the lanes of others.
     Mask,
     /// The value of another lane, which may be one of another split.
     OtherLane,
-    /// Code wrote it that the split skips.
+    /// Code that the split skips wrote it.
     Skipped,
     /// An operation of unknown meaning wrote it.
     Unknown,
@@ -53,7 +53,7 @@ pub struct DifferenceCause {
     pub at: OpIndex,
 }
 
-/// Reason for which splitting may change a result.
+/// Reason why splitting may change a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ObstacleReason {
     /// The branch is of a kind at which waves do not split.
@@ -62,13 +62,13 @@ pub enum ObstacleReason {
     NoMaskWrite,
     /// A function is analysed once for several calls.
     SharedCalls,
-    /// Lanes may become active that were not active at a branch by which a split skips the operation.
+    /// Lanes may become active here that were not active at the branch where a split skips the operation.
     ActivatesLanes,
-    /// The mask of active lanes is set from words of which the splits may not have their lanes.
+    /// The mask of active lanes is set from words that may differ in the lanes of a split.
     ActiveMask(DifferenceCause),
-    /// A lane reads a register of the warp that may differ.
+    /// A lane reads a register of the warp, which may differ.
     Data(DifferenceCause),
-    /// A register of the warp decides a branch, or addresses memory, that may differ.
+    /// A register of the warp that may differ decides a branch, or addresses memory.
     Decision(DifferenceCause),
     /// A lane reads registers of other lanes.
     OtherLanes,
@@ -78,7 +78,7 @@ pub enum ObstacleReason {
     ScalarStore,
     /// A message: each split would send it.
     Message,
-    /// A barrier that a split may skip, or at which one would wait that is to merge.
+    /// A barrier that a split may skip, or that a split which is to merge would wait at.
     Barrier,
     /// An access to shared memory, by which lanes may exchange data, in code without barriers.
     SharedMemory,
@@ -96,7 +96,7 @@ pub enum ObstacleReason {
     BranchAgain,
     /// Splits of a branch before the merge point would merge after it.
     LaterJoin,
-    /// A register of the warp is used after the merge point that may differ between the splits.
+    /// A register of the warp that may differ between the splits is used after the merge point.
     LiveWord(Cell, DifferenceCause),
 }
 

@@ -1,9 +1,11 @@
 //! Differences between a split and the whole wave, from the branch at which it splits.
 //!
-//! Both execute the same operations, except where a branch on the mask of active lanes sends a split past code in which none
-//! of its lanes is active. The mask of active lanes of a split is that of the whole wave without the lanes of others, and so
-//! are the masks computed from it; registers of lanes are the same in the lanes of the split. This analysis finds the
-//! scalar registers that differ, and the operations at which a difference would reach a lane.
+//! Both execute the same operations, except where a branch on the mask of active lanes sends a split past code that
+//! none of its lanes executes. The mask of active lanes of a split is the mask of the whole wave without the lanes of
+//! others, and so are the masks computed from it; registers of lanes are the same in the lanes of the split. This
+//! analysis finds the scalar registers that differ, and the operations at which a difference would reach a lane. For
+//! example, a comparison writes masks that differ in other lanes only, while a count of the lanes in such a mask
+//! differs altogether.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -20,15 +22,15 @@ use super::idle::{IdleRegion, LaneBit, WordBits, exchanges_lanes};
 use super::join::MergePoint;
 use super::obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
 
-/// Relation of a scalar register of a split to that of the whole wave, if they may differ.
+/// Relation of a scalar register in a split to the same register in the whole wave, if they may differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WordRelation {
-    /// Whether both have the same bits in the lanes of the split: if the word is the low half of a mask, and if it is the
-    /// high half.
+    /// Whether both have the same bits in the lanes of the split: if the word is the low half of a mask, and if it is
+    /// the high half.
     own: [bool; 2],
-    /// Whether they differ at all.
+    /// Whether they are equal.
     equal: bool,
-    /// The operation by which they may differ.
+    /// The operation that may make them differ.
     pub(super) cause: DifferenceCause,
 }
 
@@ -42,7 +44,7 @@ impl WordRelation {
         }
     }
 
-    /// The same value; `cause` is any.
+    /// The same value; `cause` does not matter.
     fn same(cause: DifferenceCause) -> WordRelation {
         WordRelation {
             own: [true; 2],
@@ -74,6 +76,7 @@ impl WordRelation {
         match (self.equal, other.equal) {
             (true, _) => other.cause,
             (_, true) => self.cause,
+            // The smaller one, so that the result does not depend on the order of joins.
             _ => self.cause.min(other.cause),
         }
     }
@@ -106,10 +109,12 @@ impl Differences {
         let same = WordRelation::same(cause(DifferenceKind::Mask));
         match expr {
             Expr::Const(_) => same,
+            // The warp reads the register of some lane, which may belong to another split.
             Expr::Cell(cell) if cell.is_per_lane() => {
                 WordRelation::unknown(cause(DifferenceKind::OtherLane))
             }
             Expr::Cell(cell) => self.word(*cell, at),
+            // An active lane of the split is active in the whole wave with the same operands, so its bit is the same.
             Expr::Ballot(predicate, half) => match self.lane_difference(predicate, at) {
                 None => {
                     let half = usize::from(*half == WordHalf::High);
@@ -126,6 +131,7 @@ impl Differences {
             }
             Expr::Ternary(TernaryOp::Select, condition, a, b) => {
                 let condition = self.evaluate(condition, at);
+                // Both choose the same operand only if the condition is the same.
                 match condition.equal {
                     true => self.evaluate(a, at).either(self.evaluate(b, at)),
                     false => WordRelation::unknown(condition.cause),
@@ -161,8 +167,10 @@ impl Differences {
         }
     }
 
-    /// The difference by which the values of an expression differ in active lanes of the split; `None` if they are equal.
+    /// The difference by which the values of an expression differ in active lanes of the split; `None` if they are
+    /// equal.
     fn lane_difference(&self, expr: &Expr, at: OpIndex) -> Option<LaneDifference> {
+        // A lane that reads its own bit of a mask does not see the bits of other lanes.
         if let Some(words) = expr.as_own_bit() {
             let differs = words.into_iter().enumerate().find_map(|(half, cell)| {
                 let word = self.word(cell, at);
@@ -171,6 +179,7 @@ impl Differences {
             return differs.map(LaneDifference::Word);
         }
         match expr {
+            // None of these depends on the other lanes of the split.
             Expr::Const(_) | Expr::Special(_) | Expr::ThreadId => None,
             Expr::Cell(cell) if cell.is_per_lane() => None,
             Expr::Cell(cell) => {
@@ -193,10 +202,11 @@ impl Differences {
         }
     }
 
-    /// State at the join of a branch for a split that skips the code between, from that at the branch.
+    /// State at the join of a branch for a split that skips the code between, from the state at the branch.
     fn past(&self, region: &IdleRegion) -> Differences {
         let mut after = self.clone();
         for (&cell, &(bits, writer)) in &region.written {
+            // EXEC of the split lacks the lanes of others here as everywhere.
             if !Cell::EXEC_WORDS.contains(&cell) {
                 after.set(cell, self.skipped(bits, writer));
             }
@@ -204,7 +214,8 @@ impl Differences {
         after
     }
 
-    /// Relation of a word that code wrote that the split skips; `bits` are those of the split's lanes in both.
+    /// Relation of a word that is written by code which the split skips; `bits` are the bits of the split's lanes in
+    /// both.
     fn skipped(&self, bits: WordBits, writer: OpIndex) -> WordRelation {
         let cause = DifferenceCause {
             kind: DifferenceKind::Skipped,
@@ -255,7 +266,7 @@ pub(super) struct FollowedSplits {
 pub(super) enum SplitPart {
     /// The lanes that are active at the branch: up to the join, they do what the whole wave does.
     Active,
-    /// Any of both.
+    /// Either of the two.
     Any,
 }
 
@@ -271,6 +282,7 @@ pub(super) fn follow(
     let Some(region) = regions.get(&branch) else {
         return found;
     };
+    // The splits do not meet before the end, so nothing follows the region.
     if start == walk.dependence.exit() {
         return found;
     }
@@ -307,7 +319,7 @@ pub(super) fn follow(
     found
 }
 
-/// The mask of active lanes: that of a split has its lanes only.
+/// Sets the relation of the mask of active lanes: in a split it has only the lanes of the split.
 fn set_active_lanes(state: &mut Differences, at: OpIndex) {
     let kind = DifferenceKind::Mask;
     for (half, cell) in Cell::EXEC_WORDS.into_iter().enumerate() {
@@ -378,7 +390,7 @@ impl RelationProblem<'_> {
         state.function(address_parts(address), at)
     }
 
-    /// Reasons for which the effects of an operation differ, from the state before it.
+    /// Reasons why the effects of an operation differ, from the state before it.
     fn reasons(&self, at: OpIndex, op: &Op, state: &Differences) -> Vec<ObstacleReason> {
         let mut reasons = Vec::new();
         if self.walk.context.messages.contains(&at) {
@@ -433,7 +445,7 @@ impl RelationProblem<'_> {
         reasons
     }
 
-    /// Reasons for which the operands of a memory access of lanes, or of a barrier, differ.
+    /// Reasons why the operands of a memory access of lanes, or of a barrier, differ.
     fn lane_operands(
         &self,
         at: OpIndex,
@@ -469,6 +481,7 @@ impl RelationProblem<'_> {
             let reason = ObstacleReason::Control;
             found.push(SplitObstacle { at, reason });
         }
+        // A split without active lanes goes to the join here, which `flow` follows if the region has no obstacle.
         if self.walk.ends_with_site(here) {
             match self.regions.get(&node) {
                 Some(region) => found.extend(&region.obstacles),
@@ -492,7 +505,8 @@ impl RelationProblem<'_> {
     }
 }
 
-/// Reason for which the active lanes after an operation are not those of the whole wave in the lanes of the split.
+/// Reason why the active lanes of a split after an operation may differ from the whole wave's active lanes among its
+/// own.
 fn active_mask(at: OpIndex, op: &Op, state: &Differences) -> Option<ObstacleReason> {
     let mut halves = Cell::EXEC_WORDS.into_iter().enumerate();
     halves.find_map(|(half, cell)| {

@@ -1,10 +1,10 @@
 //! Words as polynomials modulo 2³² over atoms, and the rules by which operations form them.
 //!
-//! An atom stands for a word that is no sum or product of others: a thread index, a word of a constant bank, a value of
-//! the program that is not followed, or an operation on polynomials. Equal atoms have one number, so that equal
-//! operations on equal operands are the same unknown and cancel. The low `k` bits of `x` are written
-//! `x - 2^k·(x >> k)`; so the products of 16-bit halves of which compilers make a product of words (XMAD) add up to
-//! that product.
+//! An atom stands for a word that is not a sum or product of others: a thread index, a word of a constant bank, a
+//! value of the program that is not followed, or an operation on polynomials. Equal atoms have one number, so that
+//! equal operations on equal operands are the same unknown and cancel. The low `k` bits of `x` are written
+//! `x - 2^k·(x >> k)`; so the products of 16-bit halves, from which compilers compute a product of words (XMAD), add
+//! up to that product.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use super::polynomial::Polynomial;
 use super::span::{Reading, Span};
 use crate::gsa::ValueId;
 
-/// Deepest nesting of operations in an atom; a deeper one is an unknown of its own.
+/// Maximum nesting of operations in an atom; a deeper one is an unknown of its own.
 const MAX_NESTED: u32 = 48;
 
-/// Most times that spans of gates and of what is made of them are computed anew.
+/// Maximum number of times that the spans of gates, and of what is made of them, are computed anew.
 const MAX_REFRESHES: u32 = 4;
 
 /// Number of an atom.
@@ -60,7 +60,7 @@ struct Parts {
     high: WordPolynomial,
 }
 
-/// All atoms, and facts about polynomials that hold for any words in place of the atoms.
+/// All atoms, and facts about polynomials that hold whatever words the atoms are.
 #[derive(Default)]
 pub(crate) struct Atoms {
     atoms: Vec<Atom>,
@@ -69,7 +69,7 @@ pub(crate) struct Atoms {
     known: Vec<(Span, u32)>,
     /// Whether an atom was limited since the spans of operations were computed.
     is_changed: bool,
-    /// For atoms that are no operations, a power of two and the remainder modulo it, if known.
+    /// For atoms that are not operations, a power of two and the remainder modulo it, if known.
     residues: FxHashMap<AtomId, (u64, u64)>,
     /// Spans of polynomials that are smaller than their terms show.
     spans: FxHashMap<WordPolynomial, Span>,
@@ -152,7 +152,7 @@ impl Atoms {
         }
     }
 
-    /// Sets the words that an atom is chosen from, whichever way the program takes.
+    /// Sets the words that an atom is chosen from, whichever path the program takes.
     pub(super) fn set_gate(&mut self, id: AtomId, words: &[WordPolynomial]) {
         let spans = words.iter().map(|word| self.span(word));
         if let Some(all) = spans.reduce(Span::join) {
@@ -171,12 +171,12 @@ impl Atoms {
         WordPolynomial::unknown(self.number(atom))
     }
 
-    /// Polynomials of which an atom is an operation.
+    /// Polynomials that are the operands of an atom.
     pub(crate) fn operands(&self, id: AtomId) -> &[WordPolynomial] {
         operands(self.get(id))
     }
 
-    /// Atoms of which a word is made, operations and their operands, each once, operands first.
+    /// Atoms that a word is made of, operations and their operands, each once, operands first.
     pub(crate) fn all_in(&self, word: &WordPolynomial) -> Vec<AtomId> {
         let mut open: Vec<AtomId> = word.unknowns().collect();
         // Operands have smaller numbers than their operations.
@@ -244,7 +244,7 @@ impl Atoms {
             _ => None,
         };
         let formed = formed.unwrap_or_else(|| {
-            // The order of the operands does not matter for these.
+            // The order of the operands does not matter for these, so a fixed one gives equal operations one atom.
             let swaps = matches!(
                 op,
                 BinaryOp::Add
@@ -289,6 +289,7 @@ impl Atoms {
                 let all = [a, b, c].map(most);
                 let least: i64 = all.iter().map(|(least, _)| least).sum();
                 let most: i64 = all.iter().map(|(_, most)| most).sum();
+                // The carry is the same for all words in these spans.
                 if least >> 32 == most >> 32 {
                     return constant((most >> 32) as u32);
                 }
@@ -319,7 +320,8 @@ impl Atoms {
         self.word(Atom::Ternary(op, operands))
     }
 
-    /// Low and high part of a word: `low + 2^bits·high`, with `low` below `2^bits`; `None` if its terms do not show them.
+    /// Low and high part of a word: `low + 2^bits·high`, with `low` below `2^bits`; `None` if its terms do not show
+    /// them. For example, `64·block + thread` with threads below 64 has the parts `thread` and `block` at 6 bits.
     pub(crate) fn split(
         &self,
         word: &WordPolynomial,
@@ -416,6 +418,7 @@ impl Atoms {
         a: &WordPolynomial,
         b: &WordPolynomial,
     ) -> Option<WordPolynomial> {
+        // A shift by more bits leaves the sign as well.
         let bits = b.as_constant()?.min(31);
         let (least, most) = self.span(a).as_numbers(Reading::Signed);
         if least >= 0 {
@@ -534,7 +537,7 @@ impl Atoms {
         self.known[id.0 as usize].0
     }
 
-    /// Limits an atom that is no operation to a span.
+    /// Limits an atom that is not an operation to a span.
     pub(crate) fn limit_leaf(&mut self, id: AtomId, span: Span) {
         let known = &mut self.known[id.0 as usize].0;
         let before = *known;
@@ -542,12 +545,12 @@ impl Atoms {
         self.is_changed |= *known != before;
     }
 
-    /// Power of two modulo which the remainder of an atom that is no operation is known, and the remainder.
+    /// Power of two modulo which the remainder of an atom that is not an operation is known, and the remainder.
     pub(super) fn leaf_residue(&self, id: AtomId) -> (u64, u64) {
         self.residues.get(&id).copied().unwrap_or((1, 0))
     }
 
-    /// Sets the remainder of an atom that is no operation, modulo a power of two.
+    /// Sets the remainder of an atom that is not an operation, modulo a power of two.
     pub(crate) fn set_leaf_residue(&mut self, id: AtomId, modulus: u64, residue: u64) {
         self.residues
             .insert(id, (modulus, residue % modulus.max(1)));
@@ -558,13 +561,12 @@ impl Atoms {
         self.spans.contains_key(word)
     }
 
-    /// Span of a polynomial that holds for any words in place of its atoms.
+    /// Span of a polynomial that holds whatever words its atoms are.
     pub(super) fn recorded_span(&self, word: &WordPolynomial) -> Option<Span> {
         self.spans.get(word).copied()
     }
 
-    /// A polynomial with a recorded span that differs from a word by a constant: the word itself, or the one that is
-    /// closest.
+    /// A polynomial with a recorded span that differs from a word by a constant: the word itself, or the closest one.
     pub(super) fn recorded_near(&self, word: &WordPolynomial) -> Option<WordPolynomial> {
         let own = word.coefficient(&[]);
         let terms = word.plus(&constant(own), u32::MAX)?;
@@ -595,7 +597,7 @@ impl Atoms {
     }
 }
 
-/// Polynomials of which an atom is an operation.
+/// Polynomials that are the operands of an atom.
 fn operands(atom: &Atom) -> &[WordPolynomial] {
     match atom {
         Atom::Special(_) | Atom::Iteration(_) | Atom::Value(..) | Atom::Nested(_) => &[],

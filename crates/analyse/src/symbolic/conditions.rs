@@ -61,15 +61,16 @@ impl Condition {
 /// Conditions that follow from another.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
-    /// Conditions all of which hold.
+    /// Conditions that all hold.
     pub(crate) all: Vec<Condition>,
-    /// Whether the other holds where all of them do.
+    /// Whether they imply the other condition in turn.
     pub(crate) is_equivalent: bool,
 }
 
-/// Conditions all of which hold where a word is not 0 (`holds`), or is 0.
+/// Conditions that all hold where a word is not 0 (`holds`), or is 0.
 ///
-/// A disjunction is one condition.
+/// A disjunction is one condition. For example, both comparisons follow where `(x < y) & (y < z)` holds, while its
+/// failure stays one condition.
 pub(crate) fn conditions(atoms: &Atoms, word: &WordPolynomial, holds: bool) -> Conditions {
     let mut found = Conditions {
         all: Vec::new(),
@@ -106,6 +107,7 @@ fn add_conditions(
     if let Some(negative) = word.scaled(u32::MAX).filter(|n| n.as_unknown().is_some()) {
         return add_conditions(atoms, &negative, holds, found, depth);
     }
+    // A word that is not taken apart is a condition of its own.
     if depth == 0 {
         found.all.push(itself());
         return;
@@ -133,6 +135,7 @@ fn add_conditions(
                 let equal = (*op == BinaryOp::Eq) == holds;
                 match a.plus(b, u32::MAX) {
                     Some(difference) => add(&difference, !equal),
+                    // The difference has too many terms, so the comparison stays a condition of the word.
                     None => found.all.push(itself()),
                 }
             }
@@ -175,8 +178,8 @@ fn add_conditions(
     }
 }
 
-/// The comparison of the low words in one of two truths, `high` or equal high words and the comparison, if the high words
-/// are equal where `high` does not hold: it does not hold either then.
+/// The comparison `low` in the disjunction `high or (high words are equal and low)` of two truth values, if the high
+/// words are equal wherever `high` does not hold. Then `low` does not hold either where the disjunction does not.
 fn comparison_of_low_words(
     atoms: &Atoms,
     one: &WordPolynomial,
@@ -219,8 +222,8 @@ fn are_equal_without(atoms: &Atoms, less: &WordPolynomial, equal: &WordPolynomia
     })
 }
 
-/// Comparison that the carry of a sum with a constant carry in is: `a + b + 1` exceeds words if `a` is at least the
-/// complement of `b`, and `a + b` if it is above it.
+/// Comparison that is equivalent to the carry of a sum with a constant carry in: `a + b + 1` exceeds words if `a` is
+/// at least the complement of `b`, and `a + b` if it is above it.
 fn carry_comparison(
     atoms: &Atoms,
     operands: &[WordPolynomial; 3],

@@ -19,15 +19,16 @@ pub(crate) type Integer = Polynomial<NumberId, i128>;
 pub(crate) struct Facts {
     pub(crate) not_negative: Vec<Integer>,
     pub(crate) not_zero: Vec<Integer>,
-    /// Whether one of them holds never: the place is not reached.
+    /// Whether one of them never holds, so that the place is not reached.
     pub(crate) never_hold: bool,
-    /// Atoms that they limit, in place of their own spans.
+    /// Spans of the atoms that they limit.
     pub(crate) limited: Overlay,
-    /// Whether words are read by these limits: one that is natural under them is the same number in both readings. Formulas
-    /// of counts keep the reading of the program.
+    /// Whether words are read by these limits: one that is natural under them is the same number in both readings.
+    /// Formulas of counts keep the reading of the program.
     pub(crate) reads_by_limits: bool,
-    /// Whether a word whose sum may wrap is read as a multiple of a power of two and the rest below it. Addresses of lanes are:
-    /// of `64·block + thread` the block may be anything, and the threads are still beside each other.
+    /// Whether a word whose sum may wrap is read as a multiple of a power of two and the rest below it. This is done
+    /// for addresses of lanes: in `64·block + thread` the block may be anything, and the threads are still next to
+    /// each other.
     pub(crate) reads_in_parts: bool,
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct Integers {
     of_header_words: FxHashMap<NumberId, Vec<Integer>>,
 }
 
-/// Most facts that are tried for the limits of an integer.
+/// Maximum number of facts that are tried for the limits of an integer.
 const MAX_FACTS: usize = 24;
 
 impl Integers {
@@ -113,7 +114,7 @@ impl Integers {
         }
     }
 
-    /// A word as a number of its own, in the reading in which its limits are closest.
+    /// A word as a number of its own, in the reading with the closest limits.
     pub(crate) fn as_number(&mut self, atoms: &Atoms, word: &WordPolynomial) -> Integer {
         let width = |reading| {
             let (least, most) = atoms.span(word).as_numbers(reading);
@@ -127,7 +128,8 @@ impl Integers {
     }
 
     /// The number that a word is in a reading: in terms of its atoms where facts show that no sum or product wraps,
-    /// else as one unknown.
+    /// else as one unknown. For example, `tid + 4` is read as a sum, while `a + b` of two unlimited words is one
+    /// unknown.
     pub(crate) fn read(
         &mut self,
         atoms: &Atoms,
@@ -159,8 +161,8 @@ impl Integers {
             .unwrap_or_else(|| self.number_within(atoms, word, reading, facts.limits_of_readings()))
     }
 
-    /// The number of a word as a multiple of a power of two, which is one unknown, and a part below that power: their sum does
-    /// not carry, so it is the number in both readings.
+    /// The number of a word as a multiple of a power of two, which is one unknown, and a part below that power: their
+    /// sum does not carry, so it is the number in both readings.
     fn read_in_parts(
         &mut self,
         atoms: &Atoms,
@@ -184,8 +186,8 @@ impl Integers {
             .plus(&below, 1)
     }
 
-    /// The number of a word that is a constant more than one whose span is smaller than its terms show: the remainder
-    /// of a division by a power of two.
+    /// The number of a word that is a constant plus another word, whose span is smaller than its terms show, such as
+    /// the remainder of a division by a power of two.
     fn read_near(
         &mut self,
         atoms: &Atoms,
@@ -244,7 +246,7 @@ impl Integers {
             })
     }
 
-    /// An atom as a number, read so that its limits are closest; if they are equally far apart, in `reading`.
+    /// An atom as a number, in the reading with the closest limits; in `reading` if both are equally close.
     fn atom_number(
         &mut self,
         atoms: &Atoms,
@@ -272,7 +274,7 @@ impl Integers {
         self.number_within(atoms, &word, best, limited)
     }
 
-    /// Least and greatest value of an integer under facts; `None` if it is too large to be computed.
+    /// Limits of an integer under facts; `None` if it is too large to be computed.
     pub(crate) fn limits(
         &self,
         atoms: &Atoms,
@@ -286,6 +288,7 @@ impl Integers {
         let of_words = of.unknowns().filter_map(|id| self.of_header_words.get(&id));
         let all = facts.not_negative.iter().chain(of_words.flatten());
         let tried = all.map(|fact| (fact, factors(of, fact)));
+        // Facts without a common term cannot help, so they do not count among those that are tried.
         let tried = tried.filter(|(_, factors)| !factors.is_empty());
         // `of = rest + c·fact` with a fact that is not negative: `of` is at least the least rest for c > 0.
         for (fact, factors) in tried.take(MAX_FACTS) {
@@ -320,10 +323,11 @@ impl Integers {
                 }
             }
         }
+        // The excluded constants may have moved the limits off the remainder.
         to_residue(least, most)
     }
 
-    /// Least and greatest value by the spans of the words alone.
+    /// Limits of an integer by the spans of the words alone.
     fn interval(&self, atoms: &Atoms, of: &Integer, limited: &Overlay) -> Option<(i128, i128)> {
         let (mut least, mut most) = (0i128, 0i128);
         for (unknowns, coefficient) in of.terms() {
@@ -335,6 +339,7 @@ impl Integers {
                     false => atoms.span_with(word, limited),
                 };
                 let (low, high) = span.as_numbers(*reading);
+                // The limits of a product of two intervals are among the products of their limits.
                 let corners = [
                     product.0.checked_mul(low.into())?,
                     product.0.checked_mul(high.into())?,
@@ -390,6 +395,7 @@ impl Integers {
     pub(crate) fn exclude_each_other(&self, atoms: &Atoms, facts: &Facts) -> bool {
         let negative = |fact| {
             let limits = self.limits(atoms, fact, facts);
+            // Limits in the wrong order come from facts that exclude each other.
             limits.is_some_and(|(least, most)| most < 0 || least > most)
         };
         let zero = |fact| {
@@ -431,8 +437,8 @@ impl Integers {
         power.is_some_and(|power| power <= modulus && residue.is_multiple_of(power))
     }
 
-    /// Greatest power of two up to 2³² modulo which the remainder of an integer is known, and the remainder: that of
-    /// its words, which are the same numbers modulo 2³².
+    /// Largest power of two up to 2³² modulo which the remainder of an integer is known, and the remainder. The
+    /// remainders of its words serve, because the words are congruent to their numbers modulo 2³².
     pub(crate) fn residue(&self, atoms: &Atoms, of: &Integer) -> (u64, u64) {
         const ALL: u64 = 1 << 32;
         let (mut modulus, mut sum) = (ALL, 0u64);
@@ -453,6 +459,7 @@ fn factors(of: &Integer, fact: &Integer) -> Vec<i128> {
     let mut found: Vec<i128> = Vec::new();
     for (unknowns, coefficient) in fact.terms() {
         let own = of.coefficient(unknowns);
+        // Only whole multiples keep the coefficients integers.
         if !unknowns.is_empty() && own != 0 && own % coefficient == 0 {
             let times = own / coefficient;
             if !found.contains(&times) {

@@ -46,7 +46,7 @@ impl Coefficient for i128 {
 /// Product of unknowns, ascending; the empty product is 1.
 pub(crate) type Monomial<K> = SmallVec<[K; 2]>;
 
-/// Most terms of a polynomial, and most unknowns of a product; larger ones are not formed.
+/// Maximum number of terms of a polynomial, and of unknowns of a product; larger ones are not formed.
 const MAX_TERMS: usize = 24;
 const MAX_DEGREE: usize = 4;
 
@@ -59,6 +59,7 @@ pub(crate) struct Polynomial<K, C> {
 impl<K: Ord + Copy + Debug, C: Coefficient> Polynomial<K, C> {
     /// The polynomial without unknowns.
     pub(crate) fn constant(value: C) -> Self {
+        // Zero has no terms, so that equal polynomials compare equal.
         let terms = match value == C::ZERO {
             true => Vec::new(),
             false => vec![(Monomial::new(), value)],
@@ -114,6 +115,7 @@ impl<K: Ord + Copy + Debug, C: Coefficient> Polynomial<K, C> {
     /// The sum with a multiple of another polynomial.
     pub(crate) fn plus(&self, other: &Self, times: C) -> Option<Self> {
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        // Both lists are in order, so one pass merges them.
         let (mut mine, mut theirs) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
             let next = match (mine.peek(), theirs.peek()) {
@@ -157,18 +159,19 @@ impl<K: Ord + Copy + Debug, C: Coefficient> Polynomial<K, C> {
             }
             // Different products stay different when multiplied by the same unknowns.
             row.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            // A product of coefficients other than 0 may be 0 modulo 2³², for example 2¹⁶·2¹⁶.
             row.retain(|(_, coefficient)| *coefficient != C::ZERO);
             sum = sum.plus(&Polynomial { terms: row }, C::ONE)?;
         }
         Some(sum)
     }
 
-    /// The polynomial with a polynomial in place of an unknown.
+    /// Substitutes a polynomial for an unknown.
     pub(crate) fn substituted(&self, unknown: K, by: &Self) -> Option<Self> {
         self.substituted_all(&[(unknown, by.clone())])
     }
 
-    /// The polynomial with polynomials in place of several unknowns, all at once.
+    /// Substitutes polynomials for several unknowns, all at once.
     pub(crate) fn substituted_all(&self, replaced: &[(K, Self)]) -> Option<Self> {
         let mut sum = Self::constant(C::ZERO);
         for (unknowns, coefficient) in &self.terms {

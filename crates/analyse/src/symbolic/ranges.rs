@@ -6,7 +6,7 @@ use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp};
 use super::atoms::{Atom, AtomId, Atoms, WordPolynomial, low_mask};
 use super::span::{Reading, Span};
 
-/// Spans of atoms in place of their own, for one step of a loop.
+/// Spans that replace the spans of atoms, for one step of a loop.
 pub(crate) type Overlay = FxHashMap<AtomId, Span>;
 
 /// Spans of atoms in the order of their numbers.
@@ -87,6 +87,7 @@ impl Atoms {
             }
             Atom::Ternary(TernaryOp::Select, [_, b, c]) => span(b).join(span(c)),
             Atom::Ternary(TernaryOp::Carry, operands) => {
+                // No sum has a greater carry than the sum of the greatest operands.
                 let most: i64 = operands.iter().map(|operand| readings(operand).0.1).sum();
                 Span::between(0, most >> 32)
             }
@@ -94,7 +95,7 @@ impl Atoms {
         }
     }
 
-    /// Greatest power of two modulo which the remainder of a word is known, and the remainder.
+    /// Largest power of two modulo which the remainder of a word is known, and the remainder.
     pub(crate) fn residue(&self, word: &WordPolynomial) -> (u64, u64) {
         const ALL: u64 = 1 << 32;
         let (mut modulus, mut residue) = (ALL, 0u64);
@@ -135,7 +136,7 @@ fn sum_span(word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> 
     Some(Span::of_numbers(least, most))
 }
 
-/// Limits of a span as numbers, in the reading in which they are closest.
+/// Limits of a span as numbers, in the reading with the closest limits.
 fn closest_numbers(span: Span) -> (i128, i128) {
     let of = |reading| span.as_numbers(reading);
     let (unsigned, signed) = (of(Reading::Unsigned), of(Reading::Signed));
@@ -146,7 +147,7 @@ fn closest_numbers(span: Span) -> (i128, i128) {
     (closest.0.into(), closest.1.into())
 }
 
-/// Remainder of a product of numbers of which remainders are known.
+/// Remainder of a product of numbers with known remainders. For example, 4 modulo 8 times 2 modulo 4 is 8 modulo 16.
 pub(super) fn product_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     let ((m, r), (n, s)) = (a, b);
     // (r + m·i)·(s + n·j) = r·s + r·n·j + s·m·i + m·n·i·j.
@@ -156,7 +157,7 @@ pub(super) fn product_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     (modulus, r.wrapping_mul(s) % modulus)
 }
 
-/// Greatest power of two modulo which two numbers have the same known remainder, and the remainder.
+/// Largest power of two modulo which two numbers have the same known remainder, and the remainder.
 pub(crate) fn joined_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     let ((m, r), (n, s)) = (a, b);
     let modulus = m.min(n).min(1 << r.abs_diff(s).trailing_zeros().min(32));
@@ -197,6 +198,8 @@ fn unary_span(op: UnaryOp, natural: (i64, i64), signed: (i64, i64)) -> Span {
         UnaryOp::SignExtend8 => Span::between(-0x80, 0x7f),
         UnaryOp::SignExtend16 if natural.1 <= 0x7fff => Span::between(natural.0, natural.1),
         UnaryOp::SignExtend16 => Span::between(-0x8000, 0x7fff),
+        // Negatives and complements are polynomials unless these are too long; a reversed word may have its bits
+        // anywhere.
         UnaryOp::Neg | UnaryOp::Not | UnaryOp::Reverse => Span::ANY,
     }
 }
@@ -210,12 +213,14 @@ fn binary_span(op: BinaryOp, natural: [(i64, i64); 2], signed: [(i64, i64); 2]) 
         BinaryOp::And => Span::between(0, a.1.min(b.1)),
         BinaryOp::Or => Span::between(a.0.max(b.0), filled(a.1.max(b.1))),
         BinaryOp::Xor => Span::between(0, filled(a.1.max(b.1))),
+        // The numbers have 32 bits, so any shift by 32 or more leaves 0 of them.
         BinaryOp::Shr => Span::between(a.0 >> b.1.min(63), a.1 >> b.0.min(63)),
         BinaryOp::Sar => {
             let by = (b.0.min(31), b.1.min(31));
             let corners = [sa.0 >> by.0, sa.0 >> by.1, sa.1 >> by.0, sa.1 >> by.1];
             span_of(&corners)
         }
+        // Only where no bit is shifted out.
         BinaryOp::Shl if b.1 < 32 && a.1 <= i64::from(u32::MAX) >> b.1 => {
             Span::between(a.0 << b.0, a.1 << b.1)
         }
@@ -244,6 +249,7 @@ fn binary_span(op: BinaryOp, natural: [(i64, i64); 2], signed: [(i64, i64); 2]) 
         | BinaryOp::Ne => Span::between(0, 1),
         BinaryOp::DivS if sa.0 >= 0 && sb.0 > 0 => Span::between(sa.0 / sb.1, sa.1 / sb.0),
         BinaryOp::RemS if sa.0 >= 0 && sb.0 > 0 => Span::between(0, sa.1.min(sb.1 - 1)),
+        // Sums and products are polynomials unless these are too long, and may wrap around.
         BinaryOp::Add
         | BinaryOp::Sub
         | BinaryOp::Mul

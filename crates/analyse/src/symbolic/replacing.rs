@@ -1,4 +1,4 @@
-//! Words with other words in place of values, also inside operations.
+//! Substitution of words for values, also inside operations.
 
 use warpbound_ir::Cell;
 
@@ -6,7 +6,7 @@ use super::atoms::{Atom, AtomId, WordPolynomial};
 use super::values::Symbolic;
 use crate::gsa::ValueId;
 
-/// Most values inside values that are replaced.
+/// Maximum nesting of values inside values that are replaced.
 const MAX_DEPTH: u32 = 64;
 
 /// Word of a value in one case, where it is known: the operand of a gate on one way, for example.
@@ -14,7 +14,7 @@ pub(crate) type KnownValue<'k> =
     dyn Fn(&mut Symbolic<'_>, ValueId, Cell) -> Option<WordPolynomial> + 'k;
 
 impl Symbolic<'_> {
-    /// A word with the words of `known` in place of values; the word itself if the result is too large.
+    /// Replaces values in a word by the words of `known`; returns the word itself if the result is too large.
     pub(crate) fn replaced(
         &mut self,
         word: &WordPolynomial,
@@ -36,6 +36,7 @@ impl Symbolic<'_> {
         for id in self.atoms.all_in(word) {
             let by = match self.atoms.get(id).clone() {
                 Atom::Value(value, cell) => match known(self, value, cell) {
+                    // The new word may contain values that are replaced in turn.
                     Some(by) => self.replaced_within(&by, known, depth)?,
                     None => continue,
                 },

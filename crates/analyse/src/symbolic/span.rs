@@ -15,7 +15,7 @@ pub(crate) enum Reading {
 }
 
 impl Reading {
-    /// Least and greatest number of a word.
+    /// Limits of the numbers that words have.
     pub(crate) fn limits(self) -> (i64, i64) {
         match self {
             Reading::Signed => SIGNED,
@@ -24,7 +24,8 @@ impl Reading {
     }
 }
 
-/// Set of the words that are congruent modulo 2³² to a number between two limits; -2³¹ ≤ `least` ≤ `most` < 2³².
+/// Set of the words that are congruent modulo 2³² to a number between two limits; -2³¹ ≤ `least` ≤ `most` < 2³². For
+/// example, the limits -1 and 1 give the words 0xffffffff, 0 and 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Span {
     least: i64,
@@ -113,7 +114,7 @@ impl Span {
         .normal()
     }
 
-    /// A span that contains the words in both; either of them where the words of both are no span. `None` if there
+    /// A span that contains the words in both; either of them if the common words do not form a span. `None` if there
     /// is no such word.
     pub(crate) fn meet(self, other: Span) -> Option<Span> {
         let cut = |reading| {
@@ -126,6 +127,7 @@ impl Span {
         };
         for reading in [Reading::Signed, Reading::Unsigned] {
             let (least, most) = cut(reading);
+            // A word in both spans would be a number within both limits in either reading.
             if least > most {
                 return None;
             }
@@ -136,7 +138,7 @@ impl Span {
         Some(best.normal())
     }
 
-    /// Its greatest number less its least.
+    /// Difference of its limits.
     pub(crate) fn width(self) -> i64 {
         self.most - self.least
     }

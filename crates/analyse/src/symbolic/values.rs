@@ -20,17 +20,18 @@ use crate::launch_ranges::LaunchRanges;
 use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
-/// Deepest chain of values that is followed; a deeper one is an unknown of its own.
+/// Maximum length of a chain of values that is followed; a longer one ends with an unknown of its own.
 const MAX_DEPTH: u32 = 400;
 
-/// Most characters of a word as text.
+/// Maximum number of characters of a word as text.
 const MAX_TEXT: usize = 120;
 
 /// Symbolic values of a kernel.
 ///
-/// A polynomial denotes the content of a cell in one thread, with each atom at its content where it was computed last.
-/// In single assignment form that is one and the same execution for all atoms of a polynomial: if the definition of `x`
-/// dominates that of `y` and `y` that of a use, no path to the use passes the definition of `x` after the last one of `y`.
+/// A polynomial denotes the content of a cell in one thread, with each atom at its content where it was computed
+/// last. In single assignment form that is one and the same execution for all atoms of a polynomial. Let the
+/// definition of `x` dominate the definition of `y`, and let this dominate a use. Then no path to the use passes the
+/// definition of `x` after the last one of `y`.
 pub(crate) struct Symbolic<'a> {
     pub(crate) code: &'a Code,
     pub(crate) thread: &'a ThreadCfg,
@@ -98,6 +99,7 @@ impl<'a> Symbolic<'a> {
         // What a value that depends on itself finds: the unknown content.
         let itself = self.atoms.word(Atom::Value(value, cell));
         self.known.insert((value, cell), itself.clone());
+        // An unknown of its own may hold anything, so it is always right.
         if self.depth >= MAX_DEPTH {
             return itself;
         }
@@ -120,10 +122,11 @@ impl<'a> Symbolic<'a> {
                 let [operands, _] = self.joined(node, cell);
                 self.same(value, cell, &operands)
             }
+            // After the loop, each atom stands for its content where it was computed last.
             Definition::Eta(_, inner, _) => Some(self.value(inner, cell)),
-            // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of an
-            // iteration: here it would be found while values of the loop are being computed.
             Definition::Entry(cell) => self.at_entry(cell),
+            // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of
+            // an iteration: here it would be found while values of the loop are being computed.
             Definition::Mu(..)
             | Definition::Callee(_)
             | Definition::JoinEdge(..)
@@ -160,7 +163,7 @@ impl<'a> Symbolic<'a> {
         vec![new, old]
     }
 
-    /// Words that enter a join, and those of the previous iteration if it is the header of a loop.
+    /// Words that enter a join, and the words of the previous iteration if it is the header of a loop.
     pub(crate) fn joined(&mut self, node: NodeId, cell: Cell) -> [Vec<WordPolynomial>; 2] {
         let operands = self.gsa.entering_and_closing(node, cell);
         operands.map(|values| {
@@ -175,7 +178,7 @@ impl<'a> Symbolic<'a> {
         })
     }
 
-    /// The word that all operands of a gate are; else the span of the gate is that of all together.
+    /// The word that all operands of a gate are; otherwise the gate gets a span that covers all of them.
     fn same(
         &mut self,
         value: ValueId,
@@ -209,6 +212,7 @@ impl<'a> Symbolic<'a> {
             return self.expression(node, at, expr);
         }
         match (&op.meaning, op.value) {
+            // Of several results it would be open which one is the register.
             (_, ValueDependence::Special(register)) if op.writes.len() == 1 => {
                 self.special(register)
             }
@@ -239,8 +243,8 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// Word that an operation of the warp loads from a segment of the launch, whose contents no store changes (assumption
-    /// `constant-segments`, SOUNDNESS 2): arguments, dispatch packet.
+    /// Word that an operation of the warp loads from a segment of the launch, whose contents no store changes
+    /// (assumption `constant-segments`, SOUNDNESS 2): arguments, dispatch packet.
     fn loaded_from_segment(
         &mut self,
         node: NodeId,
@@ -284,8 +288,8 @@ impl<'a> Symbolic<'a> {
         None
     }
 
-    /// Bit of a mask in the own lane before an operation of a node: whether the predicate of the ballot holds that wrote both
-    /// words of the mask. `None` if the lanes that are active now may have been inactive then.
+    /// Bit of the own lane in a mask before an operation of a node: whether the predicate holds of the ballot that
+    /// wrote both words of the mask. `None` if the lanes that are active now may have been inactive then.
     fn own_bit_of_ballot(
         &mut self,
         node: NodeId,
@@ -300,6 +304,7 @@ impl<'a> Symbolic<'a> {
         let (Definition::Op(place, ballot), Definition::Op(_, other)) = (low, high) else {
             return None;
         };
+        // Both words have to come from one ballot earlier in this block.
         if place != node || ballot != other || ballot >= at {
             return None;
         }
@@ -356,6 +361,7 @@ impl<'a> Symbolic<'a> {
             SpecialReg::BlockIndex(axis) => self.launch.most_blocks(axis) - 1,
             _ => return None,
         };
+        // With one thread or block along the axis, the index is always 0.
         if most == 0 {
             return Some(constant(0));
         }
@@ -367,11 +373,13 @@ impl<'a> Symbolic<'a> {
     /// Word of a constant bank.
     fn constant_word(&mut self, bank: u8, address: WordPolynomial) -> Option<WordPolynomial> {
         let at = address.as_constant();
+        // The binary fixes the words of some banks.
         if let Some(word) = at.and_then(|at| self.code.constant(bank, at.into())) {
             return Some(constant(word));
         }
         let launch = self.launch;
         if let Some(split) = at.and_then(|at| launch.split.get(&(bank, at))) {
+            // The parts have no bits in common, so the word is their sum.
             let mut sum = constant(split.known);
             for &(lowest, part) in &split.parts {
                 let part = self.constant_word(LaunchRanges::PART_BANK, constant(part))?;
@@ -408,6 +416,7 @@ impl<'a> Symbolic<'a> {
                 Some(node) => !body.contains(node.index()),
                 None => matches!(self.gsa.definition(*value), Definition::Entry(_)),
             },
+            // Nothing is known of the parts of an operation that is nested too deeply.
             Atom::Nested(_) => false,
             Atom::Special(_)
             | Atom::Constant(..)
@@ -429,7 +438,7 @@ impl<'a> Symbolic<'a> {
         })
     }
 
-    /// Node in which a value is defined, if it is defined in one.
+    /// Node that defines a value, if one does.
     pub(crate) fn defined_at(&self, value: ValueId) -> Option<NodeId> {
         match self.gsa.definition(value) {
             Definition::Op(node, _)
@@ -487,7 +496,8 @@ impl<'a> Symbolic<'a> {
         None
     }
 
-    /// Address of the operation that an atom is the result of, if it is of a kind; else the words on which it depends.
+    /// Address of the operation whose result an atom is, if the operation is of a kind; otherwise the words on which
+    /// the atom depends.
     fn atom_among(
         &mut self,
         id: AtomId,

@@ -8,16 +8,18 @@ use super::span::Reading;
 
 const WINDOW: i128 = 1 << 32;
 
-/// Most words of an address that are looked at as halves of pairs: operands of a sum may be the same pair, again and again.
+/// Maximum number of words of an address that are examined as halves of pairs: operands of a sum may be the same
+/// pair, again and again.
 const MAX_PAIRS: u32 = 200;
 
 impl Integers {
-    /// The number modulo 2⁶⁴ of which two words are the halves.
+    /// The number modulo 2⁶⁴ whose halves are two words. For example, it is `lo + 2³²·hi + 4·tid` for the low word
+    /// `lo + 4·tid` and the high word `hi` plus the carry of that sum.
     ///
-    /// If the low word is a sum and the high word contains its carry, once, then the sum of the words, read as natural numbers,
-    /// is the low word and 2³² times the carry: `low + 2³²·high` is that sum and 2³² times the rest of the high word. So
-    /// the low word of a pair is a word of its own only where its last sum had no carry. A word shifted left, whose upper
-    /// bits are in the high word, is the shifted number.
+    /// If the low word is a sum and the high word contains its carry, once, then the sum of the words, read as
+    /// natural numbers, is the low word and 2³² times the carry: `low + 2³²·high` is that sum and 2³² times the rest
+    /// of the high word. So the low word of a pair is a word of its own only where its last sum had no carry. A word
+    /// shifted left, whose upper bits are in the high word, is the shifted number.
     pub(crate) fn wide(
         &mut self,
         atoms: &Atoms,
@@ -29,8 +31,8 @@ impl Integers {
         number.plus(&self.high_part(atoms, &rest)?, 1)
     }
 
-    /// The number of a low word with what of the high word belongs to it, and the rest of the high word: `low + 2³²·high`
-    /// is the number and 2³² times the rest. `left` is the number of words that may still be looked at so.
+    /// The number of a low word and its part of the high word, and the rest of the high word:
+    /// `low + 2³²·high` is the number and 2³² times the rest. `left` is the number of words that may still be examined.
     fn low_part(
         &mut self,
         atoms: &Atoms,
@@ -47,6 +49,7 @@ impl Integers {
         };
         match left.checked_sub(1) {
             Some(less) => *left = less,
+            // A low word may always be read as a number of its own.
             None => return Some(alone(self)),
         }
         if let Some(found) = self.shifted(atoms, low, high, left) {
@@ -112,8 +115,8 @@ fn inverted(word: &WordPolynomial) -> Option<WordPolynomial> {
     constant(u32::MAX).plus(word, u32::MAX)
 }
 
-/// Atom of the high word that has the upper word of a pair shifted left, where the low word is its lower one: its number,
-/// the words of the pair before the shift, and the bits.
+/// Atom of the high word that has the upper word of a pair shifted left, where the low word is its lower one: its
+/// number, the words of the pair before the shift, and the bits.
 fn pair_shift_in(
     atoms: &Atoms,
     low: &WordPolynomial,
@@ -142,6 +145,7 @@ fn carry_in(
         };
         let [a, b, c] = operands;
         let sum = a.plus(b, 1)?.plus(c, 1)?;
+        // A multiple of the carry does not belong to this sum.
         let is_once = high.coefficient(&[id]) == 1;
         let rest = high.plus(&WordPolynomial::unknown(id), u32::MAX)?;
         (sum == *low && is_once).then(|| (operands.clone(), rest))

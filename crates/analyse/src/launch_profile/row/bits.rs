@@ -1,10 +1,11 @@
-//! Words of which some bits are known: what follows for the results of operations.
+//! Words with some known bits, and what follows for the results of operations.
 //!
-//! Compilers pack predicates into halves of registers, so that a word can have a known half beside an unknown one.
+//! Compilers pack predicates into halves of registers, so that a word can have a known half next to an unknown one.
+//! For example, whatever `x` is, all bits of `x & 1` except the lowest are known to be 0.
 
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp};
 
-/// Word of which some bits are known.
+/// Word with some known bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KnownBits {
     /// Its bits; any where they are unknown.
@@ -72,6 +73,7 @@ impl KnownBits {
                 word: op.apply(a.word),
                 mask: op.apply(a.mask),
             },
+            // The low bits of a negation follow from the low bits of the operand alone.
             UnaryOp::Neg => KnownBits::low(UnaryOp::Neg.apply(a.word), a.mask.trailing_ones()),
             UnaryOp::AbsS | UnaryOp::Popc | UnaryOp::HighestOne | UnaryOp::HighestNonSign => {
                 KnownBits::NONE
@@ -98,7 +100,7 @@ impl KnownBits {
                 word: a.word ^ b.word,
                 mask: a.mask & b.mask,
             },
-            // The low bits of sums follow from those of the operands.
+            // Carries move upwards only, so the low bits of a sum follow from the low bits of the operands.
             BinaryOp::Add | BinaryOp::Sub => {
                 let word = op.apply(a.word, b.word).unwrap_or_default();
                 KnownBits::low(word, (a.mask & b.mask).trailing_ones())
@@ -108,6 +110,7 @@ impl KnownBits {
                 Some(amount) => KnownBits::shifted(op, a, amount),
                 None => KnownBits::NONE,
             },
+            // One bit that is known to differ decides.
             BinaryOp::Eq | BinaryOp::Ne => match (a.word ^ b.word) & a.mask & b.mask {
                 0 => KnownBits::NONE,
                 _ => KnownBits::all((op == BinaryOp::Ne).into()),
@@ -116,7 +119,7 @@ impl KnownBits {
         }
     }
 
-    /// Product: one with 0 or 1, else the low bits, those that are 0 in either operand included.
+    /// Product with 0 or 1, or else the low bits that follow from the low bits of both operands.
     fn product(a: KnownBits, b: KnownBits) -> KnownBits {
         for (factor, other) in [(a, b), (b, a)] {
             match factor.known() {
@@ -134,6 +137,7 @@ impl KnownBits {
         let apply = |op: BinaryOp, word| op.apply(word, amount).unwrap_or_default();
         let word = apply(op, a.word);
         let mask = match op {
+            // The shifted mask is filled with the bit that says whether the sign is known.
             BinaryOp::Sar => apply(op, a.mask),
             // Zeros come in from the side.
             _ => apply(op, a.mask) | !apply(op, u32::MAX),

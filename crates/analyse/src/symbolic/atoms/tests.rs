@@ -4,7 +4,7 @@ use warpbound_isa::Axis;
 
 use super::*;
 
-/// Words of which nothing is known.
+/// Two words about which nothing is known.
 fn words(atoms: &mut Atoms) -> [WordPolynomial; 2] {
     [Axis::X, Axis::Y].map(|axis| atoms.word(Atom::Special(SpecialReg::BlockIndex(axis))))
 }
@@ -20,8 +20,8 @@ fn binary(
         .unwrap_or_else(|| constant(0))
 }
 
-/// The three instructions (XMAD, XMAD.MRG, XMAD.PSL.CBCC) by which compilers multiply words, with `dropped` in place
-/// of the upper half of the first product.
+/// The three instructions (XMAD, XMAD.MRG, XMAD.PSL.CBCC) by which compilers multiply words; without the upper half
+/// of the first product unless `is_carry_kept`.
 fn product_of_halves(
     atoms: &mut Atoms,
     [x, y]: &[WordPolynomial; 2],
@@ -77,7 +77,7 @@ fn shifts_and_masks_of_a_word_put_it_together_again() {
     }
 }
 
-/// Bytes of a word of which only the high half is unknown.
+/// Bytes of a word whose high half alone is unknown.
 #[test]
 fn a_constant_below_a_high_half_is_known_byte_by_byte() {
     let mut atoms = Atoms::default();
