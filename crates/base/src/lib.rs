@@ -1,4 +1,6 @@
-//! Types shared by every crate: code addresses, bit fields, quantities and their bounds, diagnostics. Nothing here is specific to GPUs.
+//! Types shared by every crate: code addresses, bit fields, quantities and their bounds, diagnostics.
+//!
+//! Nothing here is specific to GPUs, and no type here depends on an instruction set.
 
 mod addr;
 mod bits;

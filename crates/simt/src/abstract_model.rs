@@ -13,11 +13,13 @@ pub trait AbstractState: Clone {
 
     /// Updates agreement for a write of `cells` by the active lanes (`warp-cfg-2023` 3.3, SOUNDNESS 4.3).
     ///
-    /// `agrees`: all lanes that write, write equal values. `guarded`: under a condition, so that old values may stay.
+    /// `agrees`: all lanes that write, write equal values. `guarded`: the write has a condition, so old values may
+    /// stay. For example, `@P MOV R1, 5` writes equal values under a guard: lanes in which P does not hold keep their
+    /// old R1.
     fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool);
 
-    /// Stack entries that may be pending. The rows of lockstep (SOUNDNESS 5.5, 5.7) rest on inactive lanes waiting in
-    /// these and nowhere else.
+    /// Stack entries that may be pending. The rows for loops in lockstep (SOUNDNESS 5.5, 5.7) rest on the fact that
+    /// inactive lanes wait in these entries and nowhere else.
     fn pending(&self) -> &[EntryId];
 }
 
@@ -31,10 +33,10 @@ pub trait AbstractModel {
     /// Whether active lanes may continue at different nodes.
     fn may_diverge(&self) -> bool;
 
-    /// Whether conditions may be taken as agreed: the precision includes agreement.
+    /// Whether conditions may be taken as agreed, that is, whether the precision includes agreement.
     fn has_agreement(&self) -> bool;
 
-    /// The state of a warp at the kernel's entry, whose lanes agree on `agree`.
+    /// Abstract state of a warp at the kernel's entry, where its lanes agree on `agree`.
     fn entry(&self, agree: CellSet) -> Self::State;
 
     /// Computes all steps of a warp that executes `op` under `condition` as the last instruction of a node;
