@@ -13,7 +13,7 @@ pub enum BlockSegment {
     Time {
         /// Positions of the first and the last instruction.
         span: (u32, u32),
-        /// Cycles in which a warp issues them.
+        /// Cycles that a warp needs to issue them.
         instr: u64,
     },
     /// Memory read at this position, after the instructions before it.
@@ -22,7 +22,7 @@ pub enum BlockSegment {
     Barrier(u32),
 }
 
-/// Input of the construction of an abstract warp.
+/// Input for the construction of an abstract warp.
 pub struct WarpStructure<'a> {
     /// Thread-level graph, without edges to the end.
     pub graph: &'a Digraph,
@@ -103,8 +103,8 @@ impl AbstractWarp {
     }
 }
 
-/// Maximum number of nodes to visit: nested arms are visited once for each path to them; code with more is not
-/// structured.
+/// Maximum number of nodes to visit. Nested arms are visited once for each path to them, so unstructured code would
+/// take exponentially long.
 const MAX_STEPS: usize = 1_000_000;
 
 struct WarpBuilder<'a> {
@@ -312,7 +312,9 @@ fn join(out: &mut Vec<WarpElement>, element: WarpElement) {
     out.push(element);
 }
 
-/// `LUB`: of arms of which a warp takes one, the worst; of arms that its lanes may all take, all of them in sequence.
+/// `LUB`: the worst arm if a warp takes one of them; all arms in sequence if its lanes may take each of them. For
+/// example, arms of 3 and 5 cycles become one time node of 5 cycles; if the branch diverges, it has 8 cycles and a
+/// shift of 5.
 fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>) {
     let times: Option<Vec<u64>> = arms.iter().map(|arm| pure_time(arm)).collect();
     match times {

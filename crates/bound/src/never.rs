@@ -60,7 +60,7 @@ pub struct NeverIndex {
 }
 
 impl NeverIndex {
-    /// Builds the index; of equal facts the last one counts.
+    /// Builds the index. If several facts are equal, the last one counts.
     pub fn new(all: &[Never]) -> NeverIndex {
         let mut index = NeverIndex::default();
         for (number, never) in all.iter().enumerate() {

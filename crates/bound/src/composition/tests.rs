@@ -71,7 +71,7 @@ pub(super) fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> 
     }
 }
 
-/// Warps wait for those of their sub-partition: of four, each has one for itself; the fifth shares one.
+/// Warps wait for the other warps of their sub-partition. Four warps have one each; the fifth shares one.
 #[test]
 fn warps_wait_for_those_of_their_sub_partition() {
     let numbers = Numbers {
@@ -132,7 +132,8 @@ fn segments_count_once_more_for_each_change() {
     // Two warps of each block in a sub-partition.
     let at_once = limit(shape(3, 8, 1, (4, 4)), ALIGNED, numbers);
     assert_eq!(at_once, 3 * 2 * 100 + 2 * 2 * 9 * 10);
-    // Eight blocks before the last one, ten changes in each, one of two blocks beside them; then the last two blocks.
+    // Eight blocks before the last one with ten changes each; one block of two sees each change. Then the last two
+    // blocks.
     let queued = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
     assert_eq!(queued, 10 * 2 * 100 + 2 * (8 * 10 / 2 + 9) * 10);
     // One long segment that the chain changes into at each barrier: all sub-partitions count.
@@ -142,7 +143,7 @@ fn segments_count_once_more_for_each_change() {
     };
     let long = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
     assert_eq!(long, 9 * 8 * 100);
-    // Changes find full queues: those of four blocks in each place, and the last one's.
+    // Changes find full queues: the changes of four blocks in each place, and of the last block.
     let numbers = Numbers {
         segment: Some(10),
         queued: 1,
@@ -152,7 +153,7 @@ fn segments_count_once_more_for_each_change() {
     assert_eq!(found, queued + 8 * 10 / 2 + 10);
 }
 
-/// 1,000 instructions for either pipe of another warp, each of which may take the pipe that is needed next: 4,001 cycles.
+/// 1,000 instructions of another warp for either pipe; each may take the pipe that is needed next: 4,001 cycles.
 #[test]
 fn instructions_for_either_pipe_count_in_full() {
     let numbers = Numbers {
