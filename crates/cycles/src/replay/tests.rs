@@ -133,7 +133,7 @@ fn either_pipe_is_taken() {
     );
 }
 
-/// Returns an access of one line, of which a sector is in the L2 cache.
+/// Returns an access of one line with a sector in the L2 cache.
 fn one_sector(direction: AccessDirection) -> TracedAccess {
     TracedAccess {
         direction,
