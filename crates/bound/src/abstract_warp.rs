@@ -28,7 +28,7 @@ pub struct WarpStructure<'a> {
     pub graph: &'a Digraph,
     /// Entry node.
     pub entry: usize,
-    /// Nodes at which the kernel may end.
+    /// Nodes where the kernel may end.
     pub exits: &'a [usize],
     /// Segments of each node.
     pub segments: &'a [Vec<BlockSegment>],
@@ -169,6 +169,7 @@ impl WarpBuilder<'_> {
             }
             node = match inside.as_slice() {
                 [] => end,
+                // In a loop, an exit is no arm: the head ends there, and the iteration goes on.
                 [next] if !leaves || within.is_some() => *next,
                 successors => self.build_arms(node, successors, stop, within, out)?,
             };
@@ -202,7 +203,7 @@ impl WarpBuilder<'_> {
         (inside, leaves)
     }
 
-    /// Builds the arms of a branch; returns the node at which they rejoin, its immediate postdominator.
+    /// Builds the arms of a branch; returns the node where they rejoin, its immediate postdominator.
     fn build_arms(
         &mut self,
         node: usize,

@@ -205,6 +205,7 @@ pub fn evaluate(model: &IntegerProgram, point: &[u128]) -> Result<BigInt, Diagno
     }
     let mut objective = BigInt::zero();
     for (var, &value) in model.vars().iter().zip(point) {
+        // Values are unsigned, so only the upper bound can be violated.
         if var.upper.is_some_and(|upper| value > u128::from(upper)) {
             return Err(Diagnostic::new(format!(
                 "[{}] = {value} is above its bound",

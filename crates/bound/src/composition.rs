@@ -312,6 +312,7 @@ impl Weight {
     /// Returns that many times a time, rounded up.
     fn of(self, time: u128) -> Option<u128> {
         let product = self.numerator.checked_mul(time)?;
+        // Rounded up, because a mean over the places may be a fraction.
         Some(product.div_ceil(self.denominator.max(1)))
     }
 }
@@ -345,6 +346,7 @@ impl Weights {
         let least = u128::from(shape.resident.0).max(1);
         // An SM without a block requests no lines.
         let lines = blocks.min(u128::from(shape.most_sms.max(shape.sms)).max(1));
+        // The memory that all SMs share serves every warp of the launch, wherever it runs.
         let gpu = blocks.checked_mul(warps)?;
         // Only the minimum numbers of SMs and places are certain to be free at the start of the launch.
         let is_at_once = blocks <= sms.checked_mul(least)?;
@@ -361,6 +363,7 @@ impl Weights {
                 (SchedulerClass::WorkConserving, _) => 0,
                 // One after the other in each sub-partition, between barriers.
                 (SchedulerClass::Any, BlockChain::OneWarp) => resident.div_ceil(parts) - 1,
+                // Between two barriers a sub-partition may follow its warps of the block one by one (SOUNDNESS 20.6).
                 (SchedulerClass::Any, BlockChain::Aligned) => in_part - 1 + others,
                 (SchedulerClass::Any, BlockChain::AllWarps) => resident - 1,
             };
@@ -384,6 +387,7 @@ impl Weights {
         let on_sm = before.checked_add(most)?.min(blocks);
         let of_sm = on_sm.checked_mul(warps)?;
         let followed = match (schedulers, chain) {
+            // Some warp of the SM is followed at each time, so the times of all are added (SOUNDNESS 20.6).
             (SchedulerClass::Any, _) => Weight::whole(of_sm - 1),
             (_, BlockChain::OneWarp | BlockChain::Aligned) => Weight {
                 numerator: before,
@@ -406,6 +410,7 @@ impl Weights {
             gpu,
             // The SM until the last dispatch and the SM after it request lines, unless they are the same SM.
             first: 1 + u128::from(shape.has_several_sms()),
+            // Blocks of an SM start one after the other, so each may wait for the start of the one before.
             starts: on_sm,
             lines,
             ended: 1,
@@ -461,7 +466,7 @@ impl Weights {
 /// Times of a sub-partition, in cycles.
 #[derive(Clone, Copy, Debug)]
 struct CoreTimes {
-    /// Service of a warp, and the greatest part of it between two barriers.
+    /// Service of a warp, and its largest part between two barriers.
     warp: u128,
     segment: u128,
     /// Time for which instructions in the queues occupy the units.

@@ -146,6 +146,7 @@ impl LuFactors {
 
     /// Replaces the column of `slot` by the column `a` with `B alpha = a`; returns `false` if that would be singular.
     pub(crate) fn exchange(&mut self, slot: usize, alpha: &SparseVector) -> bool {
+        // A zero pivot would make the new basis singular.
         let Some(inverse) = alpha.get(slot).recip() else {
             return false;
         };
@@ -169,6 +170,7 @@ impl LuFactors {
     pub(crate) fn solve(&self, v: &mut SparseVector) {
         let mut next = v.at_or_after(0);
         while let Some(at) = next {
+            // L has ones on its diagonal, so this pass has no division.
             subtract(v, at, self.lower.list(at));
             next = v.at_or_after(at + 1);
         }

@@ -268,6 +268,7 @@ impl FactsFile {
         for row in rows.kernel {
             let line = line_of(row.span());
             let kernel = KernelFacts::read(file, row.into_inner(), line, &line_of)?;
+            // One file may have facts about several builds of a kernel, so the name alone need not be unique.
             match lines.entry((kernel.name.clone(), kernel.code.clone())) {
                 Entry::Vacant(vacant) => vacant.insert(line),
                 Entry::Occupied(other) => {

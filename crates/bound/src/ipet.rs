@@ -122,6 +122,7 @@ impl<Q: Quantity> Ipet<Q> {
             let cost = i64::try_from(cost(node).number());
             let cost = cost.map_err(|_| NumberTooLarge::Cost(node))?;
             for var in arriving {
+                // Each execution of a node is one arrival, so the arrivals have its cost.
                 costs[var.0] = cost;
             }
         }
@@ -246,6 +247,7 @@ impl<Q: Quantity> Ipet<Q> {
                 missing_bounds: self.missing_bounds,
             }),
             SolveOutcome::Infeasible(conflict) => {
+                // The other rows hold in every run, so the fault must be in a statement.
                 let stated = conflict.rows.iter().filter(|row| {
                     let origin = self.origins.get(row.index());
                     origin.is_some_and(|origin| origin.rests_on_statement())

@@ -1,4 +1,5 @@
-//! Longest path between instrumentation points by implicit path enumeration (`wavefront-splitting-2022` 5.2.3 to 5.2.5).
+//! Longest path between instrumentation points by implicit path enumeration (`wavefront-splitting-2022` 5.2.3 to
+//! 5.2.5).
 //!
 //! The times are observed, so the result is an [`Estimated`] number, whatever is proven about the counts. The rows of
 //! [`Ipet`] have the flow facts and the flow of the kernel. They also hold for the path of a split, which begins with
@@ -20,11 +21,11 @@ use crate::solve::{Certified, Effort, SolveOutcome, solve};
 /// Edge between two points with its observed time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MeasuredEdge {
-    /// Number of the point at which it begins.
+    /// Number of its first point.
     pub from: usize,
     /// First node after the node of `from`, if `from` is the last operation of its node.
     pub via: Option<NodeId>,
-    /// Number of the point at which it ends.
+    /// Number of its last point.
     pub to: usize,
     /// Largest observed time; `None` excludes the edge.
     pub time: Option<Observed<Cycles>>,
@@ -103,7 +104,7 @@ pub struct ExclusiveArms {
 pub struct PathQuery<'a> {
     /// Beginning.
     pub start: PathStart<'a>,
-    /// Points at which the path may end.
+    /// Points where the path may end.
     pub ends: &'a [usize],
     /// Pairs of arms that are never both executed.
     pub exclusive: &'a [ExclusiveArms],
@@ -170,6 +171,7 @@ impl PathProgram {
             edges: Vec::with_capacity(graph.edges.len()),
         };
         for index in 0..program.model.vars().len() {
+            // The objective is the time of the path; the counts of the kernel only restrict it.
             program.model.set_cost(VarId(index as u32), 0);
         }
         let first = match query.start {
@@ -209,6 +211,7 @@ impl PathProgram {
         let too_large = || NoLongestPath::Failed(Diagnostic::new("a time has more than 63 bits"));
         let (cost, upper) = match edge.time {
             Some(time) => (i64::try_from(time.0.0).map_err(|_| too_large())?, None),
+            // The upper bound excludes the edge and keeps the numbers of the others.
             None => (0, Some(0)),
         };
         let mut vars = vec![self.model.add_var(format!("edge {number}"), cost, upper)];

@@ -44,6 +44,7 @@ impl fmt::Display for Never {
 
 /// Parses an address like `0x0128`.
 pub(crate) fn address(text: &str) -> Option<CodeAddr> {
+    // Without the prefix a decimal number could be meant.
     let digits = text.strip_prefix("0x")?;
     // `from_str_radix` would accept a sign.
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

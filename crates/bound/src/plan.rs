@@ -42,6 +42,7 @@ impl LinearForm {
         let mut sums: BTreeMap<usize, i64> = BTreeMap::new();
         for (unknown, factor) in terms {
             let sum = sums.entry(unknown).or_default();
+            // A wrapped factor would prove a wrong count, so the form is refused.
             *sum = sum.checked_add(factor)?;
         }
         let terms = sums.into_iter().filter(|&(_, factor)| factor != 0);

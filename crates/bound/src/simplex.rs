@@ -220,6 +220,7 @@ impl Simplex {
 
     /// Moves `column`, which is above `least`, down to it and fixes it there; returns `false` if it cannot reach it.
     pub(crate) fn lower_to(&mut self, column: usize, least: Rational) -> bool {
+        // The bound keeps the column from moving beyond the value.
         self.lower[column] = Some(Perturbed::unperturbed(least.clone()));
         self.move_to(column, &least, -1)
     }
@@ -568,6 +569,7 @@ impl Simplex {
     fn direction(&self, entering: usize, up: bool, alpha: &SparseVector) -> Vec<Rational> {
         let mut direction = vec![Rational::ZERO; self.width];
         let sign = Rational::int(if up { 1 } else { -1 });
+        // Slacks are no columns of the program and have no place in the direction.
         if let Some(own) = direction.get_mut(entering) {
             *own = sign.clone();
         }

@@ -125,6 +125,7 @@ pub fn solve_each(
     effort: Effort,
 ) -> Vec<SolveOutcome> {
     let effort = Effort {
+        // Only bounds are wanted, and a search for a witness never changes one.
         nodes: 0,
         rays: 1,
         ..effort

@@ -136,6 +136,7 @@ impl<Q: Quantity> WarpBound<Q> {
         certified: &Certified,
         vars: &[VarId],
     ) -> Result<WarpBound<Q>, Diagnostic> {
+        // A quantity in words must not wrap: a wrapped bound would be too small.
         let quantity = |number: i128| u128::try_from(number).ok().and_then(Q::from_number);
         let bound = quantity(certified.bound)
             .ok_or_else(|| Diagnostic::new("the bound of a warp has more than 64 bits"))?;

@@ -48,8 +48,8 @@ pub struct WaveTimes<'a> {
 }
 
 impl LaunchBound {
-    /// Composes the bound of a launch of waves; `delays` are the cycles before the first group and the refreshes of DRAM.
-    /// `None` if it has more than 64 bits.
+    /// Composes the bound of a launch of waves; `delays` are the cycles before the first group and the refreshes of
+    /// DRAM. `None` if it has more than 64 bits.
     pub fn of_waves(
         shape: &LaunchShape,
         spread: WaveSpread,
@@ -91,6 +91,7 @@ impl Part {
     /// Returns that many times a time, rounded up.
     fn of(self, time: u128) -> Option<u128> {
         let product = self.numerator.checked_mul(time)?;
+        // Rounded up, because a mean over the places may be a fraction.
         Some(product.div_ceil(self.denominator.max(1)))
     }
 }
@@ -161,6 +162,8 @@ impl Weights {
             true => {
                 let (part, of) = (u128::from(spread.part.0), u128::from(spread.part.1).max(1));
                 let last = of_unit.min(spread.most.into()).checked_mul(of)?;
+                // An instruction takes turns of one SIMD, so it delays only the chains with a wave there (SOUNDNESS
+                // 20.9).
                 let shared = earlier.checked_mul(part.min(of))?;
                 let core = Part {
                     numerator: shared.checked_add(last)?,

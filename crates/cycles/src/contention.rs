@@ -166,6 +166,7 @@ impl Contention {
             first_of_sm: OnceCost::sum(&once_of_sm),
             in_flight: whole_cycles(timing.waits.in_flight),
             warp_end: match arrives {
+                // The end of a warp may open a barrier, which takes the counter.
                 true => transfer.times.barrier_count.unsigned_abs(),
                 false => 0,
             },

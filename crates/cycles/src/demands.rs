@@ -146,6 +146,7 @@ impl Demands {
     ) {
         let (memory, direction) = (&transfer.memory, access.direction);
         for space in &access.spaces {
+            // Shared memory is on the SM: it has no sectors, and no window limits its accesses.
             if space.space == MemorySpace::Shared {
                 let own = memory.shared_service(direction, space);
                 self.take(SharedResource::SharedMemory, own);

@@ -15,7 +15,7 @@ use crate::rules::StepRules;
 use crate::state::{SCOREBOARDS, TimeVector};
 use crate::time::KernelTime;
 
-/// Place at which a followed warp stops.
+/// Place where a followed warp stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// Arrival at a barrier that opens for it alone.

@@ -153,6 +153,7 @@ impl MemoryTimes {
         let sector = numbers.slow(Parameter::L2Sector).max(1);
         let dram_time = |efficiency: u64| {
             let bandwidth = u128::from(numbers.slow(Parameter::DramBandwidth).max(1));
+            // Machine files have values below 2^40, so products of two of them need more than 64 bits.
             let bytes = u128::from(sector) * 1_000_000 * 1000;
             bytes.div_ceil(bandwidth * u128::from(efficiency.max(1))) as i64
         };
@@ -293,6 +294,7 @@ impl MemoryTimes {
             AccessDirection::Atomic => self.atomic_occupancy,
             _ => 0,
         };
+        // A store fetches nothing (SOUNDNESS 20.2).
         let fetched = match space.may_miss && direction != AccessDirection::Store {
             true => sectors,
             false => 0,
@@ -504,6 +506,7 @@ impl MemoryTimes {
             true => i64::from(space.lines) * self.evicted_line,
             false => 0,
         };
+        // Local memory is never presumed to be in the L2 cache, so its misses are not counted once.
         let fetched = space.may_miss && !is_store && (is_local || !waits.counts_misses);
         let dram = slice.max(if fetched { self.dram } else { 0 });
         let dram_first = slice_first.max(vector.get(Part::Dram));

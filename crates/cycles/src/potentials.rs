@@ -305,6 +305,7 @@ impl<'a> Timing<'a> {
         };
         self.advance(*step, &mut vector, &mut account);
         let Some(to) = step.to else {
+            // Nothing follows the end, so its cost need not be whole turns.
             let end = self.transfer.end(&vector);
             return Some(rounded(account, end, MILLI));
         };

@@ -24,6 +24,7 @@ impl<'a> StepRules<'a> {
         match kernel.facts {
             TimedCode::Warps(facts) => {
                 let mut transfer = Transfer::new(facts, kernel.accesses, numbers);
+                // A lone warp finds no data in flight but its own, which the state of its vector has.
                 if kernel.others != OtherWarps::Absent {
                     let lead = Leads::of(kernel, numbers).accesses;
                     let ahead = (lead, kernel.counted_sectors.is_some());

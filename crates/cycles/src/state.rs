@@ -188,6 +188,7 @@ impl TimeVector {
     /// Returns the vector of a warp that starts at a time; nothing else has happened.
     pub(crate) fn start(layout: &Layout, at: i64) -> TimeVector {
         let mut vector = TimeVector(vec![at + layout.horizon; layout.len]);
+        // Registers are kept at the next possible issue or later, see `settle_registers`.
         vector.0[layout.registers()].fill(at);
         vector.set(Part::LastIssue, at);
         vector.set(Part::Ready, at);
@@ -274,6 +275,7 @@ impl TimeVector {
     /// Adds the departure of an instruction from a queued unit.
     pub(crate) fn depart(&mut self, layout: &Layout, unit: usize, at: i64) {
         let departures = &mut self.0[layout.departures(unit)];
+        // A unit serves its queue in order, so the new departure is the latest.
         departures.rotate_right(1);
         if let Some(first) = departures.first_mut() {
             *first = at;
@@ -304,6 +306,7 @@ impl TimeVector {
 
     /// Lowers the scoreboards of a mask, which nothing waits for, to the oldest time.
     pub(crate) fn forget_scoreboards(&mut self, layout: &Layout, mask: u8) {
+        // No component is older, so a forgotten scoreboard never decides the cost of a step.
         let never = self.get(Part::Ready) + layout.horizon;
         for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
             if layout.shape.has_releases {

@@ -229,11 +229,13 @@ impl<'a> Transfer<'a> {
         let AccessTimes { sources, done } = completion.times;
         for (scoreboard, time) in [(facts.read_sb, sources), (facts.write_sb, done)] {
             if let Some(number) = scoreboard {
+                // Scoreboards count, so an operation that ends early does not release one that is held for longer.
                 vector.raise_scoreboard(&self.layout, number.into(), time);
                 account.raise(number.into(), completion.term);
             }
         }
         if facts.drains {
+            // Code 0 of the control word is DRAIN: the warp waits for all outstanding operations.
             self.wait_for_scoreboards(vector, u8::MAX, 0, account);
             let until = vector.get(Part::Ready) + self.times.drain;
             account.wait(vector, until, Term::Dependencies);
@@ -247,6 +249,7 @@ impl<'a> Transfer<'a> {
     fn arrive(&self, vector: &mut TimeVector, now: i64, waits: bool, account: &mut Account<'_>) {
         let counted = now.max(vector.get(Part::Barrier));
         vector.set(Part::Barrier, counted + self.times.barrier_count);
+        // An arrival without a wait takes the counter of barriers, but does not delay its warp.
         if !waits {
             return;
         }
@@ -301,6 +304,7 @@ impl<'a> Transfer<'a> {
         let occupancy = self.occupancies[unit as usize];
         if let Some(queue) = queue_of(unit) {
             let idle = vector.queue(&self.layout, queue);
+            // The queue is served in order, so the unit starts this instruction after all before it.
             let start = now.max(idle.map_or(now, |(_, idle)| idle));
             vector.depart(&self.layout, queue, start + occupancy * words);
             return start;

@@ -169,6 +169,7 @@ impl<'a> KernelTime<'a> {
     pub fn improve(&mut self, counts: &[u128]) -> bool {
         let path_cost = |time: &KernelTime<'_>| {
             let is_taken = |number: usize| counts.get(number).is_some_and(|&count| count > 0);
+            // Only steps on the path decide, so the others need no cost here.
             let costs = time.timing.costs(&time.times, is_taken);
             let steps = costs.iter().zip(counts);
             let steps = steps.map(|(cost, count)| {

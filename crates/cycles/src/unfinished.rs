@@ -49,6 +49,7 @@ fn unfinished(facts: &InstrFacts, waited: u8, transfer: &Transfer<'_>) -> u64 {
         let waited = if facts.drains { ALL } else { waited };
         // Either scoreboard is released after the service has begun.
         let raised = [facts.write_sb, facts.read_sb].into_iter().flatten();
+        // There are six scoreboards; the limit keeps the shift within the mask for any number.
         let mut raised = raised.map(|scoreboard| 1u8 << scoreboard.min(7));
         if !raised.any(|scoreboard| scoreboard & waited != 0) {
             left += transfer.times.shuffle;
@@ -68,6 +69,7 @@ fn waits_of(facts: &InstrFacts) -> u8 {
             most: 0,
             zero,
         } => zero | 1u8 << scoreboard.min(7),
+        // A wait for another count than 0 may leave this result outstanding.
         Completion::Depbar { zero, .. } => zero,
         _ => 0,
     };

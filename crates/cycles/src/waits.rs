@@ -444,6 +444,7 @@ impl<'a> Builder<'a> {
                 *self.misses_counted.entry(node).or_default() += times;
             }
         }
+        // The SM pays for every translation, so no single access waits for one.
         if self.pages_of_sm {
             return waits;
         }

@@ -164,6 +164,7 @@ impl<'a> WaveTransfer<'a> {
             has_releases: false,
             registers: count,
             queues: IssueKind::COUNT,
+            // Units of a compute unit have no queues: the last departure alone decides.
             queue: 1,
             memory_queue: IssueKind::VectorMemory as usize,
             counted: counted.max().unwrap_or(0),
@@ -277,6 +278,7 @@ impl<'a> WaveTransfer<'a> {
         {
             account.wait(vector, free, Term::Issue);
         }
+        // These may be delayed by a part of a turn, all others only by whole turns (SOUNDNESS 20.9).
         if facts.waits.is_some() || is_memory(facts.kind) {
             self.miss_turn(vector, account);
         }
@@ -292,6 +294,7 @@ impl<'a> WaveTransfer<'a> {
             GcnClass::Sleep => i64::from(facts.idle) * self.times.sleep_unit,
             _ => self.times.turn,
         };
+        // A wave issues at most once in a turn.
         account.wait(vector, now + self.times.turn, Term::Issue);
         account.wait(vector, now + least, Term::Dependencies);
         if facts.arrives {

@@ -1,7 +1,7 @@
 //! Abstract execution models of a warp: the states and steps of the warp-level graph (`warp-cfg-2023` 3).
 //!
-//! An [`AbstractModel`] covers the runs of an [`crate::ExecutionModel`]: each concrete step of a warp is a step that the
-//! abstract state at its node allows, and the lanes agree on the cells that it claims (SOUNDNESS 4).
+//! An [`AbstractModel`] covers the runs of an [`crate::ExecutionModel`]: each concrete step of a warp is a step that
+//! the abstract state at its node allows, and the lanes agree on the cells that it claims (SOUNDNESS 4).
 
 use crate::warp::{CellSet, KnownCondition, MayUnderflow, WarpStep};
 use crate::{EntryId, EntryTable, NodeId};
@@ -14,7 +14,7 @@ pub trait AbstractState: Clone {
     /// Updates agreement for a write of `cells` by the active lanes (`warp-cfg-2023` 3.3, SOUNDNESS 4.3).
     ///
     /// `agrees`: all lanes that write, write equal values. `guarded`: the write has a condition, so old values may
-    /// stay. For example, `@P MOV R1, 5` writes equal values under a guard: lanes in which P does not hold keep their
+    /// stay. For example, `@P MOV R1, 5` writes equal values under a guard; where P does not hold, a lane keeps its
     /// old R1.
     fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool);
 
@@ -23,7 +23,7 @@ pub trait AbstractState: Clone {
     fn pending(&self) -> &[EntryId];
 }
 
-/// Abstract execution model, with the precision with which it is followed.
+/// Abstract execution model, with the precision of the analysis.
 pub trait AbstractModel {
     /// Abstract state.
     type State: AbstractState;

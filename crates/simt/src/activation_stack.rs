@@ -18,7 +18,7 @@ use crate::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError};
 /// Entry of the activation stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackEntry<P> {
-    /// Point at which its lanes continue when it is on top.
+    /// Point where its lanes continue when it is on top.
     pub next: P,
     /// Kind of instruction that it waits for; the top is always [`Tag::Nil`].
     pub tag: Tag,

@@ -141,7 +141,7 @@ mod tests {
         let mut child = wave.split();
         assert_eq!((wave.own(), wave.active()), (0b0111, 0b0111));
         assert_eq!((child.own(), child.active()), (!0b0111, 0));
-        // The other side of the branch: all lanes but those of the first.
+        // The other side of the branch: all lanes except the lanes of the first side.
         child
             .apply(&ControlTransfer::SetActive(0b1_1000), 0, 4)
             .expect("in the model");

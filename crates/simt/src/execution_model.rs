@@ -22,7 +22,7 @@ pub enum ControlTransfer<'a, P> {
     Indirect(&'a [(P, Mask)]),
     /// A jump whose lanes reconverge at a point if they diverge.
     Branch {
-        /// Point at which the taken lanes continue.
+        /// Point where the taken lanes continue.
         target: P,
         /// Reconvergence point; `None` is the end of the kernel.
         reconvergence: Option<P>,
@@ -33,7 +33,7 @@ pub enum ControlTransfer<'a, P> {
     Push {
         /// Tag of the entry.
         tag: Tag,
-        /// Point at which it resumes.
+        /// Point where it resumes.
         resume: P,
     },
     /// Pushes a RET entry that resumes at the next point; the active lanes continue at the callee.

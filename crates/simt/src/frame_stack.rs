@@ -18,7 +18,7 @@ pub struct Frame<P> {
     pub reconvergence: Option<P>,
     /// Lanes that have reached it (Θ_done of the paper).
     pub done: Mask,
-    /// Point at which the lanes `to_do` continue.
+    /// Point where the lanes `to_do` continue.
     pub next: P,
     /// Lanes that have not run since the branch (Θ_todo of the paper).
     pub to_do: Mask,
@@ -116,7 +116,7 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         false
     }
 
-    /// Executes the reconvergence point at which the active lanes are, followed by `next`. If the frame on top
+    /// Executes the reconvergence point that the active lanes have reached, followed by `next`. If the frame on top
     /// reconverges here and has lanes to do, they run. Otherwise it is popped, and the frame below it is treated in
     /// the same way.
     #[inline]

@@ -53,7 +53,7 @@ impl NodeId {
 pub struct EntrySite {
     /// Node whose last instruction pushes the entry.
     pub pushed_by: NodeId,
-    /// Node at which its lanes continue.
+    /// Node where its lanes continue.
     pub resume: NodeId,
     /// Kind of instruction that it waits for.
     pub tag: Tag,

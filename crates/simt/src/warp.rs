@@ -121,7 +121,7 @@ pub enum DivergenceOrder {
     Any,
 }
 
-/// Execution model of a warp, and the precision with which it is followed.
+/// Execution model of a warp, and the precision of the analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WarpModel {
     /// Whether lanes may diverge; false for a lane that runs alone.
@@ -171,7 +171,7 @@ pub enum ControlOp {
     Push {
         /// Tag of the entry.
         tag: Tag,
-        /// Node at which its lanes will continue.
+        /// Node where its lanes will continue.
         resume: NodeId,
     },
     /// CAL: pushes a RET entry and jumps.
@@ -185,9 +185,9 @@ pub enum ControlOp {
     Pop(Tag),
     /// A jump that pushes a frame when it diverges, unless the topmost frame has its reconvergence point already.
     Branch {
-        /// Node at which the lanes that take it continue.
+        /// Node where the lanes that take it continue.
         target: NodeId,
-        /// Node at which the lanes reconverge; `None` is the end of the kernel.
+        /// Node where the lanes reconverge; `None` is the end of the kernel.
         reconvergence: Option<ReconvergencePoint>,
     },
     /// Reconvergence point: pops to the topmost frame if it reconverges here.
@@ -310,7 +310,7 @@ impl WarpState {
         state.groups.split_active(&slots);
         let active = state.agree[ACTIVE];
         for &slot in &slots {
-            // A part of the active lanes agrees on what all of them agree on.
+            // A part of the active lanes agrees on all cells on which all of them agree.
             state.agree[slot].intersect(&active);
         }
         state

@@ -75,6 +75,7 @@ pub(super) fn completion(
         LatencyClass::Texture => return Completion::Texture,
         LatencyClass::Fence => {
             return Completion::Fence {
+                // Only MEMBAR.CTA is for the block.
                 device: !view.has(Modifier::Cta),
             };
         }

@@ -285,8 +285,8 @@ mod tests {
         }
     }
 
-    /// A register in the operand reuse cache is not read again, from the same slot and by the next instruction; flags of
-    /// instructions of variable latency have no effect (maxas wiki, "Control Codes"). Flags are bits 20:17.
+    /// A register in the operand reuse cache is not read again, from the same slot and by the next instruction; flags
+    /// of instructions of variable latency have no effect (maxas wiki, "Control Codes"). Flags are bits 20:17.
     #[test]
     fn reused_registers_are_not_fetched() {
         const IADD_R2_R1: u64 = 0x5c10_0000_0017_0200;

@@ -107,7 +107,8 @@ pub struct WaveFacts {
     pub dwords: u8,
     /// Whether a load bypasses the L1 cache (modifier glc).
     pub bypasses: bool,
-    /// Whether it invalidates the cache of its unit: buffer_wbinvl1 the L1 cache, s_dcache_inv the scalar cache; with `_vol` too.
+    /// Whether it invalidates the cache of its unit: buffer_wbinvl1 the L1 cache, s_dcache_inv the scalar cache; with
+    /// `_vol` too.
     pub invalidates: bool,
     /// Whether its class has times. Without one, a run or a bound must refuse the instruction.
     pub has_class: bool,
@@ -137,6 +138,7 @@ fn facts_of(instr: &GcnInstr, branches: bool) -> WaveFacts {
         writes: effects.writes.iter().copied().map(Cell::of).collect(),
         raises: raises(class, dwords),
         waits: (class == GcnClass::Wait).then(|| WaitCounts::of(immediate as u16)),
+        // The end of the wave is a control effect too, but no instruction follows it.
         branches: branches && class != GcnClass::End,
         ends: class == GcnClass::End,
         arrives: effects.barrier,

@@ -52,9 +52,9 @@ impl LaunchTimes<Observed<Cycles>> {
 pub struct PartLoad {
     /// Number of warps.
     pub warps: u64,
-    /// Longest time of one of them, as if it were alone, stores included.
+    /// Longest time of one of these warps, as if it were alone, stores included.
     pub path: u64,
-    /// Cycles for which all of them take the issue slot and the units.
+    /// Cycles for which all these warps take the issue slot and the units.
     pub core: u64,
 }
 
@@ -77,7 +77,7 @@ pub struct ObservedBlock {
     pub barriers: u64,
     /// Its warps by sub-partition.
     pub parts: Vec<PartLoad>,
-    /// Cycles for which it takes what its SM shares.
+    /// Cycles for which it occupies what its SM shares.
     pub sm_service: u64,
     /// Part of `sm_service` that its warps did not wait for, where nothing limits how much they leave when they end.
     pub unfinished: u64,

@@ -83,8 +83,8 @@ fn warps_wait_for_those_of_their_sub_partition() {
     assert_eq!([1, 4, 5, 8, 9].map(of), [1000, 1000, 1200, 1200, 1300]);
 }
 
-/// Two blocks of four warps whose chains change the sub-partition with each of their barriers: the run of 8,212 cycles of
-/// a counterexample to twice the service of one sub-partition.
+/// Two blocks of four warps whose chains change the sub-partition with each of their barriers: the run of 8,212
+/// cycles of a counterexample to twice the service of one sub-partition.
 #[test]
 fn chains_that_change_the_sub_partition() {
     let numbers = Numbers {
@@ -98,7 +98,8 @@ fn chains_that_change_the_sub_partition() {
     assert!(found >= 8212, "{found}");
 }
 
-/// Of other blocks that start at once, a chain waits for the warps of the sub-partitions that its barriers let it reach.
+/// Of other blocks that start at once, a chain waits for the warps of the sub-partitions that its barriers let it
+/// reach.
 #[test]
 fn few_barriers_reach_few_sub_partitions() {
     let of = |warps, barriers| {
@@ -119,8 +120,8 @@ fn few_barriers_reach_few_sub_partitions() {
     );
 }
 
-/// A segment of another block counts once more for each barrier at which the chain may change the sub-partition, and for
-/// each end of a block: ten segments of a tenth of the service each.
+/// A segment of another block counts once more for each barrier at which the chain may change the sub-partition, and
+/// for each end of a block: ten segments of a tenth of the service each.
 #[test]
 fn segments_count_once_more_for_each_change() {
     let numbers = Numbers {
@@ -198,7 +199,8 @@ fn one_block_more_than_fits() {
     assert_eq!(limit(range, BlockChain::OneWarp, numbers), 3000);
 }
 
-/// Blocks of an SM of its own services, blocks of the grid of the memory that all share, and starts one after the other.
+/// Blocks of an SM of its own services, blocks of the grid of the memory that all share, and starts one after the
+/// other.
 #[test]
 fn services_count_for_each_warp_that_takes_them() {
     let numbers = Numbers {
@@ -217,8 +219,8 @@ fn services_count_for_each_warp_that_takes_them() {
     assert_eq!(found.term(LaunchTerm::Starts), 4 * 7);
 }
 
-/// Each SM requests all lines of the memory that all share; accesses of blocks that have ended count where blocks follow
-/// each other.
+/// Each SM requests all lines of the memory that all share; accesses of blocks that have ended count where blocks
+/// follow each other.
 #[test]
 fn lines_count_for_each_sm() {
     let numbers = Numbers {
@@ -327,8 +329,8 @@ fn blocks_one_by_one_leave_full_queues() {
     assert_eq!(of(2, BlockChain::AllWarps), 4 * 2 * 1000 + 4 * 200 + 4 * 30);
 }
 
-/// A scheduler that follows one warp until it ends executes the warps of a sub-partition one after the other; blocks in a
-/// queue have all sub-partitions of their SM.
+/// A scheduler that follows one warp until it ends executes the warps of a sub-partition one after the other; blocks
+/// in a queue have all sub-partitions of their SM.
 #[test]
 fn any_scheduler_follows_one_warp_at_a_time() {
     let numbers = Numbers {
@@ -507,8 +509,8 @@ fn observed_blocks_count_with_their_own_times() {
     assert_eq!(found.cycles(), Observed(Cycles(530)));
 }
 
-/// All services that warps leave unfinished, where no queue limits them, may be on the SM of the last block; only the blocks
-/// that fill the other SMs leave none there.
+/// All services that warps leave unfinished, where no queue limits them, may be on the SM of the last block; only the
+/// blocks that fill the other SMs leave none there.
 #[test]
 fn unfinished_services_count_for_each_ended_warp() {
     let numbers = Numbers {
@@ -592,7 +594,8 @@ fn executed_services_count_where_they_are_less() {
     assert_eq!(of(4, 2, of_kinds(&[each(4, 1000)])), of(4, 2, None));
 }
 
-/// Until the last block is dispatched and afterwards, an only SM serves each block once in all, and requests a line once.
+/// Until the last block is dispatched and afterwards, an only SM serves each block once in all, and requests a line
+/// once.
 #[test]
 fn an_only_sm_serves_each_block_once() {
     let numbers = Numbers {

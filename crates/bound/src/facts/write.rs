@@ -196,5 +196,6 @@ impl<'a> KernelLines<'a> {
 }
 
 fn quoted(text: &str) -> String {
+    // Names come from binaries and may contain quotes, which TOML has to escape.
     Value::String(text.to_owned()).to_string()
 }

@@ -111,6 +111,7 @@ impl<Q: Quantity> Formula<Q> {
             is_large && conditions.all(|c| !c.value(&point).is_negative())
         });
         let bounds = here.map(|piece| piece.bound.value(&point).floor().to_integer());
+        // Each piece bounds the program on its own, so the smallest value is a bound too.
         let number = u128::try_from(bounds.min()?).ok()?;
         Q::from_number(number).map(UpperBound::proven)
     }
@@ -188,6 +189,7 @@ fn bound_of(program: &SymbolicProgram, claim: &FormulaClaim) -> Result<Terms, Di
         let sign = match row.relation {
             Relation::Le => 1,
             Relation::Ge => -1,
+            // The multiplier of an equation may have any sign.
             Relation::Eq => 0,
         };
         if sign != 0 {

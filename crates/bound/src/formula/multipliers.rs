@@ -40,6 +40,7 @@ pub(super) enum Nudge {
 impl Nudge {
     fn apply(self, program: &SymbolicProgram, linear: &mut LinearProgram) {
         let small = |amount: u64| {
+            // If the change is too large for a program, the basis is not optimal, which the caller notices.
             let amount = BigRational::new(amount.into(), BigInt::one() << 80);
             Rational::big(amount)
         };

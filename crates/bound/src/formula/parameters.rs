@@ -40,6 +40,7 @@ impl CountExpression {
         let point: Vec<BigInt> = parameters.iter().map(|&value| value.into()).collect();
         let quotient = self.numerator.value(&point) / BigInt::from(self.divisor.max(1));
         let count = quotient.ceil().to_integer() + BigInt::from(self.added);
+        // A loop that is entered executes its header at least `least` times.
         if count.is_negative() {
             return Some(self.least);
         }

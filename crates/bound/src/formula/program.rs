@@ -38,6 +38,7 @@ impl SymbolicProgram {
         let base = build(&values)?;
         let mut slopes = vec![Vec::new(); base.rows().len()];
         for symbol in 0..symbols {
+            // From 0 to 1 a coefficient that is linear in the symbol changes by its slope.
             values[symbol] = 1;
             let other = build(&values)?;
             values[symbol] = 0;

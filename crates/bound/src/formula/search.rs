@@ -19,7 +19,7 @@ use crate::model::Relation;
 /// Maximum number of regions of a formula.
 const MAX_REGIONS: usize = 8;
 
-/// Maximum number of polynomials in one region. The smallest of them is the bound.
+/// Maximum number of polynomials in one region, whose minimum is the bound.
 const MAX_POLYNOMIALS: usize = 4;
 
 /// Number of searches for coefficients.
@@ -168,6 +168,7 @@ impl Search<'_> {
             mut inherited,
         }) = open.pop()
         {
+            // A division replaces this region by two.
             let may_divide = open.len() + done + 1 < MAX_REGIONS;
             match self.region(&region, &mut inherited, may_divide) {
                 RegionResult::Done(found) => {
@@ -175,6 +176,7 @@ impl Search<'_> {
                     claims.extend(found);
                 }
                 RegionResult::Divided(first, second) => {
+                    // The stack returns the last one first, so the pieces are in the order of the divisions.
                     for region in [second, first] {
                         let inherited = inherited.clone();
                         open.push(OpenRegion { region, inherited });

@@ -152,6 +152,7 @@ impl<'a> Names<'a> {
         for condition in least.chain(region.conditions.iter().cloned()) {
             let condition = condition.substituted(by)?;
             let shifted = condition.shifted(&self.least);
+            // It holds for all parameters of the stated range, so the text need not say it.
             if shifted.has_no_negative_term() {
                 continue;
             }

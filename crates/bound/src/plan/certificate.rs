@@ -42,6 +42,7 @@ pub fn verify_plan(problem: &PlanProblem, plan: &MeasurementPlan) -> Result<(), 
             &BigRational::from(BigInt::from(-1)),
             target,
         );
+        // Equal values in some runs do not suffice: the forms must be equal in every unknown.
         if let Some((unknown, value)) = difference.iter().find(|(_, value)| !value.is_zero()) {
             return Err(fault(format!("unknown {unknown} is off by {value}")));
         }

@@ -54,8 +54,8 @@ fn in_order(facts: &[InstrFacts]) -> RecordedTrace {
     }
 }
 
-/// Replays instructions; returns the cycles of their issues after the start of the warp. Checks that the functions of the
-/// bound are never earlier.
+/// Replays instructions; returns the cycles of their issues after the start of the warp. Checks that the functions of
+/// the bound are never earlier.
 fn issues(facts: &[InstrFacts], trace: &RecordedTrace, machine: &MachineConfig) -> Vec<u64> {
     let numbers = MachineNumbers::of_config(machine).expect("a machine for bounds");
     let replayed = replay(facts, trace, &numbers, ServiceOrder::Gaps);

@@ -28,7 +28,7 @@ pub struct TracedInstr {
     pub operands: SmallVec<[TracedFetch; 1]>,
     /// Constants that it loads, one after the other (LDC).
     pub loaded: Vec<TracedFetch>,
-    /// Whether it waits at the barrier at which it arrives.
+    /// Whether it waits at the barrier where it arrives.
     pub waits_at_barrier: bool,
     /// Bytes per lane of its memory access; 0 if no lane takes part.
     pub bytes: u32,
@@ -39,7 +39,8 @@ pub struct TracedInstr {
 }
 
 impl TracedInstr {
-    /// Returns the requests, lines and sectors of its access, and what they found in caches; `None` if no lane takes part.
+    /// Returns the requests, lines and sectors of its access, and what they found in caches; `None` if no lane takes
+    /// part.
     pub fn limits(&self) -> Option<AccessLimits> {
         limits_of(self)
     }
