@@ -53,7 +53,7 @@ impl WarpWork {
     }
 }
 
-/// Argument by which the number of stalls is bounded.
+/// Argument for the bound on the number of stalls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StallRule {
     /// No warp waits for another: the stalls are at most the waits of one warp.
@@ -78,7 +78,7 @@ pub struct BlockBound {
     pub rule: StallRule,
 }
 
-/// Error: a barrier at which too few threads arrive.
+/// Error: too few threads arrive at a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnsatisfiedBarrier {
     /// First arrival at the barrier.

@@ -327,7 +327,7 @@ struct Weights {
     gpu: u128,
     first: u128,
     starts: u128,
-    /// SMs that request lines.
+    /// Number of SMs that request lines.
     lines: u128,
     ended: u128,
     /// Warps that may have ended on an SM before the last block is dispatched.
@@ -542,8 +542,8 @@ impl Core {
             BlockChain::Aligned => {
                 let others = own - 1;
                 // Between barriers the chain stays in one sub-partition. Each segment of another block is served
-                // there once; it is served once more if the chain passes a barrier meanwhile. Otherwise all
-                // sub-partitions serve all warps.
+                // there once; it is served once more if the chain passes a barrier meanwhile. If all sub-partitions
+                // together serve less, their sum counts instead.
                 let changing = Core {
                     warps: in_part.checked_mul(own)?,
                     segments: in_part.checked_mul(others)?.checked_mul(barriers)?,

@@ -163,6 +163,7 @@ fn optimum(
         .set_threads(1)
         .set_option("random_seed", 0)
         .set_option("mip_max_nodes", i32::try_from(nodes).unwrap_or(i32::MAX))
+        // The default gap would accept a point that is only nearly optimal.
         .set_option("mip_rel_gap", 0.0)
         .set_time_limit(TIME_LIMIT_SECONDS.into());
     for row in rows {

@@ -10,7 +10,7 @@
 //! independent sets of a linear matroid. So the greedy choice by weight is a basis of minimum weight. Every form that
 //! follows from any choice follows from this basis. Counters on the edges outside a spanning tree (Knuth and
 //! Stevenson 1973, Ball and Larus 1994) are the case where the equalities are the flow of a graph. In such a basis
-//! each target has exactly one combination, and probes that no target's combination has are dropped ([`find_plan`]).
+//! each target has exactly one combination. Probes that occur in no target's combination are dropped ([`find_plan`]).
 //!
 //! [`certificate`] checks a plan without the search.
 

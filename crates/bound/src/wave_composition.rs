@@ -106,7 +106,7 @@ struct Weights {
     gpu: u128,
     first: u128,
     starts: u128,
-    /// Compute units that request lines.
+    /// Number of compute units that request lines.
     lines: u128,
     ended: u128,
 }

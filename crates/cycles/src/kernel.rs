@@ -148,6 +148,7 @@ impl OnceCost {
     pub(crate) fn sum(costs: &[OnceCost]) -> u64 {
         let each = costs.iter();
         let each = each.map(|once| once.cycles.saturating_mul(once.most));
+        // The sum is an upper limit, and the largest number is above every limit on cycles.
         each.fold(0, u64::saturating_add)
     }
 

@@ -301,6 +301,8 @@ impl LineCaches {
             backlog: (self.prefetched + if first { 0 } else { self.second } - late).max(0),
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
+            // A hit in the second cache takes neither slice nor DRAM, and a counted miss has its service in its own
+            // cost.
             service: if hits_second || counts {
                 (0, 0)
             } else {

@@ -126,6 +126,7 @@ impl ReplayedMemory {
         for line in &instr.code {
             let beyond = |latency| self.levels.fetch((now, at), &line.lines, latency);
             let arrival = self.code.arrival(at, line, beyond);
+            // The warp waits for its own line; lines ahead are only requested.
             if line.ahead == 0 {
                 account.wait(vector, arrival, Term::Fetch);
             }

@@ -1,5 +1,5 @@
-//! Services that no warp waits for before it ends: requests of ended blocks that a server still has to serve, because
-//! the server delays none of its requesters (SOUNDNESS 20.5).
+//! Services that no warp waits for before it ends. Ended blocks may leave them to a server that accepts its requests
+//! without a delay (SOUNDNESS 20.5).
 //!
 //! A unit accepts a memory access only while its queue has room, and windows limit the sectors in flight. So queues
 //! and windows hold all that ended warps have left of these. But a shuffle leaves its unit before shared memory has

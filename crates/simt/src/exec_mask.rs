@@ -1,8 +1,8 @@
 //! Program counter and active mask of a wave: the execution model of AMD's GPUs up to GCN5 (GCN3 ISA manual, 3.3 and
 //! 4.1).
 //!
-//! All lanes of a wave have one program counter, and there is no stack: programs switch lanes off and on by operations
-//! that write the mask EXEC. A wave walks on while no lane is active; only its end finishes it.
+//! All lanes of a wave have one program counter, and there is no stack: programs switch lanes off and on by
+//! operations that write the mask EXEC. A wave continues while no lane is active; only its end finishes it.
 //!
 //! A wave may split (`wavefront-splitting-2022`, 4.3). Then both parts go on with their own program counters, and
 //! each part has the lanes of its split mask. A lane can be active only in its own part.
@@ -21,8 +21,8 @@ pub struct ExecMask<P> {
     has_ended: bool,
 }
 
-/// Jumps are decided once for the wave, whatever lanes are active: `taken` is all ones, or 0 if the wave does not jump.
-/// The other transfers do not depend on it.
+/// Jumps are decided once for the wave, even if only some of its lanes are active: `taken` is all ones, or 0 if the
+/// wave does not jump. The other transfers do not depend on it.
 impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
     fn new(start: P, active: Mask, _order: DivergenceOrder) -> Self {
         ExecMask {

@@ -58,13 +58,13 @@ pub enum TransferError {
 /// State of one warp under the rules of a machine.
 pub trait ExecutionModel<P> {
     /// Returns the state of a warp about to execute `start` with the lanes `active`. With an empty mask the warp has
-    /// finished, except in models whose warps walk on without lanes. `order` is the order of the sides of a divergent
-    /// jump, in models whose jumps diverge; [`DivergenceOrder::Any`] runs the taken side first, as
+    /// finished, except in models whose warps continue without lanes. `order` is the order of the sides of a
+    /// divergent jump, in models whose jumps diverge; [`DivergenceOrder::Any`] runs the taken side first, as
     /// [`DivergenceOrder::TakenFirst`] does.
     fn new(start: P, active: Mask, order: DivergenceOrder) -> Self;
 
     /// Returns the point that runs next and the active lanes, or `None` if the warp has finished. The mask is empty
-    /// only in models whose warps walk on without active lanes.
+    /// only in models whose warps continue without active lanes.
     fn running(&self) -> Option<(P, Mask)>;
 
     /// Applies the control transfer of the instruction at the running point. The instruction's condition holds in the

@@ -123,7 +123,6 @@ fn facts_of(
         // There are six scoreboards: code 6 names none.
         write_sb: control.write_sb.filter(|&sb| sb < 6),
         read_sb: control.read_sb.filter(|&sb| sb < 6),
-        // There are six scoreboards, so only six bits of the mask stand for one.
         wait_mask: control.wait_mask & 0x3f,
         unit: timing.map_or(ExecUnit::None, |timing| timing.unit),
         completion,

@@ -107,8 +107,8 @@ pub struct WaveFacts {
     pub dwords: u8,
     /// Whether a load bypasses the L1 cache (modifier glc).
     pub bypasses: bool,
-    /// Whether it invalidates the cache of its unit: buffer_wbinvl1 the L1 cache, s_dcache_inv the scalar cache; with
-    /// `_vol` too.
+    /// Whether it invalidates the cache of its unit: buffer_wbinvl1 the L1 cache, s_dcache_inv the scalar cache. The
+    /// `_vol` forms do so too.
     pub invalidates: bool,
     /// Whether its class has times. Without one, a run or a bound must refuse the instruction.
     pub has_class: bool,

@@ -117,7 +117,7 @@ impl<Q: Quantity> Formula<Q> {
     }
 }
 
-/// Checks `claims` against `program` exactly, each as follows, and makes the formula of them.
+/// Checks each of `claims` against `program` exactly, as described here, and makes the formula from them.
 ///
 /// Symbols are at least their minimum values; t are the distances from these. A polynomial in t without negative
 /// terms is at least 0 in the region, and so is the sum of such a polynomial and of conditions of the region, each

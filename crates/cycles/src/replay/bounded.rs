@@ -59,6 +59,7 @@ pub fn replay_bounded(
                     .arrival(&transfer, &mut vector, (at, latency), line)
             };
             let arrival = lines.code.arrival(at, line, beyond);
+            // The warp waits for its own line; lines ahead are only requested.
             if line.ahead == 0 {
                 account.wait(&mut vector, arrival, Term::Fetch);
             }

@@ -87,7 +87,7 @@ pub enum FetchSource {
 pub struct TracedShared {
     /// Direction.
     pub direction: AccessDirection,
-    /// Transactions, those due to conflicts included.
+    /// Transactions, conflicts included.
     pub transactions: u32,
     /// Transactions due to bank conflicts.
     pub conflicts: u32,

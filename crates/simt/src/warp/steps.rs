@@ -2,8 +2,8 @@
 //!
 //! For each control operation the rules follow the concrete ones of [`crate::activation_stack`] and
 //! [`crate::frame_stack`], with an unknown condition: it holds in all active lanes, in none, or, where it may differ,
-//! in some. For example, a branch whose condition may differ has up to four successors: all lanes jump, none jumps,
-//! and both orders of the two sides.
+//! in some. For example, a BRA whose condition may differ has up to four successors: all lanes jump, none jumps, and
+//! both orders of the two sides.
 
 use smallvec::{SmallVec, smallvec};
 
