@@ -475,8 +475,8 @@ struct CoreTimes {
     barriers: u128,
 }
 
-/// Services of a sub-partition that a chain waits for, and number of times that it finds full queues (SOUNDNESS
-/// 20.5).
+/// Services of a sub-partition that a chain waits for, and number of times that it finds full queues
+/// (SOUNDNESS 20.5).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Core {
     /// Warps that are served.

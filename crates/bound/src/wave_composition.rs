@@ -162,8 +162,8 @@ impl Weights {
             true => {
                 let (part, of) = (u128::from(spread.part.0), u128::from(spread.part.1).max(1));
                 let last = of_unit.min(spread.most.into()).checked_mul(of)?;
-                // An instruction takes turns of one SIMD, so it delays only the chains with a wave there (SOUNDNESS
-                // 20.9).
+                // An instruction takes turns of one SIMD, so it delays only the chains with a wave there
+                // (SOUNDNESS 20.9).
                 let shared = earlier.checked_mul(part.min(of))?;
                 let core = Part {
                     numerator: shared.checked_add(last)?,

@@ -126,8 +126,8 @@ impl<'a> FollowedWarp<'a> {
         let Some((first, rest)) = warps.split_first_mut() else {
             return;
         };
-        // An aligned barrier opens at the latest arrival, so the maximum bounds every warp from there on (SOUNDNESS
-        // 20.4).
+        // An aligned barrier opens at the latest arrival, so the maximum bounds every warp from there on
+        // (SOUNDNESS 20.4).
         for warp in rest.iter() {
             for (latest, own) in first.vector.0.iter_mut().zip(&warp.vector.0) {
                 *latest = (*latest).max(*own);

@@ -2,9 +2,9 @@
 //! requests, lines and sectors that it can cause.
 //!
 //! Tags, port, slices and DRAM are servers. The simulator's servers fill gaps, and there are several slices. Here
-//! each kind is one server in the order of issue, which serves every request at the same time or later (SOUNDNESS
-//! 11.2). For example, let a slice take 2 cycles for a sector, and a hit 200 cycles. The last of 4 sectors begins
-//! after 6 cycles and arrives after 206.
+//! each kind is one server in the order of issue, which serves every request at the same time or later
+//! (SOUNDNESS 11.2). For example, let a slice take 2 cycles for a sector, and a hit 200 cycles. The last of 4 sectors
+//! begins after 6 cycles and arrives after 206.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Times for which a wave of GCN3 occupies what other waves need: its services by each shared resource (SOUNDNESS
-//! 20.9).
+//! Times for which a wave of GCN3 occupies what other waves need: its services by each shared resource
+//! (SOUNDNESS 20.9).
 //!
 //! A wave that waits for a unit waits for whole turns of its SIMD. An instruction that holds a unit takes from a wave
 //! of the same SIMD the turns that begin meanwhile, its own turn included. From a wave of another SIMD it takes the

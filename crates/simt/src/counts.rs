@@ -11,9 +11,9 @@
 //!   enters the loop;
 //! * *guarded lanes*: steps that the thread index guards carry few lanes.
 //!
-//! For example, let each of the 32 lanes of a warp enter a loop with the bound 10 once. The row `y(headers) ≤ 10 ·
-//! y(entries)` admits 320 header executions of the warp. If the loop is in lockstep and the warp enters it once, the
-//! row `x(headers) ≤ 10 · x(events)` admits 10.
+//! For example, let each of the 32 lanes of a warp enter a loop with the bound 10 once. The row
+//! `y(headers) ≤ 10 · y(entries)` admits 320 header executions of the warp. If the loop is in lockstep and the warp
+//! enters it once, the row `x(headers) ≤ 10 · x(events)` admits 10.
 //!
 //! `warp-cfg-2023` 4 has the flow of the warp alone ([`CountSystem::of_paper`]). SOUNDNESS 5 argues that each row
 //! holds in every run.

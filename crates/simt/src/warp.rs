@@ -147,8 +147,8 @@ pub enum KnownCondition {
     Agreed,
     /// Unknown, may differ between active lanes.
     MayDiffer {
-        /// Cell on which the lanes of each side agree once they are split by the condition. For example, after `@P0
-        /// BRA` the lanes that jump all have P0 true.
+        /// Cell on which the lanes of each side agree once they are split by the condition. For example, after
+        /// `@P0 BRA` the lanes that jump all have P0 true.
         deciding_cell: Option<usize>,
     },
 }
