@@ -1,6 +1,7 @@
 use std::fmt;
 
-/// Byte address of code, relative to the start of the section that holds the function.
+/// Byte address of code, relative to the start of the section that holds the function. For example, address 0 is the
+/// first byte of the section, wherever the loader places it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CodeAddr(pub u32);
 

@@ -1,4 +1,5 @@
-/// Inclusive bit range `hi:lo` of an instruction word, in the notation of hardware manuals.
+/// Inclusive bit range `hi:lo` of an instruction word, in the notation of hardware manuals. For example, the field
+/// 7:4 of `0xab` is `0xa`; as a two's complement number it is -6.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct BitRange {
     /// Highest bit, inclusive.
@@ -27,7 +28,9 @@ pub trait Bits {
 impl Bits for u128 {
     fn field(self, range: BitRange) -> u64 {
         let width = range.width().min(64);
+        // A shift by 128 or more would be an overflow; the bits outside the word read as 0.
         let shifted = self.checked_shr(u32::from(range.lo)).unwrap_or(0) as u64;
+        // The mask of 64 ones cannot be computed as below, since `1 << 64` overflows.
         if width == 64 {
             shifted
         } else {
@@ -38,6 +41,7 @@ impl Bits for u128 {
     fn signed_field(self, range: BitRange) -> i64 {
         let width = range.width().min(64);
         let shift = 64 - width;
+        // The sign bit of the field becomes bit 63, so the arithmetic shift back extends it.
         ((self.field(range) << shift) as i64) >> shift
     }
 

@@ -2,8 +2,8 @@ use std::time::{Duration, Instant};
 
 /// Wall-clock limit for one piece of work; none by default.
 ///
-/// Work cut short by a deadline is reported as such, and nothing is concluded from it. Which work that is depends on
-/// the speed of the host, so results with a deadline are not reproducible.
+/// Work cut short by a deadline is reported as such, and nothing is concluded from it. The speed of the host decides
+/// which work is cut short, so results with a deadline are not reproducible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Deadline(Option<Instant>);
 

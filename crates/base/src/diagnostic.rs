@@ -60,6 +60,7 @@ impl Diagnostic {
     /// Adds the line that holds byte `byte` of `text`, unless a position is set.
     #[must_use]
     pub fn at_byte(self, text: &str, byte: usize) -> Self {
+        // A parser may report a byte past the end or inside a character: then the last line counts.
         let before = text.get(..byte).unwrap_or(text);
         self.at(format_args!("line {}", before.matches('\n').count() + 1))
     }
@@ -67,6 +68,8 @@ impl Diagnostic {
     /// Creates a diagnostic from a parser's error message about `text`, put on one line and stripped of control
     /// characters; `at` is the byte of the text that it refers to.
     pub fn for_text(file: &str, text: &str, message: &str, at: Option<usize>) -> Self {
+        // A diagnostic is one line, but messages of parsers may have several and may quote control characters of the
+        // text.
         let message = message.trim().replace('\n', ", ");
         let diagnostic =
             Diagnostic::new(message.replace(char::is_control, "\u{fffd}")).in_file(file);

@@ -1,5 +1,6 @@
-//! Types shared by every crate: code addresses, bit fields, quantities and their bounds, diagnostics, and the instruction
-//! sets of GPUs with the families to which they belong.
+//! Types shared by every crate: code addresses, bit fields, quantities and their bounds, diagnostics.
+//!
+//! Also the instruction sets of GPUs, and the families to which they belong.
 
 mod addr;
 mod bits;

@@ -39,8 +39,8 @@ impl<Q: Quantity> UpperBound<Q> {
     }
 }
 
-/// Quantity that a method gives for all runs without a proof that no run exceeds it, such as the longest path of observed
-/// times. No conversion makes a bound of it:
+/// Quantity that a method gives for all runs without a proof that no run exceeds it. For example, the longest path
+/// over observed times is an estimate. No conversion makes it a bound:
 ///
 /// ```compile_fail
 /// use warpbound_base::{Cycles, Estimated, UpperBound};

@@ -1,7 +1,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
-/// Quantity of a run that observations measure and bounds limit; a type for each unit, without conversions between them.
+/// Quantity that observations measure and bounds limit. Each unit has a type of its own, without conversions between
+/// them.
 pub trait Quantity: Copy + Ord + fmt::Display {
     /// Returns the quantity of this many units; `None` if the type cannot represent it.
     fn from_number(number: u128) -> Option<Self>;

@@ -13,7 +13,7 @@ pub enum BlockSegment {
     Time {
         /// Positions of the first and the last instruction.
         span: (u32, u32),
-        /// Cycles in which a warp issues them.
+        /// Cycles that a warp needs to issue them.
         instr: u64,
     },
     /// Memory read at this position, after the instructions before it.
@@ -22,13 +22,13 @@ pub enum BlockSegment {
     Barrier(u32),
 }
 
-/// Input of the construction of an abstract warp.
+/// Input for the construction of an abstract warp.
 pub struct WarpStructure<'a> {
     /// Thread-level graph, without edges to the end.
     pub graph: &'a Digraph,
     /// Entry node.
     pub entry: usize,
-    /// Nodes at which the kernel may end.
+    /// Nodes where the kernel may end.
     pub exits: &'a [usize],
     /// Segments of each node.
     pub segments: &'a [Vec<BlockSegment>],
@@ -103,8 +103,8 @@ impl AbstractWarp {
     }
 }
 
-/// Maximum number of nodes to visit: nested arms are visited once for each path to them; code with more is not
-/// structured.
+/// Maximum number of nodes to visit. Nested arms are visited once for each path to them, so unstructured code would
+/// take exponentially long.
 const MAX_STEPS: usize = 1_000_000;
 
 struct WarpBuilder<'a> {
@@ -169,6 +169,7 @@ impl WarpBuilder<'_> {
             }
             node = match inside.as_slice() {
                 [] => end,
+                // In a loop, an exit is no arm: the head ends there, and the iteration goes on.
                 [next] if !leaves || within.is_some() => *next,
                 successors => self.build_arms(node, successors, stop, within, out)?,
             };
@@ -202,7 +203,7 @@ impl WarpBuilder<'_> {
         (inside, leaves)
     }
 
-    /// Builds the arms of a branch; returns the node at which they rejoin, its immediate postdominator.
+    /// Builds the arms of a branch; returns the node where they rejoin, its immediate postdominator.
     fn build_arms(
         &mut self,
         node: usize,
@@ -312,7 +313,9 @@ fn join(out: &mut Vec<WarpElement>, element: WarpElement) {
     out.push(element);
 }
 
-/// `LUB`: of arms of which a warp takes one, the worst; of arms that its lanes may all take, all of them in sequence.
+/// `LUB`: the worst arm if a warp takes one of them; all arms in sequence if its lanes may take each of them. For
+/// example, arms of 3 and 5 cycles become one time node of 5 cycles; if the branch diverges, it has 8 cycles and a
+/// shift of 5.
 fn lub(arms: Vec<Vec<WarpElement>>, divergent: bool, out: &mut Vec<WarpElement>) {
     let times: Option<Vec<u64>> = arms.iter().map(|arm| pure_time(arm)).collect();
     match times {

@@ -2,11 +2,14 @@
 //! per cycle whenever some warp is ready.
 //!
 //! Each cycle of a run either issues an instruction or is a stall. The number of issues is the number of instructions
-//! of all warps. For the stalls, follow a run backwards from its last issue: stay with the warp that issued there until
-//! the barrier that released it, continue with the warp that arrived at that barrier last, and so on. In a stall cycle
-//! no warp is ready, and the followed warp is not blocked at a barrier, so it waits for the latency of an instruction
-//! of its own. Hence the stalls are at most the waits of the followed warps. The bound of these waits depends on what
-//! is known about the barriers ([`StallRule`]).
+//! of all warps. For the stalls, follow a run backwards from its last issue: stay with the warp that issued there
+//! until the barrier that released it, continue with the warp that arrived at that barrier last, and so on. In a
+//! stall cycle no warp is ready, and the followed warp is not blocked at a barrier, so it waits for the latency of an
+//! instruction of its own. Hence the stalls are at most the waits of the followed warps. The bound of these waits
+//! depends on what is known about the barriers ([`StallRule`]).
+//!
+//! For example, two warps without barriers issue 10 instructions each, and wait for 30 and 50 cycles. The bound is 20
+//! cycles of issues and 50 of stalls.
 
 use warpbound_base::{Cycles, Instructions, UpperBound};
 use warpbound_simt::epochs::{Epoch, EpochArrival};
@@ -50,13 +53,13 @@ impl WarpWork {
     }
 }
 
-/// Argument by which the number of stalls is bounded.
+/// Argument for the bound on the number of stalls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StallRule {
     /// No warp waits for another: the stalls are at most the waits of one warp.
     NoBarriers,
-    /// Each barrier is passed by all warps together that still have one ahead: between two barriers, the stalls are at
-    /// most the waits of one warp.
+    /// All warps that still have a barrier ahead pass it together: between two barriers, the stalls are at most the
+    /// waits of one warp.
     AlignedBarriers,
     /// Unknown which warps wait for each other: the stalls are at most the waits of all warps.
     AnyBarriers,
@@ -67,15 +70,15 @@ pub enum StallRule {
 pub struct BlockBound {
     /// Cycles from the first issue to the last.
     pub cycles: UpperBound<Cycles>,
-    /// Instructions of all warps, each of which is issued in a cycle of its own.
+    /// Instructions of all warps. Each is issued in a cycle of its own.
     pub issues: UpperBound<Instructions>,
-    /// Cycles in which no instruction is issued.
+    /// Cycles without an issue.
     pub stalls: UpperBound<Cycles>,
     /// Argument for the number of stalls.
     pub rule: StallRule,
 }
 
-/// Error: a barrier at which too few threads arrive.
+/// Error: too few threads arrive at a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnsatisfiedBarrier {
     /// First arrival at the barrier.
@@ -84,7 +87,7 @@ pub struct UnsatisfiedBarrier {
     pub arriving: u64,
 }
 
-/// Computes the bound of a block of warps, each kind of work with its number of warps.
+/// Computes the bound of a block of warps, given as kinds of work with the number of warps of each kind.
 ///
 /// # Errors
 ///
@@ -106,6 +109,7 @@ pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, UnsatisfiedB
         (sum(waits), StallRule::AnyBarriers)
     };
     // Each cycle issues one instruction or is a stall (SOUNDNESS 6.1).
+    // Saturation keeps the number an upper bound, since `u64::MAX` is above every limit on cycles.
     let issuing = Cycles(u64::try_from(issues).unwrap_or(u64::MAX));
     Ok(BlockBound {
         cycles: UpperBound::proven(issuing + Cycles(stalls)),
@@ -129,6 +133,7 @@ fn aligned_stalls(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, UnsatisfiedB
             WarpWork::Total { .. } => return Ok(None),
         }
     }
+    // Warps with fewer epochs have ended by then and take part in no later barrier.
     let most = epochs.iter().map(|(of_warp, _)| of_warp.len()).max();
     let mut stalls = 0u64;
     for number in 0..most.unwrap_or(0) {

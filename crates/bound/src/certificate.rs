@@ -1,8 +1,9 @@
 //! Certificates: evidence that a number bounds an integer program, which can be checked without solving it (weak
 //! duality of linear programming).
 //!
-//! The checker shares no code with the solver: it reads the program and computes in arbitrary precision. It may be read
-//! as the definition of a bound.
+//! The checker shares no code with the solver: it reads the program and computes in arbitrary precision. It may be
+//! read as the definition of a bound. For example, the objective `2*x` with the row `x <= 3` has the multiplier 2:
+//! twice the row says `2*x <= 6`, so the bound is 6.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -204,6 +205,7 @@ pub fn evaluate(model: &IntegerProgram, point: &[u128]) -> Result<BigInt, Diagno
     }
     let mut objective = BigInt::zero();
     for (var, &value) in model.vars().iter().zip(point) {
+        // Values are unsigned, so only the upper bound can be violated.
         if var.upper.is_some_and(|upper| value > u128::from(upper)) {
             return Err(Diagnostic::new(format!(
                 "[{}] = {value} is above its bound",

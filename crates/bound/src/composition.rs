@@ -1,7 +1,8 @@
 //! Bound of a launch: blocks on SMs in any order of dispatch, and warps in any order of issue (SOUNDNESS 20).
 //!
-//! The time of a chain of warps, each of which runs as if alone, and the services that all resources on its way give to
-//! others. Whichever warp is served first, the sum is the same.
+//! The bound is the time of a chain of warps, each as if it ran alone, plus the services that the resources on its
+//! way give to other warps. The sum does not depend on the order of service. For example, two blocks of one warp, on
+//! an SM that holds one block, follow each other: their path is `followed` + `path`.
 
 use warpbound_base::{Cycles, Named, UpperBound};
 
@@ -18,13 +19,13 @@ pub struct LaunchShape {
     pub blocks: u64,
     /// Warps of a block, at least one.
     pub warps: u64,
-    /// SMs at least.
+    /// Minimum number of SMs.
     pub sms: u64,
-    /// SMs at most.
+    /// Maximum number of SMs.
     pub most_sms: u64,
-    /// Blocks that an SM holds at least and at most.
+    /// Minimum and maximum number of blocks that an SM holds.
     pub resident: (u64, u64),
-    /// Sub-partitions of an SM at least, over which the warps of a block are spread evenly.
+    /// Minimum number of sub-partitions of an SM. The warps of a block are spread evenly over them.
     pub sub_partitions: u64,
 }
 
@@ -49,10 +50,10 @@ pub enum BlockChain {
 /// Schedulers that a bound holds for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SchedulerClass {
-    /// Those that issue an instruction in every cycle in which one of their warps is ready.
+    /// Schedulers that issue an instruction in every cycle with a ready warp.
     #[default]
     WorkConserving,
-    /// Those, and those that follow one warp until it ends or waits at a barrier, while others are ready.
+    /// Also schedulers that follow one warp until it ends or waits at a barrier, while others are ready.
     Any,
 }
 
@@ -63,12 +64,12 @@ impl Named for SchedulerClass {
     ];
 }
 
-/// Times of which the bound of a launch is composed: bounds of warps, or what the warps of a run have taken.
+/// Times that compose the bound of a launch: bounds of warps, or the times that the warps of a run took.
 #[derive(Clone, Debug)]
 pub struct LaunchTimes<T> {
-    /// Time of a warp among others, without its waits for them, until all that it has stored is there.
+    /// Time of a warp among others, without its waits for them, until all its stores have arrived.
     pub path: T,
-    /// The same until its last instruction: then another warp, or another block, follows it.
+    /// Time of such a warp until its last instruction: then another warp, or another block, follows it.
     pub followed: T,
     /// Chain of warps in a block.
     pub chain: BlockChain,
@@ -78,19 +79,19 @@ pub struct LaunchTimes<T> {
     pub queued: Cycles,
     /// Barriers that a warp passes.
     pub barriers: u64,
-    /// Greatest part of `core` that a warp takes between two barriers, its start or its end.
+    /// Largest part of `core` that a warp takes between two barriers, its start or its end.
     pub segment: Cycles,
-    /// Services that a warp takes: of its sub-partition, of the SM, and of the memory that all SMs share.
+    /// Service that a warp takes from its sub-partition.
     pub core: T,
-    /// See [`LaunchTimes::core`].
+    /// Service that a warp takes from its SM.
     pub sm: T,
-    /// See [`LaunchTimes::core`].
+    /// Service that a warp takes from the memory that all SMs share.
     pub gpu: T,
-    /// First requests of lines and translations, of one SM.
+    /// Time of the first requests of lines and translations by one SM.
     pub first: Cycles,
-    /// Services of all lines that an SM requests, each once, by the memory that all SMs share.
+    /// Service of all lines that an SM requests, each once, by the memory that all SMs share.
     pub lines: Cycles,
-    /// Time for which accesses of blocks that have ended take what an SM has, as far as queues and windows limit them.
+    /// Time for which accesses of ended blocks occupy resources of an SM, as far as queues and windows limit them.
     pub ended: Cycles,
     /// Services that a warp may leave to its SM when it ends, where nothing limits how many are left.
     pub unfinished: T,
@@ -100,11 +101,12 @@ pub struct LaunchTimes<T> {
     pub executed: Option<ExecutedServices>,
 }
 
-/// Services of whole blocks, all warps together. They may be less than the services of the worst warp, multiplied by the
-/// number of warps.
+/// Services of whole blocks, all warps together. They may be less than the services of the worst warp, multiplied by
+/// the number of warps. For example, if only one of eight warps loads a table, the sum has its load once, and the
+/// product has it eight times.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ExecutedServices {
-    /// Services by kinds of blocks: together all blocks of the launch.
+    /// Services by kinds of blocks. Together the kinds have all blocks of the launch.
     pub kinds: Vec<ServicesOfBlocks>,
     /// Services of all blocks by the memory that all SMs share, if that is less than the sum over the kinds.
     pub gpu_of_launch: Option<u128>,
@@ -124,7 +126,7 @@ pub struct ServicesOfBlocks {
 }
 
 impl ExecutedServices {
-    /// Sum of the greatest services of this many blocks; `None` if it has more than 128 bits.
+    /// Sum of the services of the `blocks` blocks with the greatest services; `None` if it has more than 128 bits.
     pub fn greatest(
         &self,
         blocks: u128,
@@ -135,6 +137,7 @@ impl ExecutedServices {
             .iter()
             .map(|kind| (service(kind), kind.blocks.into()))
             .collect();
+        // Any blocks of the launch may be on the SM, so the ones with the greatest services are taken.
         kinds.sort_unstable_by(|first, second| second.cmp(first));
         let mut left = blocks;
         let mut sum: u128 = 0;
@@ -205,8 +208,8 @@ pub struct LaunchBound {
 }
 
 impl LaunchBound {
-    /// Composes the bound of a launch; `delays` are the cycles before the first block and the refreshes of DRAM. `None` if
-    /// it has more than 64 bits.
+    /// Composes the bound of a launch; `delays` are the cycles before the first block and the refreshes of DRAM.
+    /// `None` if the bound has more than 64 bits.
     pub fn compose(
         shape: &LaunchShape,
         times: &LaunchTimes<WarpBound<Cycles>>,
@@ -216,8 +219,8 @@ impl LaunchBound {
         LaunchBound::of_terms(times.summands(shape, limit)?, delays)
     }
 
-    /// Adds the terms between that of the launch and that of refreshes, and these two. `None` if the sum has more than 64
-    /// bits.
+    /// Composes a bound from all terms but the launch overhead and the refreshes, which follow from `delays`. `None`
+    /// if the sum has more than 64 bits.
     pub(crate) fn of_terms(terms: [u128; 6], delays: Delays) -> Option<LaunchBound> {
         let (total, terms) = add_terms(terms, delays)?;
         Some(LaunchBound {
@@ -237,7 +240,7 @@ impl LaunchBound {
     }
 }
 
-/// Terms between that of the launch and that of refreshes, in the order of [`LaunchTerm::ALL`].
+/// Terms other than the launch overhead and the refreshes, in the order of [`LaunchTerm::ALL`].
 type Summands = [u128; 6];
 
 /// Adds terms, the cycles before the first block and the refreshes of DRAM. `None` if the sum has more than 64 bits.
@@ -259,7 +262,7 @@ fn add_terms(terms: Summands, delays: Delays) -> Option<(u64, [u64; LaunchTerm::
 }
 
 impl<T> LaunchTimes<T> {
-    /// Multiplies each time by the number of times that it counts. `None` if one has too many bits.
+    /// Multiplies each time by its weight. `None` if a product or sum has more than 128 bits.
     fn summands(&self, shape: &LaunchShape, cycles: impl Fn(&T) -> u128) -> Option<Summands> {
         let core = CoreTimes {
             warp: cycles(&self.core),
@@ -290,7 +293,8 @@ impl<T> LaunchTimes<T> {
     }
 }
 
-/// Number of times that a time counts: a fraction.
+/// Number of times that a time counts, as a fraction. For example, the times of 5 blocks that follow each other in 2
+/// places count 5/2 times on the average over the places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Weight {
     numerator: u128,
@@ -308,27 +312,28 @@ impl Weight {
     /// Returns that many times a time, rounded up.
     fn of(self, time: u128) -> Option<u128> {
         let product = self.numerator.checked_mul(time)?;
+        // Rounded up, because a mean over the places may be a fraction.
         Some(product.div_ceil(self.denominator.max(1)))
     }
 }
 
-/// Numbers of times that the times of a launch count.
+/// Weights of the times of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Weights {
-    /// Warps that are followed by others, before the last one.
+    /// Warps that others follow, before the last one.
     followed: Weight,
     core: Core,
     sm: u128,
     gpu: u128,
     first: u128,
     starts: u128,
-    /// SMs that request lines.
+    /// Number of SMs that request lines.
     lines: u128,
     ended: u128,
     /// Warps that may have ended on an SM before the last block is dispatched.
     unfinished: u128,
-    /// Blocks whose warps may all count for the sub-partitions, whichever of them they are in; `None` where that does not
-    /// suffice.
+    /// Blocks whose warps may all count for the sub-partitions, even if they are in others; `None` where that does
+    /// not suffice.
     blocks_of_core: Option<u128>,
 }
 
@@ -339,8 +344,11 @@ impl Weights {
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
                 .map(|n| u128::from(n.max(1)));
         let least = u128::from(shape.resident.0).max(1);
+        // An SM without a block requests no lines.
         let lines = blocks.min(u128::from(shape.most_sms.max(shape.sms)).max(1));
+        // The memory that all SMs share serves every warp of the launch, wherever it runs.
         let gpu = blocks.checked_mul(warps)?;
+        // Only the minimum numbers of SMs and places are certain to be free at the start of the launch.
         let is_at_once = blocks <= sms.checked_mul(least)?;
         if is_at_once {
             // All blocks start at once; the fullest SM has this many.
@@ -350,10 +358,12 @@ impl Weights {
             let in_part = warps.div_ceil(parts);
             let others = (own - 1).checked_mul(warps)?;
             let followed = match (schedulers, chain) {
+                // Barriers of unknown order: some warp of the block runs at each time, so all their times are added.
                 (SchedulerClass::WorkConserving, BlockChain::AllWarps) => warps - 1,
                 (SchedulerClass::WorkConserving, _) => 0,
                 // One after the other in each sub-partition, between barriers.
                 (SchedulerClass::Any, BlockChain::OneWarp) => resident.div_ceil(parts) - 1,
+                // Between two barriers a sub-partition may follow its warps of the block one by one (SOUNDNESS 20.6).
                 (SchedulerClass::Any, BlockChain::Aligned) => in_part - 1 + others,
                 (SchedulerClass::Any, BlockChain::AllWarps) => resident - 1,
             };
@@ -370,13 +380,14 @@ impl Weights {
                 blocks_of_core: Some(own),
             });
         }
-        // Blocks dispatched to some SM before the last one is dispatched, and those that run with it.
+        // The SM with the fewest blocks before the last dispatch has at most the mean (SOUNDNESS 20.5).
         let before = (blocks - 1) / sms;
         let most = u128::from(shape.resident.1).max(least);
-        // What happens while the last block runs may be on another SM, which serves other blocks.
+        // The last block may run on another SM, which serves other blocks.
         let on_sm = before.checked_add(most)?.min(blocks);
         let of_sm = on_sm.checked_mul(warps)?;
         let followed = match (schedulers, chain) {
+            // Some warp of the SM is followed at each time, so the times of all are added (SOUNDNESS 20.6).
             (SchedulerClass::Any, _) => Weight::whole(of_sm - 1),
             (_, BlockChain::OneWarp | BlockChain::Aligned) => Weight {
                 numerator: before,
@@ -397,21 +408,25 @@ impl Weights {
             core,
             sm: of_sm,
             gpu,
+            // The SM until the last dispatch and the SM after it request lines, unless they are the same SM.
             first: 1 + u128::from(shape.has_several_sms()),
+            // Blocks of an SM start one after the other, so each may wait for the start of the one before.
             starts: on_sm,
             lines,
             ended: 1,
-            // Each other SM is full when the last block is dispatched; all blocks but these may have been on one.
+            // Each other SM is full when the last block is dispatched; all blocks but the ones there may have been on
+            // one SM.
             unfinished: (blocks - 1)
                 .saturating_sub((sms - 1).saturating_mul(least))
                 .checked_mul(warps)?,
-            // What the queues of a sub-partition hold comes on top where an SM holds one block.
+            // If an SM holds one block, the contents of the queues are added at each change, and no sum over whole
+            // blocks has them.
             blocks_of_core: (most > 1 || schedulers == SchedulerClass::Any).then_some(on_sm),
         })
     }
 
-    /// Returns the lesser of services by the worst warp and of those that whole blocks take; `worst` are the services of that
-    /// warp by a sub-partition and by its SM.
+    /// Returns the smaller of two sums: the services by the worst warp, and the services of whole blocks. `worst` has
+    /// the services of the worst warp by a sub-partition and by its SM.
     fn lesser(
         &self,
         [core, sm, gpu]: [u128; 3],
@@ -419,8 +434,9 @@ impl Weights {
         executed: &ExecutedServices,
         shape: &LaunchShape,
     ) -> Option<[u128; 3]> {
-        // An ended block may have left one service more than queues hold: the worst warp has all of its services, so it
-        // counts besides. If all blocks start at once, each block of the SM counts whole.
+        // An ended block may have left one service more than the queues hold. The worst warp has all of its services,
+        // so the worst warp is added. If all blocks start at once, each block of the SM counts in full, and nothing
+        // is added.
         let [worst_core, worst_sm] = match self.ended {
             0 => [0, 0],
             _ => worst,
@@ -450,7 +466,7 @@ impl Weights {
 /// Times of a sub-partition, in cycles.
 #[derive(Clone, Copy, Debug)]
 struct CoreTimes {
-    /// Service of a warp, and the greatest part of it between two barriers.
+    /// Service of a warp, and its largest part between two barriers.
     warp: u128,
     segment: u128,
     /// Time for which instructions in the queues occupy the units.
@@ -459,14 +475,15 @@ struct CoreTimes {
     barriers: u128,
 }
 
-/// Services of a sub-partition that a chain waits for, and times that it finds full queues (SOUNDNESS 20.5).
+/// Services of a sub-partition that a chain waits for, and number of times that it finds full queues
+/// (SOUNDNESS 20.5).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Core {
     /// Warps that are served.
     warps: u128,
-    /// Segments of warps between barriers that are served besides.
+    /// Segments of warps between barriers that are served in addition.
     segments: u128,
-    /// Times that the chain changes the warp or the sub-partition.
+    /// Number of times that the chain changes the warp or the sub-partition.
     changes: u128,
 }
 
@@ -494,7 +511,7 @@ impl Core {
         })
     }
 
-    /// `own` blocks on an SM, which all start at once.
+    /// Services for `own` blocks on an SM, which all start at once.
     fn at_once(
         (own, warps, parts): (u128, u128, u128),
         chain: BlockChain,
@@ -505,7 +522,8 @@ impl Core {
         let barriers = times.barriers;
         match chain {
             BlockChain::AllWarps => Some(Core::of_warps(resident)),
-            // Each warp has a sub-partition for itself, but for what blocks that have ended before have left in its queues.
+            // Each warp has a sub-partition of its own, but its queues may hold instructions of blocks that have
+            // ended.
             _ if resident <= parts => {
                 let alone = Core {
                     changes: u128::from(own > 1),
@@ -523,8 +541,9 @@ impl Core {
             }
             BlockChain::Aligned => {
                 let others = own - 1;
-                // The chain is in one sub-partition between barriers, and so serves each segment of another block there once,
-                // and once more that in which the chain passes a barrier; or all sub-partitions serve all warps.
+                // Between barriers the chain stays in one sub-partition. Each segment of another block is served
+                // there once; it is served once more if the chain passes a barrier meanwhile. If all sub-partitions
+                // together serve less, their sum counts instead.
                 let changing = Core {
                     warps: in_part.checked_mul(own)?,
                     segments: in_part.checked_mul(others)?.checked_mul(barriers)?,
@@ -540,7 +559,7 @@ impl Core {
         }
     }
 
-    /// Blocks on an SM that holds one, `before` of them before the last one is dispatched.
+    /// Services for blocks on an SM that holds one; `before` blocks are dispatched before the last one.
     fn one_by_one(
         (before, warps, parts): (u128, u128, u128),
         chain: BlockChain,
@@ -556,8 +575,8 @@ impl Core {
         })
     }
 
-    /// Blocks on an SM that holds up to `most`, `before` of them before the last one is dispatched; `on_sm` in all, those
-    /// that run with the last one included.
+    /// Services for blocks on an SM that holds up to `most`. `before` blocks are dispatched there before the last
+    /// one; `on_sm` is the number of all, including the blocks that run together with the last one.
     fn queue(
         (before, (least, most), warps, parts): (u128, (u128, u128), u128, u128),
         on_sm: u128,
@@ -570,8 +589,8 @@ impl Core {
             BlockChain::OneWarp => 0,
             BlockChain::Aligned => times.barriers,
         };
-        // A chain changes the sub-partition at barriers and at the ends of its blocks, each of which is in the lives of
-        // `most - 1` other blocks at most: each of these is served once more in a segment then.
+        // A chain changes the sub-partition at barriers and at the ends of its blocks. Each change falls into the
+        // lives of at most `most - 1` other blocks, and each of these is then served one more segment.
         let in_part = warps.div_ceil(parts);
         let changes = before.checked_mul(barriers + 1)?;
         let lives = changes.checked_mul(most - 1)?.div_ceil(most);

@@ -52,7 +52,7 @@ pub enum CtaStep {
 /// Estimate of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Estimate {
-    /// Cycles in which instructions are issued (`T_instr`).
+    /// Cycles with an issue (`T_instr`).
     pub instr: u64,
     /// Cycles of stalls (`T_stall`).
     pub stall: u64,
@@ -213,6 +213,7 @@ impl CtaSimulation<'_> {
                     low: self.state.low,
                     distance: 0,
                 });
+                // In the paper's example 4 warps that read one after the other have a `T_SHIFT` of 3.
                 self.state.shift = self.state.shift.max(self.state.low.saturating_sub(1));
             }
             WarpElement::Barrier(_) => {
@@ -238,6 +239,8 @@ impl CtaSimulation<'_> {
         self.state.log.retain(|access| {
             let leaves = flushed(access);
             if leaves {
+                // The other warps issue meanwhile: in the paper's example a latency of 10 leaves 4 warps 6 stall
+                // cycles.
                 stall = stall.saturating_add(memory.saturating_sub(access.low));
             }
             !leaves

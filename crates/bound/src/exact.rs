@@ -262,7 +262,8 @@ fn gcd_of_words(mut a: u64, mut b: u64) -> u64 {
 /// Number with an infinitesimal part: `value + perturbation * ε`, with ε below every positive number.
 ///
 /// With perturbed bounds, degenerate steps of the simplex method move by a multiple of ε instead of 0, which prevents
-/// cycling (perturbation method, Charnes 1952).
+/// cycling (perturbation method, Charnes 1952). For example, `0 + 3ε` is above 0 and below every positive number, so
+/// a step of this length counts as progress.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Perturbed {
     pub(crate) value: Rational,
@@ -302,6 +303,7 @@ impl Perturbed {
 
     /// Compares `self` with `other * factor`.
     pub(crate) fn cmp_scaled(&self, other: &Perturbed, factor: &Rational) -> Ordering {
+        // The infinitesimal parts decide only between equal values, since ε is below every positive number.
         let value = self.value.cmp(&other.value.mul(factor));
         value.then_with(|| self.perturbation.cmp(&other.perturbation.mul(factor)))
     }

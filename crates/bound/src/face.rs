@@ -18,6 +18,7 @@ const MAX_ROUNDED: usize = 64;
 /// Fractional counts are lowered to the next integer one after the other, or raised where that is not possible, and
 /// fixed there. The point satisfies the rows exactly; `simplex` is left at another optimum, with narrower bounds.
 pub(crate) fn integer_optimum(simplex: &mut Simplex, reduced: &Reduced) -> Option<Vec<u128>> {
+    // All moves on the optimal face keep the objective, so an integer point there has the objective of the optimum.
     simplex.restrict_to_optimal_face();
     for _ in 0..MAX_ROUNDED {
         let point = simplex.point();

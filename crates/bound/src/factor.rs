@@ -4,10 +4,10 @@ use crate::sparse::{CompressedLists, PositionSet, SparseVector, transposed};
 /// Exact sparse factors `B = L U` of the basis matrix, followed by the column exchanges since (product form of the
 /// inverse, one eta column per exchange).
 ///
-/// Vectors are indexed by *position*: the k-th pivot has position k, which stands for its row in the right side of
-/// `B x = v` and for its column (a *slot* of the basis) in the solution. So both factors are triangular without a
-/// permutation, and a solve visits only non-zero values. Singleton columns and rows are pivoted first, so matrices of
-/// flow networks get no fill-in.
+/// Vectors are indexed by *position*: the k-th pivot has position k. It stands for the pivot's row in the right side
+/// of `B x = v`, and for the pivot's column (a *slot* of the basis) in the solution. So both factors are triangular
+/// without a permutation, and a solve visits only non-zero values. Singleton columns and rows are pivoted first, so
+/// matrices of flow networks get no fill-in.
 #[derive(Debug)]
 pub(crate) struct LuFactors {
     /// Position of each row.
@@ -31,7 +31,7 @@ pub(crate) struct LuFactors {
     exchange_work: usize,
 }
 
-/// Entries of exchanges visited per row from which on refactoring costs less.
+/// Number of visited exchange entries per row above which refactoring costs less.
 const MAX_WORK_PER_ROW: usize = 100;
 
 /// Column that replaced another: its pivot position, the reciprocal of the pivot, and its other entries.
@@ -146,6 +146,7 @@ impl LuFactors {
 
     /// Replaces the column of `slot` by the column `a` with `B alpha = a`; returns `false` if that would be singular.
     pub(crate) fn exchange(&mut self, slot: usize, alpha: &SparseVector) -> bool {
+        // A zero pivot would make the new basis singular.
         let Some(inverse) = alpha.get(slot).recip() else {
             return false;
         };
@@ -155,6 +156,7 @@ impl LuFactors {
             .map(|(other, value)| (other, value.clone()))
             .collect();
         self.exchange_entries += others.len() + 1;
+        // Each later solve visits the entries of all exchanges so far.
         self.exchange_work += self.exchange_entries;
         self.exchanges.push(Exchange {
             at: slot,
@@ -168,6 +170,7 @@ impl LuFactors {
     pub(crate) fn solve(&self, v: &mut SparseVector) {
         let mut next = v.at_or_after(0);
         while let Some(at) = next {
+            // L has ones on its diagonal, so this pass has no division.
             subtract(v, at, self.lower.list(at));
             next = v.at_or_after(at + 1);
         }
@@ -220,7 +223,7 @@ fn divide(v: &mut SparseVector, at: usize, inverse: &Rational) {
     }
 }
 
-/// `v[other] -= v[at] * entry` for all entries, none of which is at `at`.
+/// `v[other] -= v[at] * entry` for all entries; none is at `at`.
 fn subtract(v: &mut SparseVector, at: usize, entries: &[(usize, Rational)]) {
     if entries.is_empty() || v.get(at).is_zero() {
         return;
@@ -231,8 +234,8 @@ fn subtract(v: &mut SparseVector, at: usize, entries: &[(usize, Rational)]) {
     }
 }
 
-/// Subtracts the finished columns of L from `work`, which is indexed by row; `pending` are the positions of those of
-/// its rows that are pivoted.
+/// Subtracts the finished columns of L from `work`, which is indexed by row. `pending` has the positions of the rows
+/// of `work` that are pivoted.
 fn eliminate(
     work: &mut SparseVector,
     pending: &mut PositionSet,

@@ -81,7 +81,8 @@ pub struct LoopNumbers {
 }
 
 impl LoopNumbers {
-    /// Maximum header executions for each entry that the numbers imply: no entry has more than the whole run.
+    /// Maximum header executions for each entry that the numbers imply: no entry has more than the whole run. For
+    /// example, a loop with `bound = 19` and `total = 12` has at most 12 header executions per entry.
     pub fn per_entry(self) -> Option<u64> {
         self.bound.into_iter().chain(self.total).min()
     }
@@ -154,8 +155,8 @@ pub struct LoopFact {
     line: usize,
 }
 
-/// Fingerprint of a loop or access in a facts file: digests that are equal in another build if the fact holds there as
-/// well.
+/// Fingerprint of a loop or access in a facts file. A fact is carried over to another build only if `decides` is
+/// equal there (SOUNDNESS 5.15).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct FactIdentity {
     /// Digest of the code that decides how often the loop is entered and its header runs, or which addresses the access
@@ -267,6 +268,7 @@ impl FactsFile {
         for row in rows.kernel {
             let line = line_of(row.span());
             let kernel = KernelFacts::read(file, row.into_inner(), line, &line_of)?;
+            // One file may have facts about several builds of a kernel, so the name alone need not be unique.
             match lines.entry((kernel.name.clone(), kernel.code.clone())) {
                 Entry::Vacant(vacant) => vacant.insert(line),
                 Entry::Occupied(other) => {
@@ -354,6 +356,7 @@ impl LoopRow {
             bound: number(&self.bound, "bound")?,
             total: number(&self.total, "total")?,
         };
+        // The entry itself executes the header, so a loop that is entered has at least one execution.
         if numbers.bound == Some(0) {
             return Err(Diagnostic::new(
                 "a loop bound counts header executions per entry, so it is at least 1",
@@ -590,7 +593,8 @@ impl KernelFacts {
     }
 }
 
-/// Error of facts with a status: observed numbers hold for the runs that were observed, a bound must hold for all.
+/// Error of facts with a status: observed numbers hold for the runs that were observed, but a bound must hold for all
+/// runs.
 fn status_error(status: &str) -> Diagnostic {
     match status {
         FactsFile::OBSERVED => Diagnostic::new("the facts are observed in runs, which proves nothing about others").hint(

@@ -30,12 +30,13 @@ const TIME_LIMIT_SECONDS: u32 = 10;
 /// subproblems. `center` is the optimum of the relaxation of `reduced`, the reduced form of `model`. The point
 /// satisfies every row and bound of `model` exactly.
 ///
-/// The variables of the solver are the distances from `center` rounded down and not the counts: the distances are small
-/// also where the counts exceed the range in which floating point represents every integer.
+/// The variables of the solver are not the counts, but their distances from `center` rounded down. The distances are
+/// small even where the counts exceed the integers that floating point represents exactly.
 ///
 /// # Errors
 ///
-/// Gives the reason why there is no point: the solver's, its panic, or the violation that the exact check found.
+/// Gives the reason why there is no point: the message of the solver, its panic, or the violation that the exact
+/// check found.
 pub(crate) fn integer_point(
     model: &IntegerProgram,
     reduced: &Reduced,
@@ -162,6 +163,7 @@ fn optimum(
         .set_threads(1)
         .set_option("random_seed", 0)
         .set_option("mip_max_nodes", i32::try_from(nodes).unwrap_or(i32::MAX))
+        // The default gap would accept a point that is only nearly optimal.
         .set_option("mip_rel_gap", 0.0)
         .set_time_limit(TIME_LIMIT_SECONDS.into());
     for row in rows {

@@ -64,7 +64,7 @@ enum RowOrigin {
 }
 
 impl RowOrigin {
-    /// Whether the row has a number or statement of the user: a fact, or the shape of the block.
+    /// Whether the row contains a number or statement of the user: a fact, or the shape of the block.
     fn rests_on_statement(self) -> bool {
         match self {
             RowOrigin::Never => true,
@@ -122,14 +122,15 @@ impl<Q: Quantity> Ipet<Q> {
             let cost = i64::try_from(cost(node).number());
             let cost = cost.map_err(|_| NumberTooLarge::Cost(node))?;
             for var in arriving {
+                // Each execution of a node is one arrival, so the arrivals have its cost.
                 costs[var.0] = cost;
             }
         }
         Ipet::with_costs(system, costs, stated)
     }
 
-    /// Builds the program with all kinds of flow facts: maximise the cost of all steps of the warp. `cost` has the cost
-    /// of each count variable; steps that have none are those that a warp never takes, and cost nothing.
+    /// Builds the program with all kinds of flow facts: maximise the cost of all steps of the warp. `cost` has the
+    /// cost of each count variable. A step without a cost is one that a warp never takes, and costs nothing.
     ///
     /// # Errors
     ///
@@ -151,7 +152,9 @@ impl<Q: Quantity> Ipet<Q> {
         Ipet::with_costs(system, costs, stated)
     }
 
-    /// Adds a cost that a warp pays at most `most` times, and for each execution of a node at most a number of times.
+    /// Adds a cost that a warp pays at most `most` times in all, and at most the given number of times per execution
+    /// of each node. For example, the first miss of a line that two nodes may wait for has `most` 1, and counts once
+    /// if either is executed.
     ///
     /// # Errors
     ///
@@ -218,7 +221,7 @@ impl<Q: Quantity> Ipet<Q> {
         &self.model
     }
 
-    /// Variable of the program for a count variable; `None` for one of another system.
+    /// Variable of the program for a count variable; `None` if the count variable belongs to another system.
     pub(crate) fn variable(&self, var: CountVar) -> Option<VarId> {
         self.vars.get(var.0).copied()
     }
@@ -244,6 +247,7 @@ impl<Q: Quantity> Ipet<Q> {
                 missing_bounds: self.missing_bounds,
             }),
             SolveOutcome::Infeasible(conflict) => {
+                // The other rows hold in every run, so the fault must be in a statement.
                 let stated = conflict.rows.iter().filter(|row| {
                     let origin = self.origins.get(row.index());
                     origin.is_some_and(|origin| origin.rests_on_statement())
@@ -266,6 +270,7 @@ impl<Q: Quantity> Ipet<Q> {
         let mut terms = Vec::with_capacity(row.terms.len());
         for &(var, factor) in &row.terms {
             let Some(coefficient) = loop_fact_coefficient(factor, stated)? else {
+                // A row that is left out only admits more counts, so the program still bounds every run.
                 return Ok(());
             };
             terms.push((self.vars[var.0], coefficient));
@@ -295,8 +300,8 @@ impl<Q: Quantity> Ipet<Q> {
     }
 }
 
-/// Coefficient of a term of a count row, with the stated bound or total of its loop fact put in; `None` if that number
-/// is not stated.
+/// Coefficient of a term of a count row, with the stated bound or total of its loop fact put in. `None` if that
+/// number is not stated.
 fn loop_fact_coefficient(
     factor: Factor,
     stated: StatedCounts<'_>,

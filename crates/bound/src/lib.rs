@@ -1,5 +1,8 @@
-//! Bounds: flow facts, implicit path enumeration as an integer program whose rows have reasons, its exact solution, and
-//! certificates that can be checked independently. Also bounds and estimates of blocks of mini-SIMT.
+//! Bounds: flow facts, implicit path enumeration as an integer program whose rows have reasons, its exact solution,
+//! and certificates that can be checked independently. Also bounds and estimates of blocks of mini-SIMT.
+//!
+//! The crate knows neither instructions nor machines: callers give the cost of each node or step, for example 1 per
+//! instruction or a number of cycles.
 //!
 //! | stage | module |
 //! |---|---|

@@ -20,6 +20,7 @@ impl LinearProgram {
         let mut columns: Vec<Vec<(usize, Rational)>> = vec![Vec::new(); model.vars().len()];
         for (index, row) in model.rows().iter().enumerate() {
             for &(var, coefficient) in &row.terms {
+                // Callers have refused programs with foreign variables, see `IntegerProgram::foreign_row`.
                 let Some(column) = columns.get_mut(var.index()) else {
                     continue;
                 };

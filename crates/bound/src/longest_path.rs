@@ -1,8 +1,12 @@
-//! Longest path between instrumentation points by implicit path enumeration (`wavefront-splitting-2022` 5.2.3 to 5.2.5).
+//! Longest path between instrumentation points by implicit path enumeration (`wavefront-splitting-2022` 5.2.3 to
+//! 5.2.5).
 //!
-//! The times are observed, so the result is an [`Estimated`] number, whatever is proven about the counts: the flow facts
-//! and the flow of the kernel are the rows of [`Ipet`], which also hold for the way of a split, begun by the waves from
-//! which it was split off.
+//! The times are observed, so the result is an [`Estimated`] number, whatever is proven about the counts. The rows of
+//! [`Ipet`] have the flow facts and the flow of the kernel. They also hold for the path of a split, which begins with
+//! the path of the waves that it was split from.
+//!
+//! For example, let the edge from the end of an iteration to the header of a loop with bound 10 have 5 observed
+//! cycles. It counts at most 9 times for each entry, 45 cycles.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +21,11 @@ use crate::solve::{Certified, Effort, SolveOutcome, solve};
 /// Edge between two points with its observed time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MeasuredEdge {
-    /// Number of the point at which it begins.
+    /// Number of its first point.
     pub from: usize,
-    /// First node after that of `from`, if `from` is the last operation of its node.
+    /// First node after the node of `from`, if `from` is the last operation of its node.
     pub via: Option<NodeId>,
-    /// Number of the point at which it ends.
+    /// Number of its last point.
     pub to: usize,
     /// Largest observed time; `None` excludes the edge.
     pub time: Option<Observed<Cycles>>,
@@ -34,10 +38,10 @@ pub struct MeasuredGraph<'a> {
     pub nodes: &'a [NodeId],
     /// Edges.
     pub edges: &'a [MeasuredEdge],
-    /// Loops; the last operation of a node with an edge to a header of its loop is a point, and so is the first one of the
-    /// header.
+    /// Loops. The last operation of a node with an edge to a header of its loop is a point, and so is the first
+    /// operation of the header.
     pub loops: &'a [CountedLoop],
-    /// Most executions of the headers for each entry, by the facts of the loops.
+    /// Maximum number of header executions for each entry, by the facts of the loops.
     pub bounds: &'a [Option<u64>],
 }
 
@@ -84,7 +88,7 @@ pub enum PathStart<'a> {
     Edge(&'a [usize]),
 }
 
-/// Edges of the arms of an if-else of which a wave executes at most one in each execution of the branch.
+/// Edges of the arms of an if-else. A wave executes at most one of the arms in each execution of the branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExclusiveArms {
     /// Name in the rows.
@@ -100,16 +104,16 @@ pub struct ExclusiveArms {
 pub struct PathQuery<'a> {
     /// Beginning.
     pub start: PathStart<'a>,
-    /// Points at which the path may end.
+    /// Points where the path may end.
     pub ends: &'a [usize],
-    /// Arms of which not both are executed.
+    /// Pairs of arms that are never both executed.
     pub exclusive: &'a [ExclusiveArms],
 }
 
 /// Longest path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LongestPath {
-    /// Its time: no bound, as the times of its edges are observations.
+    /// Time of the path. It is no bound, because the times of the edges are observations.
     pub time: Estimated<Cycles>,
     /// Executions of each edge on a path of that time; `None` if no integral path was found.
     pub counts: Option<Vec<u128>>,
@@ -150,7 +154,8 @@ pub fn longest_path(
 /// Integer program of a query.
 struct PathProgram {
     model: IntegerProgram,
-    /// Variables of each edge: its executions on the path, those as the first edge apart.
+    /// Variables of each edge: its executions on the path, with a variable of its own for the execution as the first
+    /// edge.
     edges: Vec<Vec<VarId>>,
 }
 
@@ -166,6 +171,7 @@ impl PathProgram {
             edges: Vec::with_capacity(graph.edges.len()),
         };
         for index in 0..program.model.vars().len() {
+            // The objective is the time of the path; the counts of the kernel only restrict it.
             program.model.set_cost(VarId(index as u32), 0);
         }
         let first = match query.start {
@@ -205,6 +211,7 @@ impl PathProgram {
         let too_large = || NoLongestPath::Failed(Diagnostic::new("a time has more than 63 bits"));
         let (cost, upper) = match edge.time {
             Some(time) => (i64::try_from(time.0.0).map_err(|_| too_large())?, None),
+            // The upper bound excludes the edge and keeps the numbers of the others.
             None => (0, Some(0)),
         };
         let mut vars = vec![self.model.add_var(format!("edge {number}"), cost, upper)];
@@ -224,7 +231,7 @@ impl PathProgram {
         vars.flatten().map(|&var| (var, factor)).collect()
     }
 
-    /// Adds one path: arrivals at each point are departures, but for its start and its end.
+    /// Adds the flow of one path: each point is left as often as it is reached, except for the start and the end.
     fn add_flow(&mut self, graph: MeasuredGraph<'_>, query: PathQuery<'_>) {
         let mut ends = Vec::new();
         for point in 0..graph.nodes.len() {
@@ -233,7 +240,7 @@ impl PathProgram {
                 if edge.to == point {
                     terms.extend(vars.iter().map(|&var| (var, 1)));
                 }
-                // First edges leave from nowhere, see `PathStart::Edge`.
+                // The first edge begins the path, so nothing arrives at its source, see `PathStart::Edge`.
                 if edge.from == point {
                     terms.extend(vars.iter().take(1).map(|&var| (var, -1)));
                 }
@@ -266,8 +273,8 @@ impl PathProgram {
         }
     }
 
-    /// Adds the rows that connect the path with the counts of the kernel. The path of a launch wave is its whole way; that of a
-    /// split is a part of one, on which no point is passed, and no step taken, more often.
+    /// Adds the rows that connect the path with the counts of the kernel. A launch wave takes its whole path. A split
+    /// takes a part of the path of a wave, and passes no point and takes no step more often than that wave.
     fn add_links(
         &mut self,
         ipet: &Ipet<Cycles>,
@@ -316,8 +323,8 @@ impl PathProgram {
         }
     }
 
-    /// Adds the bounds of the loops on the path itself: its rounds of a loop belong to its own entries of it, of which its start
-    /// inside the loop is one.
+    /// Adds the bounds of the loops on the path itself. The rounds of a loop belong to the entries of the loop on
+    /// this path. A start inside the loop counts as an entry.
     fn add_loops(
         &mut self,
         graph: MeasuredGraph<'_>,
@@ -334,6 +341,7 @@ impl PathProgram {
             let Some(bound) = graph.bounds.get(counted.fact).copied().flatten() else {
                 continue;
             };
+            // An entry executes the header once, so at most `bound - 1` rounds follow it.
             let rounds = i64::try_from(bound.saturating_sub(1)).map_err(|_| {
                 NoLongestPath::Failed(Diagnostic::new("a loop bound has more than 63 bits"))
             })?;

@@ -69,7 +69,8 @@ pub struct Constraint {
     pub rhs: i128,
 }
 
-/// Integer program: maximise the sum of `cost * variable` over the non-negative integers that satisfy every row.
+/// Integer program: maximise the sum of `cost * variable` over the non-negative integers that satisfy every row. For
+/// example, the objective `3*a + b` with the row `a + b <= 4` has the optimum 12, at a = 4 and b = 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntegerProgram {
     vars: Vec<Var>,
@@ -114,12 +115,12 @@ impl IntegerProgram {
         id
     }
 
-    /// All variables, in the order in which they were added.
+    /// All variables, in the order of their addition.
     pub fn vars(&self) -> &[Var] {
         &self.vars
     }
 
-    /// All rows, in the order in which they were added.
+    /// All rows, in the order of their addition.
     pub fn rows(&self) -> &[Constraint] {
         &self.rows
     }

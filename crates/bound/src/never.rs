@@ -44,6 +44,7 @@ impl fmt::Display for Never {
 
 /// Parses an address like `0x0128`.
 pub(crate) fn address(text: &str) -> Option<CodeAddr> {
+    // Without the prefix a decimal number could be meant.
     let digits = text.strip_prefix("0x")?;
     // `from_str_radix` would accept a sign.
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -60,7 +61,7 @@ pub struct NeverIndex {
 }
 
 impl NeverIndex {
-    /// Builds the index; of equal facts the last one counts.
+    /// Builds the index. If several facts are equal, the last one counts.
     pub fn new(all: &[Never]) -> NeverIndex {
         let mut index = NeverIndex::default();
         for (number, never) in all.iter().enumerate() {

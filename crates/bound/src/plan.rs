@@ -1,14 +1,16 @@
-//! Plans of measurement: the least weight of linear forms to measure from which all wanted forms follow.
+//! Plans of measurement: linear forms with the minimum total weight whose measurement gives all wanted forms.
 //!
 //! Unknowns are numbers of events. Some linear forms of them are 0 in every run (*equalities*), some are *known*
 //! beforehand, some can be measured at a cost (*candidates*), some are wanted (*targets*). A target follows from
-//! measurements if and only if it is a linear combination of equalities, known and measured forms.
+//! measurements if and only if it is a linear combination of equalities, known and measured forms. For example, if a
+//! node is entered as often as it is left by two edges, the count of one edge follows from a counter on the node and
+//! a counter on the other edge.
 //!
-//! Sets of candidates that are independent of each other, of the equalities and of the known forms are the independent
-//! sets of a linear matroid. So the greedy choice by weight is a basis of least weight, from which every form follows
-//! that follows from any choice; counters on the edges outside a spanning tree (Knuth and Stevenson 1973, Ball and
-//! Larus 1994) are the case where the equalities are the flow of a graph. In such a basis each target has exactly one
-//! combination, and probes that no target's combination has are dropped ([`find_plan`]).
+//! Sets of candidates that are independent of each other, of the equalities and of the known forms are the
+//! independent sets of a linear matroid. So the greedy choice by weight is a basis of minimum weight. Every form that
+//! follows from any choice follows from this basis. Counters on the edges outside a spanning tree (Knuth and
+//! Stevenson 1973, Ball and Larus 1994) are the case where the equalities are the flow of a graph. In such a basis
+//! each target has exactly one combination. Probes that occur in no target's combination are dropped ([`find_plan`]).
 //!
 //! [`certificate`] checks a plan without the search.
 
@@ -40,6 +42,7 @@ impl LinearForm {
         let mut sums: BTreeMap<usize, i64> = BTreeMap::new();
         for (unknown, factor) in terms {
             let sum = sums.entry(unknown).or_default();
+            // A wrapped factor would prove a wrong count, so the form is refused.
             *sum = sum.checked_add(factor)?;
         }
         let terms = sums.into_iter().filter(|&(_, factor)| factor != 0);
@@ -89,8 +92,9 @@ pub struct Derivation {
 }
 
 impl Derivation {
-    /// Returns the value of the derived form from those of the known and the measured ones, which may be negative.
-    /// Equalities contribute 0. `None` if a value is missing, or if the sum is no count: negative, a fraction, or above 64 bits.
+    /// Returns the value of the derived form from the values of the known and the measured forms; measured values may
+    /// be negative. Equalities contribute 0. `None` if a value is missing, or if the sum is no count: negative, a
+    /// fraction, or above 64 bits.
     pub fn value(
         &self,
         known: impl Fn(usize) -> Option<u64>,
@@ -131,16 +135,18 @@ enum Origin {
     Probe(usize),
 }
 
-/// Finds candidates from which, with the equalities and the known forms, all targets follow.
+/// Finds candidates that give all targets, together with the equalities and the known forms.
 ///
-/// If the targets include a form for each candidate, no set of less weight suffices. For fewer targets the probes are
-/// those of a basis of least weight that the targets need: no probe can be left out, but another basis may need less.
+/// If the targets include a form for each candidate, no set with a smaller weight suffices. For fewer targets the
+/// result has the probes of a minimum-weight basis that the targets need: no probe can be left out, but another basis
+/// may need less.
 ///
 /// # Errors
 ///
 /// A target does not follow from all candidates together.
 pub fn find_plan(problem: &PlanProblem) -> Result<MeasurementPlan, NotDerivable> {
     let mut order: Vec<usize> = (0..problem.candidates.len()).collect();
+    // The sort is stable, so candidates of equal weight keep their order and the plan is reproducible.
     order.sort_by_key(|&at| problem.candidates.get(at).map(|c| c.weight));
     let found = derive_in_order(problem, &order);
     let missing = found.iter().position(Option::is_none);
@@ -156,7 +162,7 @@ pub fn find_plan(problem: &PlanProblem) -> Result<MeasurementPlan, NotDerivable>
     })
 }
 
-/// Derives those targets that follow from the equalities, the known forms and all candidates, which are all measured.
+/// Derives the targets that follow from the equalities, the known forms and all candidates, which are all measured.
 /// Returns the plan for these targets, and their indices.
 pub fn plan_with_all(problem: &PlanProblem) -> (MeasurementPlan, Vec<usize>) {
     let order: Vec<usize> = (0..problem.candidates.len()).collect();
@@ -177,6 +183,7 @@ fn derive_in_order(problem: &PlanProblem, order: &[usize]) -> Vec<Option<Derivat
         let Some(candidate) = problem.candidates.get(at) else {
             continue;
         };
+        // A candidate that depends on the rows so far needs no counter, because its value follows from them.
         if echelon.insert(&rationals(&candidate.form)) {
             origins.push(Origin::Probe(at));
         }
@@ -201,7 +208,7 @@ fn derive_in_order(problem: &PlanProblem, order: &[usize]) -> Vec<Option<Derivat
         .collect()
 }
 
-/// The echelon form of what costs nothing, with the origin of each row.
+/// Returns the echelon form of the rows that cost nothing, with the origin of each row.
 fn free_rows(problem: &PlanProblem) -> (Echelon, Vec<Origin>) {
     let forms = problem.equalities.iter().chain(&problem.known);
     let (echelon, kept) = Echelon::of_rows(forms.map(rationals).collect());
@@ -213,7 +220,7 @@ fn free_rows(problem: &PlanProblem) -> (Echelon, Vec<Origin>) {
     (echelon, kept.into_iter().map(origin).collect())
 }
 
-/// The terms of a form as exact numbers.
+/// Returns the terms of a form as exact numbers.
 fn rationals(form: &LinearForm) -> Vec<(usize, Rational)> {
     let terms = form.terms.iter();
     terms

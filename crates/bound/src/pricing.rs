@@ -73,8 +73,7 @@ impl Pricing {
         self.weight[column] = weight;
     }
 
-    /// Recomputes the score of `column`; `gains` is whether a move of the column is possible and improves the
-    /// objective.
+    /// Recomputes the score of `column`; `gains` says whether the column can move and improve the objective.
     pub(crate) fn refresh(&mut self, column: usize, gains: bool) {
         let score = gains.then(|| {
             let d = self.reduced[column].approximate();

@@ -8,9 +8,10 @@ use crate::model::Relation;
 /// to the original program.
 ///
 /// A row `x = b + a·y` whose right side cannot be negative defines `x`, so that `x` can be substituted everywhere
-/// without losing its bound `x >= 0`. In a flow network this removes chains and node counts, which are most variables.
-/// Expansion is exact: a point by evaluating the definitions, multipliers by giving each used row the one value
-/// that makes the reduced cost of its variable zero.
+/// without losing its bound `x >= 0`. For example, the flow row `x - y - z = 0` defines `x = y + z`. In a flow
+/// network this removes chains and node counts, which are most variables. Expansion is exact: a point by evaluating
+/// the definitions, multipliers by giving each used row the one value that makes the reduced cost of its variable
+/// zero.
 #[derive(Debug)]
 pub(crate) struct Reduced {
     pub(crate) linear: LinearProgram,
@@ -66,6 +67,7 @@ impl Reduced {
 
     /// Gives the program another objective: costs of the original columns.
     pub(crate) fn set_cost(&mut self, mut cost: Vec<Rational>) {
+        // In the order of the steps, because a definition may contain variables that later steps substitute.
         for step in &mut self.steps {
             let own = std::mem::replace(&mut cost[step.column], Rational::ZERO);
             step.from_cost = own.mul(&step.inverse);
@@ -100,7 +102,7 @@ impl Reduced {
         for (&column, value) in self.columns.iter().zip(reduced) {
             direction[column] = value.clone();
         }
-        // A direction is a difference of points, in which the constants of the definitions cancel.
+        // A direction is a difference of points, so the constants of the definitions cancel.
         for step in self.steps.iter().rev() {
             let mut value = Rational::ZERO;
             for (other, factor) in &step.terms {

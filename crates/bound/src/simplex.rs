@@ -12,8 +12,9 @@ use crate::sparse::{CompressedLists, SparseVector, transposed};
 /// Revised simplex method with bounded variables, in exact arithmetic: two phases, Devex pricing, a ratio test with
 /// perturbed bounds against cycling.
 ///
-/// Columns are numbered: those of the program, then one *slack* for each row (`row + slack = rhs`), then one
-/// *artificial* for each row that the origin violates. All decisions are exact; floats only rank candidates.
+/// The columns of the program come first, then one *slack* for each row (`row + slack = rhs`), then one *artificial*
+/// for each row that the origin violates. For example, with 3 variables and 2 rows, column 3 is the slack of row 0.
+/// All decisions are exact; floats only rank candidates.
 #[derive(Debug)]
 pub(crate) struct Simplex {
     height: usize,
@@ -219,6 +220,7 @@ impl Simplex {
 
     /// Moves `column`, which is above `least`, down to it and fixes it there; returns `false` if it cannot reach it.
     pub(crate) fn lower_to(&mut self, column: usize, least: Rational) -> bool {
+        // The bound keeps the column from moving beyond the value.
         self.lower[column] = Some(Perturbed::unperturbed(least.clone()));
         self.move_to(column, &least, -1)
     }
@@ -259,8 +261,8 @@ impl Simplex {
         (0..self.width).filter(|&c| self.is_basic(c)).collect()
     }
 
-    /// Rows that have neither a basic slack nor a basic artificial column, ascending: those whose multiplier may differ
-    /// from 0.
+    /// Rows that have neither a basic slack nor a basic artificial column, ascending. Only their multipliers may
+    /// differ from 0.
     pub(crate) fn tight_rows(&self) -> Vec<usize> {
         let mut is_tight = vec![true; self.height];
         for &column in self.basis.iter().filter(|&&c| c >= self.width) {
@@ -294,7 +296,7 @@ impl Simplex {
         }
     }
 
-    /// Computes the basic values from the bounds at which the nonbasic columns are.
+    /// Computes the basic values from the bounds of the nonbasic columns.
     fn compute_basic_values(&mut self) {
         let mut value = SparseVector::new(self.height);
         let mut perturbation = SparseVector::new(self.height);
@@ -567,6 +569,7 @@ impl Simplex {
     fn direction(&self, entering: usize, up: bool, alpha: &SparseVector) -> Vec<Rational> {
         let mut direction = vec![Rational::ZERO; self.width];
         let sign = Rational::int(if up { 1 } else { -1 });
+        // Slacks are no columns of the program and have no place in the direction.
         if let Some(own) = direction.get_mut(entering) {
             *own = sign.clone();
         }

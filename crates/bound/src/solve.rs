@@ -87,7 +87,7 @@ impl Certified {
     }
 }
 
-/// Ray: a direction in which variables grow without limit while the objective grows.
+/// Ray: a direction along which variables grow without limit while the objective grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ray {
     /// Variables that grow, with their growth relative to each other, in the order of the program.
@@ -116,15 +116,16 @@ pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
     }
 }
 
-/// As [`solve`], for several objectives: each gives the costs of some variables, each variable once, and the others cost
-/// nothing. The rows are reduced once, and each search begins at the optimum of the one before, so objectives that are alike
-/// should follow each other. There are no witnesses, and one ray of a program that is unbounded.
+/// As [`solve`], for several objectives. Each objective gives the costs of some variables, each variable once; the
+/// others cost nothing. The rows are reduced once, and each search begins at the optimum of the one before, so
+/// similar objectives should follow each other. There are no witnesses, and an unbounded program has one ray.
 pub fn solve_each(
     model: &IntegerProgram,
     objectives: &[Vec<(VarId, i64)>],
     effort: Effort,
 ) -> Vec<SolveOutcome> {
     let effort = Effort {
+        // Only bounds are wanted, and a search for a witness never changes one.
         nodes: 0,
         rays: 1,
         ..effort
@@ -164,7 +165,7 @@ impl Searches {
         }
     }
 
-    /// Solves `model`, which has the rows of the first one.
+    /// Solves `model`, which has the rows of the first model.
     fn next(&mut self, model: &IntegerProgram) -> Result<SolveOutcome, Diagnostic> {
         refuse_foreign_rows(model)?;
         let costs = model.vars().iter();
@@ -179,6 +180,8 @@ impl Searches {
             }
             None => begin(linear, self.effort)?,
         };
+        // Only an optimum or a ray leaves the search at a point that satisfies the rows; the next search begins
+        // there.
         let is_at_point = matches!(
             found,
             SimplexOutcome::Optimal | SimplexOutcome::Unbounded { .. }

@@ -71,37 +71,41 @@ pub enum Verdict<Q> {
     Refused(Diagnostic),
 }
 
-/// Times that come on top of those of a warp's steps.
+/// Times that come on top of the times of a warp's steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Delays {
-    /// Time before the warp starts, in which interruptions do not delay it.
+    /// Time before the warp starts. Interruptions in this time do not delay the warp.
     pub before: u128,
     /// Constant.
     pub once: u128,
-    /// Interruptions: the least time from the start of one to that of the next, and the most that each delays the warp;
-    /// the first starts a whole interval after the start of the time before.
+    /// Interruptions: the minimum time from the start of one to the start of the next, and the maximum delay of the
+    /// warp by each. The first one starts a whole interval after the start of the time `before`.
     pub interruptions: Option<(u128, u128)>,
 }
 
 impl Delays {
-    /// Returns the most that the time of the warp becomes, with the time before it: `None` if there is no greatest, or it
-    /// has more than 127 bits.
+    /// Returns the maximum time of the warp, with the time before it. `None` if there is no maximum, or if it has
+    /// more than 127 bits.
     ///
     /// Within a time T from the start of the warp, at most ⌊T / interval⌋ + 1 interruptions start, and at most
-    /// ⌊(before + T) / interval⌋ of all; so T ≤ time + once + delay · the smaller number.
+    /// ⌊(before + T) / interval⌋ of all; so T ≤ time + once + delay · the smaller number. For example, with an
+    /// interval of 100, a delay of 10 and nothing before, a time of 95 becomes 105: an interruption may start at 100
+    /// if the warp runs so long.
     pub fn add_to(self, time: u128) -> Option<u128> {
         let time = time.checked_add(self.once)?;
         let Some((interval, delay)) = self.interruptions else {
             return time.checked_add(self.before);
         };
         if delay >= interval {
+            // Interruptions that take all the time until the next one never let the warp end.
             return if delay == 0 {
                 time.checked_add(self.before)
             } else {
                 None
             };
         }
-        // From above the greatest fixpoint of the linear map, the map leads down to its own.
+        // The linear map `time + delay · (T / interval + 1)` is never below the exact one, so its fixpoint is at
+        // least the maximum; from there the exact map leads down to the maximum.
         let start = time.checked_add(delay)?;
         let mut limit = start.checked_mul(interval)? / (interval - delay) + 1;
         loop {
@@ -132,6 +136,7 @@ impl<Q: Quantity> WarpBound<Q> {
         certified: &Certified,
         vars: &[VarId],
     ) -> Result<WarpBound<Q>, Diagnostic> {
+        // A quantity in words must not wrap: a wrapped bound would be too small.
         let quantity = |number: i128| u128::try_from(number).ok().and_then(Q::from_number);
         let bound = quantity(certified.bound)
             .ok_or_else(|| Diagnostic::new("the bound of a warp has more than 64 bits"))?;
@@ -166,7 +171,7 @@ impl<Q: Quantity> WarpBound<Q> {
         })
     }
 
-    /// Makes the bound of a launch of which every warp was executed: the most that any of them can cost (SOUNDNESS 6.5).
+    /// Makes the bound of a launch whose warps were all executed: the maximum cost of any of them (SOUNDNESS 6.5).
     /// There is no certificate: audits compare profiles with the instructions that each warp issues in runs.
     pub fn from_profile(most: Q) -> WarpBound<Q> {
         WarpBound {
@@ -192,7 +197,7 @@ impl<Q: Quantity> WorstPath<Q> {
         self.value
     }
 
-    /// Returns the value of a count variable; 0 for one of another system.
+    /// Returns the value of a count variable; 0 if the variable belongs to another system.
     pub fn count(&self, var: CountVar) -> u128 {
         self.counts.get(var.0).copied().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
 //! Bound of a launch of waves: groups on compute units, in any order of dispatch in turn and of issue (SOUNDNESS 20.9).
 //!
-//! The sum is that of warps, but units have no queues, and waves take any free slot of a SIMD.
+//! The sum is the one for warps, but units have no queues, and waves take any free slot of a SIMD.
 
 use warpbound_base::Cycles;
 
@@ -10,35 +10,36 @@ use crate::warp_bound::{Delays, WarpBound};
 /// Spread of the waves of a compute unit over its SIMDs, while groups end and others take their places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaveSpread {
-    /// Greatest part of the places for groups of a compute unit that may have a wave in one SIMD, as a fraction.
+    /// Largest part of the group places of a compute unit that may have a wave in one SIMD, as a fraction.
     pub part: (u64, u64),
-    /// Waves of a SIMD at most.
+    /// Maximum number of waves of a SIMD.
     pub most: u64,
 }
 
-/// Times of which the bound of a launch of waves is composed.
+/// Times that compose the bound of a launch of waves.
 #[derive(Clone, Copy, Debug)]
 pub struct WaveTimes<'a> {
-    /// Time of a wave among others, without its waits for them and without the end of the launch, until all that it has
-    /// stored is there.
+    /// Time of a wave among others, without its waits for them and without the end of the launch, until all its
+    /// stores have arrived.
     pub path: &'a WarpBound<Cycles>,
-    /// The same until its last instruction: then another wave, or another group, follows it.
+    /// Time of such a wave until its last instruction: then another wave, or another group, follows it.
     pub followed: &'a WarpBound<Cycles>,
     /// Chain of waves in a group: one, or all of them.
     pub chain: BlockChain,
-    /// Services that a wave takes: of its SIMD, of the compute unit, and of the memory that all share.
+    /// Service that a wave takes from its SIMD.
     pub core: &'a WarpBound<Cycles>,
-    /// See [`WaveTimes::core`].
+    /// Service that a wave takes from the compute unit.
     pub sm: &'a WarpBound<Cycles>,
-    /// See [`WaveTimes::core`].
+    /// Service that a wave takes from the memory that all share.
     pub gpu: &'a WarpBound<Cycles>,
-    /// Whether the service of the compute unit has waits for windows of requests, which those of a wave itself fill too.
+    /// Whether the service of the compute unit contains waits for windows of requests, which a wave's own requests
+    /// fill too.
     pub windows_bind: bool,
-    /// First requests of lines and translations, of one compute unit.
+    /// Time of the first requests of lines and translations by one compute unit.
     pub first: Cycles,
-    /// Services of all lines that a compute unit requests, each once, by the memory that all share.
+    /// Service of all lines that a compute unit requests, each once, by the memory that all share.
     pub lines: Cycles,
-    /// Time for which accesses of groups that have ended take what a compute unit has.
+    /// Time for which accesses of ended groups occupy resources of a compute unit.
     pub ended: Cycles,
     /// Time between the starts of two groups on a compute unit.
     pub apart: Cycles,
@@ -47,8 +48,8 @@ pub struct WaveTimes<'a> {
 }
 
 impl LaunchBound {
-    /// Composes the bound of a launch of waves; `delays` are the cycles before the first group and the refreshes of DRAM.
-    /// `None` if it has more than 64 bits.
+    /// Composes the bound of a launch of waves; `delays` are the cycles before the first group and the refreshes of
+    /// DRAM. `None` if it has more than 64 bits.
     pub fn of_waves(
         shape: &LaunchShape,
         spread: WaveSpread,
@@ -71,7 +72,8 @@ impl LaunchBound {
     }
 }
 
-/// Number of times that a time counts: a fraction.
+/// Number of times that a time counts, as a fraction. For example, a time that half of the chains wait for counts 1/2
+/// times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Part {
     numerator: u128,
@@ -89,11 +91,12 @@ impl Part {
     /// Returns that many times a time, rounded up.
     fn of(self, time: u128) -> Option<u128> {
         let product = self.numerator.checked_mul(time)?;
+        // Rounded up, because a mean over the places may be a fraction.
         Some(product.div_ceil(self.denominator.max(1)))
     }
 }
 
-/// Numbers of times that the times of a launch count.
+/// Weights of the times of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Weights {
     /// Waves that others follow, before the last one.
@@ -103,7 +106,7 @@ struct Weights {
     gpu: u128,
     first: u128,
     starts: u128,
-    /// Compute units that request lines.
+    /// Number of compute units that request lines.
     lines: u128,
     ended: u128,
 }
@@ -130,6 +133,8 @@ impl Weights {
                     true => resident.div_ceil(simds) - 1,
                     false => resident,
                 }),
+                // A wave's own sectors fill the windows as well, so all waves count where a window may be full
+                // (SOUNDNESS 20.9).
                 sm: match times.windows_bind && resident > 1 {
                     true => resident,
                     false => resident - own,
@@ -141,10 +146,10 @@ impl Weights {
                 ended: 0,
             });
         }
-        // Groups dispatched to some compute unit before the last one is dispatched, and those that run with it.
+        // The compute unit with the fewest groups before the last dispatch has at most the mean (SOUNDNESS 20.5).
         let before = (groups - 1) / units;
         let on_unit = before.checked_add(most)?;
-        // What happens while the last group runs may be on another compute unit.
+        // The last group may run on another compute unit, which serves other groups.
         let has_others = shape.has_several_sms();
         let on_unit = if has_others {
             on_unit
@@ -157,6 +162,8 @@ impl Weights {
             true => {
                 let (part, of) = (u128::from(spread.part.0), u128::from(spread.part.1).max(1));
                 let last = of_unit.min(spread.most.into()).checked_mul(of)?;
+                // An instruction takes turns of one SIMD, so it delays only the chains with a wave there
+                // (SOUNDNESS 20.9).
                 let shared = earlier.checked_mul(part.min(of))?;
                 let core = Part {
                     numerator: shared.checked_add(last)?,

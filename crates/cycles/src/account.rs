@@ -1,4 +1,6 @@
-//! Accounting of a bound: the term to which each cycle is charged.
+//! Accounting of a bound: the term to which each cycle is charged. For example, an instruction that is ready at 10,
+//! waits for a scoreboard until 25 and for a constant until 30 charges 15 cycles to the load that raised the
+//! scoreboard, and 5 to constants.
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
@@ -87,13 +89,13 @@ impl Term {
 /// Cycles by term, in the order of [`Term::ALL`].
 pub type TermCycles = [i64; Term::ALL.len()];
 
-/// Charges the time of a warp to terms and instructions, in thousandths of cycles. Each wait is charged from the time up
-/// to which the warp waits already.
+/// Charges the time of a warp to terms and instructions, in thousandths of cycles. Each wait is charged from the time
+/// until which the warp waits already.
 pub(crate) struct Account<'a> {
     pub(crate) terms: TermCycles,
     /// Term of the instruction that raised each scoreboard last.
     pub(crate) raised_by: [Term; SCOREBOARDS],
-    /// Time of each instruction by its index, from the issue before it to its own, if it is wanted.
+    /// Time of each instruction by its index, from the issue before it to its own issue, if it is wanted.
     pub(crate) ops: Option<&'a mut [i64]>,
 }
 
@@ -109,6 +111,7 @@ impl<'a> Account<'a> {
     /// Delays the next instruction until a time.
     pub(crate) fn wait(&mut self, vector: &mut TimeVector, until: i64, term: Term) {
         let ready = vector.get(Part::Ready);
+        // Only the part of a wait that earlier waits do not cover is charged, so that the terms add up to the time.
         if until > ready {
             self.terms[term as usize] += until - ready;
             vector.set(Part::Ready, until);
@@ -126,7 +129,7 @@ impl<'a> Account<'a> {
         self.wait(vector, until, term.unwrap_or(Term::Dependencies));
     }
 
-    /// Charges what the issue of an instruction waits for its unit or the issue before it.
+    /// Charges the time for which the issue of an instruction waits for its unit or for the issue before it.
     pub(crate) fn issue(&mut self, vector: &TimeVector, now: i64, at: OpIndex) {
         self.terms[Term::Issue as usize] += now - vector.get(Part::Ready);
         if let Some(ops) = &mut self.ops

@@ -5,7 +5,7 @@ use warpbound_timing::{Completion, Distance, InstrFacts, WaveFacts};
 
 use crate::numbers::{MILLI, MachineNumbers};
 
-/// Facts about the instructions of a kernel; indices are those of the operations.
+/// Facts about the instructions of a kernel, with the indices of the operations.
 #[derive(Clone, Copy, Debug)]
 pub enum TimedCode<'a> {
     /// Instructions of NVIDIA's GPUs.
@@ -26,7 +26,7 @@ impl<'a> TimedCode<'a> {
     /// Addresses of the first and of the last byte of an instruction; 0 if there is none.
     pub(crate) fn bytes(self, at: OpIndex) -> (u64, u64) {
         match self {
-            // An instruction of NVIDIA's is in one line; its other bytes are not needed.
+            // An instruction of NVIDIA's GPUs lies in one line, so its other bytes are not needed.
             TimedCode::Warps(facts) => facts.get(at.index()).map(|facts| {
                 let first = u64::from(facts.address);
                 (first, first)
@@ -66,10 +66,11 @@ impl<'a> TimedCode<'a> {
         }
     }
 
-    /// Least time from the issue of an instruction to that of the next one of its warp.
+    /// Minimum time from the issue of an instruction to the next issue of its warp.
     pub(crate) fn least(self, at: OpIndex, numbers: &MachineNumbers) -> i64 {
         match self {
             TimedCode::Warps(facts) => facts.get(at.index()).map_or(0, |f| least(f, numbers)),
+            // A wave issues at most once in a turn of its SIMD.
             TimedCode::Waves(_) => numbers.turn(),
         }
     }
@@ -78,6 +79,7 @@ impl<'a> TimedCode<'a> {
 /// Scoreboards that an instruction waits for.
 fn waited_scoreboards(facts: &InstrFacts) -> u8 {
     let depbar = match facts.completion {
+        // DEPBAR without a count names no scoreboard, only the mask of the ones released to 0.
         Completion::Depbar {
             scoreboard,
             most,
@@ -89,9 +91,10 @@ fn waited_scoreboards(facts: &InstrFacts) -> u8 {
     facts.wait_mask | depbar | drained
 }
 
-/// Least time from the issue of an instruction to that of the next one of its warp.
+/// Minimum time from the issue of an instruction to the next issue of its warp.
 fn least(facts: &InstrFacts, numbers: &MachineNumbers) -> i64 {
     use warpbound_machine::Parameter;
+    // A lower limit, since prefetches subtract this time from the delay of a line.
     let cycles = match facts.distance {
         Distance::Cycles(cycles) => i64::from(cycles.max(facts.least)),
         Distance::Parameter(parameter) => numbers.range(parameter).0 as i64,

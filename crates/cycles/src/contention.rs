@@ -1,7 +1,8 @@
-//! Times for which a warp takes what other warps need: its service by each shared resource (SOUNDNESS 20).
+//! Times for which a warp occupies what other warps need: its service by each shared resource (SOUNDNESS 20).
 //!
-//! A warp among others is delayed while a resource that it waits for serves them. So the sum of the services of all others,
-//! added to its time alone, is the most that it takes, whichever order they are served in.
+//! A warp among others is delayed while a resource that it waits for serves the others. So its time alone plus the
+//! services of all others bounds its time, in any order of service. For example, each instruction of another warp for
+//! a pipe with an occupancy of 2 cycles adds 2 cycles of [`Service::Core`].
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
@@ -30,11 +31,11 @@ pub enum Service {
     Sm,
     /// Slices of the L2 cache and DRAM, which the whole GPU shares.
     Gpu,
-    /// Places in the window of outstanding loads: sectors times the time for which each is in flight.
+    /// Places in the window of outstanding loads: sectors times the time for which each sector is in flight.
     Loads,
     /// Places in the window of outstanding stores.
     Stores,
-    /// Sectors of loads, without unit: a window that holds all of a launch delays none.
+    /// Sectors of loads, without unit. A window that holds all sectors of a launch delays no load.
     LoadSectors,
     /// Sectors of stores, without unit.
     StoreSectors,
@@ -53,43 +54,44 @@ impl Service {
     ];
 }
 
-/// Services that one execution of a node, or of an operation, takes, in the order of [`Service::ALL`]: thousandths of cycles, of places in
-/// windows thousandths of cycles times sectors, of sectors their number.
+/// Services that one execution of a node, or of an operation, takes, in the order of [`Service::ALL`]: thousandths of
+/// cycles; for places in windows, thousandths of cycles times sectors; for sectors, their number.
 pub type NodeServices = [u64; Service::ALL.len()];
 
-/// Times for which the warps of a kernel take what others need.
+/// Times for which the warps of a kernel occupy what others need.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Contention {
     /// Services by one execution of each node.
     pub nodes: Vec<NodeServices>,
-    /// Services by one execution of each operation; those of lines of code and constants are of their nodes only.
+    /// Services by one execution of each operation. Lines of code and constants count for nodes only.
     pub ops: Vec<NodeServices>,
     /// Cycles of the first requests of all lines and translations, each once, whether a path pays for them or the SM.
     pub first: u64,
-    /// The part of it for which the SM pays: the times of paths do not have it.
+    /// Part of `first` that the SM pays. The times of paths do not contain it.
     pub first_of_sm: u64,
-    /// Cycles by which first requests of other warps may delay a warp longer than its own would.
+    /// Cycles by which first requests of other warps may delay a warp longer than its own requests would.
     pub in_flight: u64,
     /// Thousandths of cycles that the barriers of the SM may take when a warp ends.
     pub warp_end: u64,
-    /// Thousandths of cycles for which instructions that were issued before may occupy the units of a sub-partition at
-    /// most.
+    /// Upper bound on the thousandths of cycles for which instructions that were issued before may occupy the units
+    /// of a sub-partition.
     pub queued: u64,
     /// Barriers that one execution of each node passes.
     pub barriers: Vec<u64>,
-    /// Cycles for which accesses of blocks that have ended may still take what an SM has, as far as queues and windows limit
-    /// them.
+    /// Cycles for which accesses of ended blocks may still occupy resources of an SM, as far as queues and windows
+    /// limit them.
     pub ended: u64,
-    /// Thousandths of cycles that one execution of each node, and of each operation, may leave to what an SM has when its
-    /// warp ends, where nothing limits them.
+    /// Thousandths of cycles of SM services that one execution of each node may leave when its warp ends, where
+    /// nothing limits them.
     pub unfinished: Vec<u64>,
-    /// See [`Contention::unfinished`].
+    /// Thousandths of cycles of SM services that one execution of each operation may leave in the same way.
     pub unfinished_ops: Vec<u64>,
-    /// Cycles for which all lines of code and constants, each once, take the memory that all SMs share: for each SM.
+    /// Cycles for which the requests of one SM for all lines of code and constants, each once, occupy the memory that
+    /// all SMs share.
     pub lines: u64,
-    /// Sectors of loads that a warp has in flight at most; `None` without a limit.
+    /// Maximum number of sectors of loads that a warp has in flight; `None` without a limit.
     pub outstanding: Option<u64>,
-    /// Sectors that the windows of loads and of stores hold beside an access of the kernel.
+    /// Sectors that the windows of loads and of stores hold in addition to an access of the kernel.
     pub windows: [u64; 2],
 }
 
@@ -120,6 +122,7 @@ impl Contention {
                     waits.loaded_constants,
                 ]
             });
+            // Lines that stay in a cache are requested once per SM, whichever warp waits, and count in `lines`.
             let service = lines.map(|line| line.each_service.0 + line.each_service.1);
             services[Service::Gpu as usize] += service.sum::<i64>().unsigned_abs();
             services
@@ -136,6 +139,7 @@ impl Contention {
         let most = transfer.most_sectors;
         let windows = [false, true].map(|stores| {
             let capacity = transfer.memory.window(stores);
+            // A request has at most the sectors of a line (SOUNDNESS 20.2).
             let of_request = u64::from(most[usize::from(stores)]).min(SECTORS_OF_LINE);
             capacity.saturating_sub(of_request)
         });
@@ -162,6 +166,7 @@ impl Contention {
             first_of_sm: OnceCost::sum(&once_of_sm),
             in_flight: whole_cycles(timing.waits.in_flight),
             warp_end: match arrives {
+                // The end of a warp may open a barrier, which takes the counter.
                 true => transfer.times.barrier_count.unsigned_abs(),
                 false => 0,
             },
@@ -183,8 +188,9 @@ fn whole_cycles_of(milli: u64) -> u64 {
 /// Sectors of a line of the L1 cache, which are requested together (`memory-units` in SOUNDNESS 2).
 const SECTORS_OF_LINE: u64 = 4;
 
-/// Most time for which the instructions of warps that have ended, or wait at a barrier, may occupy the units of a
-/// sub-partition, without waits for memory: those in queues, and the last one of each pipe.
+/// Upper bound on the time for which the instructions of warps that have ended, or wait at a barrier, may occupy the
+/// units of a sub-partition, without waits for memory. These are the instructions in queues, and the last one of each
+/// pipe.
 fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
     let (_, queue) = numbers.range(Parameter::OccupancyQueue);
     let mut longest = [0; ExecUnit::COUNT];
@@ -192,7 +198,7 @@ fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
         let places = match facts.unit {
             ExecUnit::None => 0,
             unit if unit.is_queued() => queue,
-            // Either pipe.
+            // The pipe is not known, so both count.
             ExecUnit::Math => 2,
             _ => 1,
         };
@@ -204,8 +210,8 @@ fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
     longest.iter().sum()
 }
 
-/// Most time for which accesses of blocks that have ended may still take what an SM has: those in the queues of its
-/// sub-partitions, those in front of its port, and the last arrival at its barriers.
+/// Upper bound on the time for which accesses of ended blocks may still occupy resources of an SM: accesses in the
+/// queues of its sub-partitions, accesses in front of its port, and the last arrival at its barriers.
 fn ended(
     transfer: &Transfer<'_>,
     numbers: &MachineNumbers,
@@ -218,6 +224,8 @@ fn ended(
     // An access in a queue may still wait for its window.
     let [loads, stores] = windows;
     let services = ops.map(|services| {
+        // A wait for a window lasts at most the places that are taken, over the places that a request leaves
+        // (SOUNDNESS 20.2).
         let held = match leaves_loads {
             true => services[Service::Loads as usize].div_ceil(loads + 1),
             false => 0,
@@ -243,7 +251,7 @@ fn ended(
         + arrival
 }
 
-/// Services of an instruction at most.
+/// Upper bound on the services of an instruction.
 fn of_instruction(transfer: &Transfer<'_>, at: OpIndex) -> NodeServices {
     Demands::of(transfer, at, transfer.accesses.get(&at), None).by_service()
 }
@@ -263,7 +271,7 @@ pub(crate) fn occupancy(
         access.direction == AccessDirection::Atomic
             && spaces.any(|space| space.space == MemorySpace::Shared)
     };
-    // The next access of the warp to shared memory holds the unit until the operation is complete.
+    // The warp's next access to shared memory holds the unit until the atomic operation is complete.
     let atomic = match access.filter(is_atomic) {
         Some(_) => transfer.memory.shared_atomic(),
         None => 0,

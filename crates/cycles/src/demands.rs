@@ -1,4 +1,5 @@
-//! Demands of one execution of an instruction: for how long it takes each resource that warps share (SOUNDNESS 20.1).
+//! Demands of one execution of an instruction: the time for which it occupies each resource that warps share
+//! (SOUNDNESS 20.1). For example, a shuffle occupies shared memory in addition to its unit.
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
@@ -73,7 +74,8 @@ pub struct DramTransfers {
 /// Demands of one execution of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Demands {
-    /// Thousandths of cycles for which it takes each resource, in the order of [`SharedResource::ALL`], windows left out.
+    /// Thousandths of cycles for which it occupies each resource, in the order of [`SharedResource::ALL`], without
+    /// windows.
     pub services: [u64; SharedResource::ALL.len()],
     /// Places in the windows of loads and of stores: thousandths of cycles times sectors.
     pub places: [u64; 2],
@@ -82,7 +84,8 @@ pub struct Demands {
 }
 
 impl Demands {
-    /// Demands of an instruction whose access has these limits; `transfers` are those of one execution, if they are known.
+    /// Demands of an instruction whose access has these limits. `transfers` are the transfers of one execution, if
+    /// they are known.
     pub(crate) fn of(
         transfer: &Transfer<'_>,
         at: OpIndex,
@@ -96,7 +99,7 @@ impl Demands {
         let occupancy = occupancy(transfer, at, access);
         match facts.unit {
             ExecUnit::None => demands.take(SharedResource::Issue, MILLI),
-            // The cycle of its issue, in which the unit may still serve others, and its own service.
+            // The cycle of its issue, since the unit may still serve others then, and its own service.
             unit if unit.is_queued() => {
                 demands.take(SharedResource::Issue, MILLI);
                 demands.take(SharedResource::Units, occupancy);
@@ -116,7 +119,7 @@ impl Demands {
         demands
     }
 
-    /// Adds those of another instruction.
+    /// Adds the demands of another instruction.
     pub fn add(&mut self, other: &Demands) {
         let lists = [
             (&mut self.services[..], &other.services[..]),
@@ -125,6 +128,7 @@ impl Demands {
         ];
         for (own, other) in lists {
             for (own, other) in own.iter_mut().zip(other) {
+                // Demands are upper limits, and the largest number is above every limit on times.
                 *own = own.saturating_add(*other);
             }
         }
@@ -142,6 +146,7 @@ impl Demands {
     ) {
         let (memory, direction) = (&transfer.memory, access.direction);
         for space in &access.spaces {
+            // Shared memory is on the SM: it has no sectors, and no window limits its accesses.
             if space.space == MemorySpace::Shared {
                 let own = memory.shared_service(direction, space);
                 self.take(SharedResource::SharedMemory, own);
@@ -150,6 +155,7 @@ impl Demands {
             let (l1, slices, dram) = memory.services(direction, space);
             self.take(SharedResource::L1, l1);
             self.take(SharedResource::Slices, slices);
+            // A recorded execution states its transfers; without them each sector that may miss counts.
             if transfers.is_none() {
                 self.take(SharedResource::Dram, dram);
             }
@@ -170,7 +176,7 @@ impl Demands {
         self.services[resource as usize]
     }
 
-    /// Sums by what a whole sub-partition, SM or GPU serves.
+    /// Sums of what a whole sub-partition, SM or GPU serves.
     pub(crate) fn by_service(&self) -> NodeServices {
         let sum = |resources: &[SharedResource]| -> u64 {
             let services = resources.iter().map(|&resource| self.service(resource));

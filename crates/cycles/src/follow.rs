@@ -1,8 +1,9 @@
-//! Warps on observed paths: the transfer functions of the bound along the nodes that a warp of a run has passed, with what
-//! each of its accesses has done.
+//! Warps on observed paths: the transfer functions of the bound along the nodes that a warp of a run has passed, with
+//! the numbers of each of its accesses.
 //!
-//! Where the bound adds the costs of steps between vectors that hold for all paths, the vector here is that of this path.
-//! Waits for other warps are left out, and so are costs that are paid a limited number of times, as in the bound.
+//! The bound adds the costs of steps between vectors that hold for all paths. Here the vector belongs to this path
+//! alone. Waits for other warps are left out, and so are costs that are paid a limited number of times, as in the
+//! bound.
 
 use warpbound_ir::OpIndex;
 
@@ -14,12 +15,12 @@ use crate::rules::StepRules;
 use crate::state::{SCOREBOARDS, TimeVector};
 use crate::time::KernelTime;
 
-/// Place at which a followed warp stops.
+/// Place where a followed warp stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// Arrival at a barrier that opens for it alone.
     Barrier,
-    /// End: cycles until all that it has stored is there, and until its last instruction.
+    /// End: cycles until all its stores have arrived, and until its last instruction.
     End {
         /// Stores included.
         path: u64,
@@ -31,9 +32,9 @@ pub enum Stop {
 /// Warp that is followed on its path.
 pub struct FollowedWarp<'a> {
     time: &'a KernelTime<'a>,
-    /// Nodes in the order in which it passed them.
+    /// Nodes in the order of the path.
     nodes: &'a [u32],
-    /// Accesses in the order in which it executed them; instructions of which no lane takes part have none.
+    /// Accesses in the order of their execution; an instruction without an active lane has none.
     accesses: &'a [(OpIndex, AccessLimits)],
     /// Next instruction of the first of the nodes.
     next: Option<OpIndex>,
@@ -68,7 +69,7 @@ impl<'a> FollowedWarp<'a> {
         self.time.timing().kernel.nodes.get(node).copied().flatten()
     }
 
-    /// Goes on to the next barrier or to the end. `None` if the path is none of the kernel.
+    /// Goes on to the next barrier or to the end. `None` if the kernel does not have the path.
     pub fn run(&mut self) -> Option<Stop> {
         let timing = self.time.timing();
         let StepRules::Warps(transfer) = &timing.transfer else {
@@ -120,11 +121,13 @@ impl<'a> FollowedWarp<'a> {
         }
     }
 
-    /// Raises the times of warps that wait at a barrier to the latest of all.
+    /// Raises the times of warps that wait at a barrier to the latest of all, component by component.
     pub fn meet(warps: &mut [FollowedWarp<'_>]) {
         let Some((first, rest)) = warps.split_first_mut() else {
             return;
         };
+        // An aligned barrier opens at the latest arrival, so the maximum bounds every warp from there on
+        // (SOUNDNESS 20.4).
         for warp in rest.iter() {
             for (latest, own) in first.vector.0.iter_mut().zip(&warp.vector.0) {
                 *latest = (*latest).max(*own);

@@ -17,14 +17,14 @@ pub struct LoadedConstants {
     pub bank: u8,
     /// Bytes of the bank, or more.
     pub bytes: u64,
-    /// Most distinct words that the lanes of a warp load at once.
+    /// Maximum number of distinct words that the lanes of a warp load at once.
     pub words: u32,
 }
 
 /// Splitting of the wave, as far as its time depends on it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WaveSplits {
-    /// Most splits that live beside another one.
+    /// Maximum number of splits that are live together with another one.
     pub splits: u32,
     /// Whether splits share the pipelines of the ALUs.
     pub serialised: bool,
@@ -32,24 +32,25 @@ pub struct WaveSplits {
     pub sites: BTreeSet<OpIndex>,
     /// Operations before which splits become one again.
     pub merge_points: BTreeSet<OpIndex>,
-    /// Whether the splits of each site do so.
+    /// Whether the splits of each site become one again.
     pub all_merge: bool,
 }
 
-/// Most that one execution of a scalar access causes.
+/// Upper bounds on what one execution of a scalar access causes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScalarLimits {
     /// Lines of the scalar cache.
     pub lines: u32,
     /// Whether they may be missing in the L2 cache.
     pub may_miss: bool,
-    /// Whether a line of the L2 cache may be evicted for each of them.
+    /// Whether a line of the L2 cache may be evicted for each of these lines.
     pub may_evict: bool,
     /// Whether it stores.
     pub stores: bool,
 }
 
-/// Address translations that are missing at most once each, of the accesses to one memory space.
+/// Address translations that are missing at most once each, for the accesses to one memory space. For example, a
+/// launch with two pages of global memory in no TLB has two walks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Translations {
     /// Translations whose page table may have to be walked.
@@ -67,18 +68,18 @@ pub struct TimedStep {
     pub to: Option<usize>,
 }
 
-/// Other warps on the GPU, which execute the same kernel, and how the first requests of lines and translations are counted
-/// then.
+/// Other warps on the GPU, which execute the same kernel, and the payer of the first requests of lines and
+/// translations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OtherWarps {
     /// There are none.
     #[default]
     Absent,
-    /// First requests are those of a warp: they are in the times of its steps.
+    /// Each warp pays for first requests, in the times of its steps.
     FirstOfPath,
     /// Each path pays for its lines, and the SM for translations.
     LinesOfPath,
-    /// First requests are those of an SM, whichever warps make them: only [`Contention`](crate::Contention) has them.
+    /// The SM pays for first requests, whichever warps make them: only [`Contention`](crate::Contention) has them.
     FirstOfSm,
 }
 
@@ -94,7 +95,7 @@ impl OtherWarps {
     }
 }
 
-/// Kernel as its time depends on it.
+/// Kernel, as far as its time depends on it.
 pub struct TimedKernel<'a> {
     /// Facts about its instructions.
     pub facts: TimedCode<'a>,
@@ -121,35 +122,37 @@ pub struct TimedKernel<'a> {
     /// Translations of global and of local memory that are missing once, for accesses without
     /// [`SpaceLimits::may_walk`](crate::SpaceLimits).
     pub translations: [Translations; 2],
-    /// Sectors of global memory that may be missing in the L2 cache, each once, if accesses in loops shall be counted so;
-    /// otherwise each of them is taken to wait for DRAM.
+    /// Sectors of global memory that may be missing in the L2 cache, each once, if accesses in loops are to count
+    /// them so. Otherwise each access is taken to wait for DRAM.
     pub counted_sectors: Option<u64>,
     /// Other warps on the GPU.
     pub others: OtherWarps,
 }
 
-/// Cost that a warp pays a limited number of times.
+/// Cost that a warp pays a limited number of times. For example, the first miss of a persistent line is paid once, by
+/// any of the nodes that may be the first to need the line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OnceCost {
-    /// Cycles of each time.
+    /// Cycles of each payment.
     pub cycles: u64,
-    /// Most times.
+    /// Maximum number of payments.
     pub most: u64,
-    /// Nodes of which one execution pays it at most a number of times.
+    /// Nodes that may pay, with the maximum number of payments per execution.
     pub nodes: Vec<(usize, u64)>,
     /// Term of the sum.
     pub term: crate::Term,
 }
 
 impl OnceCost {
-    /// Cycles of some costs, each as often as it is paid at most.
+    /// Sum of the cycles of some costs, each with its maximum number of payments.
     pub(crate) fn sum(costs: &[OnceCost]) -> u64 {
         let each = costs.iter();
         let each = each.map(|once| once.cycles.saturating_mul(once.most));
+        // The sum is an upper limit, and the largest number is above every limit on cycles.
         each.fold(0, u64::saturating_add)
     }
 
-    /// Returns how often it is paid if each node is executed a number of times.
+    /// Returns the maximum number of payments if each node is executed a number of times.
     pub fn times(&self, executions: impl Fn(usize) -> u128) -> u128 {
         let each = self.nodes.iter();
         let all = each.map(|&(node, times)| executions(node).saturating_mul(times.into()));

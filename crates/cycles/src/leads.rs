@@ -1,4 +1,6 @@
-//! Leads: a request may be simulated earlier than another one and be made later.
+//! Leads: a request may be simulated earlier than another one and be made later. For example, an access is simulated
+//! when it issues, but it reaches the tags only after the accesses in the queue of its unit. Another warp's request
+//! may be simulated in between and be made before.
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
@@ -11,16 +13,17 @@ use crate::kernel::TimedKernel;
 use crate::memory::AccessDirection;
 use crate::numbers::{MILLI, MachineNumbers};
 
-/// Longest times between the cycle in which a request is simulated and the later cycle for which it is made, without the
-/// time for which servers and windows are taken.
+/// Longest times from the simulation of a request to the later cycle for which it is made, without the time for which
+/// servers and windows are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Leads {
-    /// Of lines of code: a warp that a barrier releases requests its next line for the cycle of its release.
+    /// Lead of lines of code: a warp that a barrier releases requests its next line for the cycle of its release.
     pub(crate) code: i64,
-    /// Of lines of constants: as for code, and loads from constant banks begin when the instructions in the queue of
+    /// Lead of lines of constants: as for code. Loads from constant banks begin when the instructions in the queue of
     /// their unit have left it, and request one word after the other.
     pub(crate) constants: i64,
-    /// Of accesses to global and local memory, which begin when the accesses in the queue of their unit have left it.
+    /// Lead of accesses to global and local memory, which begin when the accesses in the queue of their unit have
+    /// left it.
     pub(crate) accesses: i64,
 }
 
@@ -44,11 +47,11 @@ impl Leads {
             let access = kernel.accesses.get(&OpIndex(at as u32));
             let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
             let occupancy = facts.get(at).and_then(|facts| facts.unit.occupancy());
-            // Each may wait for atomic operations of its warp on shared memory.
+            // Each access in the queue may wait for atomic operations of its warp on shared memory.
             let own = occupancy.map_or(0, |occupancy| numbers.milli(occupancy) * words + atomic);
             own * queue as i64
         };
-        // All instructions of a unit may be in its queue.
+        // The queue may be full with the slowest instruction of the unit.
         let longest = |unit: ExecUnit| {
             let own = facts
                 .iter()
@@ -56,6 +59,7 @@ impl Leads {
                 .filter(|(_, facts)| facts.unit == unit);
             own.map(|(at, _)| queued(at)).max().unwrap_or(0)
         };
+        // Without a barrier a warp requests its next line in the cycle of its last issue, so there is no lead.
         let code = match facts.iter().any(|facts| facts.arrives) {
             true => numbers.milli(Parameter::BarrierLatency),
             false => 0,

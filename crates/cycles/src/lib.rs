@@ -1,11 +1,14 @@
-//! Time of a warp that runs alone (SOUNDNESS 11): an upper limit of the cycles of each step of the warp-level graph, from
-//! which `warpbound-bound` computes the bound of the warp.
+//! Time of a warp that runs alone (SOUNDNESS 11): an upper limit of the cycles of each step of the warp-level graph.
+//! `warpbound-bound` computes the bound of the warp from these limits. Each number of the machine is taken at the end
+//! of its range that makes the warp slowest, so the limits hold for every machine in the ranges.
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.
-//! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
-//!   lines of code and constants; `prefetches`.
+//! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`,
+//!   `waits`: lines of code and constants; `prefetches`: delays of prefetched lines.
 //! * `outcomes`: what decides the time of an instruction besides these; `replay`: the times of a recorded warp.
-//! * `contention`: what a warp takes from others; `demands`: the same of one execution; `follow`: warps on observed paths; `outstanding`: its loads in flight; `siblings`: the same for splits of a wave.
+//! * `contention`: services that a warp takes from others; `demands`: the services of one execution; `follow`: warps
+//!   on observed paths; `outstanding`: loads in flight; `siblings`: services that splits of a wave take from each
+//!   other.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;

@@ -1,8 +1,9 @@
-//! Lines of code and of constants: which of them are present when an instruction needs them (SOUNDNESS 11.3).
+//! Lines of code and of constants: whether they are present when an instruction needs them (SOUNDNESS 11.3).
 //!
-//! A line is *persistent* in a cache if all lines that the kernel can bring into its set fit. What an earlier
-//! instruction on every path has requested is present then. The first request for a persistent line misses: it is either
-//! part of the instruction's wait, where the instruction is issued once at most, or counted once for the kernel.
+//! A line is *persistent* in a cache if all lines that the kernel can bring into its set fit. For example, three
+//! lines of code in a set of four ways are persistent. A persistent line that every path has requested earlier is
+//! present. The first request for a persistent line misses. This miss is part of the instruction's wait if the
+//! instruction is issued at most once; otherwise it is counted once for the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,20 +19,21 @@ pub(crate) struct LineWait {
     pub(crate) waits: bool,
     /// Time from the request to the arrival, without contention.
     pub(crate) latency: i64,
-    /// Additional time from when slice and DRAM are free: a prefetched line may follow others.
+    /// Additional time after slice and DRAM are free, because a prefetched line may follow others.
     pub(crate) backlog: i64,
     /// Whether the request may reach the L2 cache, and DRAM.
     pub(crate) reaches_l2: bool,
     pub(crate) reaches_dram: bool,
-    /// Service of the lines at a slice and at DRAM, for which the wait lasts longer.
+    /// Service of the lines at a slice and at DRAM. The wait lasts longer by this service.
     pub(crate) service: (i64, i64),
-    /// The part of it that every execution takes: not of lines that stay, which the SM requests once, whichever warp waits
-    /// first.
+    /// Part of `service` that every execution takes. Lines that stay are not in it: the SM requests them once,
+    /// whichever warp waits first.
     pub(crate) each_service: (i64, i64),
 }
 
 impl LineWait {
-    /// Advances the servers by the request of the next instruction's line; returns its arrival, `None` if it is present.
+    /// Advances the servers by the request of the next instruction's line. Returns the arrival of the line, `None` if
+    /// it is present.
     pub(crate) fn arrival(&self, vector: &mut TimeVector) -> Option<i64> {
         let at = vector.get(Part::Requested);
         self.waits.then(|| self.arrival_from(vector, at))
@@ -43,6 +45,7 @@ impl LineWait {
             return at + self.latency;
         }
         let mut free = vector.get(Part::Slice);
+        // A line that may come from DRAM waits for its bus as well.
         if self.reaches_dram {
             free = free.max(vector.get(Part::Dram));
         }
@@ -74,12 +77,12 @@ impl LineWait {
         }
     }
 
-    /// Returns the wait for several lines that are requested one after the other, for each of which this is the wait.
+    /// Returns the wait for several lines that are requested one after the other, each with this wait.
     pub(crate) fn repeated(self, lines: i64) -> LineWait {
         let (slice, dram) = self.service;
         let (each_slice, each_dram) = self.each_service;
         LineWait {
-            // The last one waits for the service of the others.
+            // The last line waits for the service of the others.
             latency: self.latency + (lines - 1) * (slice + dram),
             service: (lines * slice, lines * dram),
             each_service: (lines * each_slice, lines * each_dram),
@@ -129,8 +132,8 @@ fn lines_of(ranges: &[(u64, u64)], line: u64) -> BTreeSet<u64> {
         .collect()
 }
 
-/// Returns the lines of `lines` (line numbers of the cache) that stay in a cache for every value of its shape once they
-/// are in it.
+/// Returns the members of `lines` (line numbers of the cache) that stay in a cache for every value of its shape once
+/// they are in it.
 pub(crate) fn persistent_lines(
     lines: &BTreeSet<u64>,
     numbers: &MachineNumbers,
@@ -144,6 +147,7 @@ pub(crate) fn persistent_lines(
         (sets(bytes)..=sets(most_bytes)).map(move |sets| (ways, sets))
     });
     let shapes: Vec<(u64, u64)> = shapes.take(MOST_SHAPES + 1).collect();
+    // To presume no line present is sound: each request then waits as for a miss.
     if shapes.len() > MOST_SHAPES {
         return BTreeSet::new();
     }
@@ -153,30 +157,31 @@ pub(crate) fn persistent_lines(
         for line in lines {
             *count.entry(line % sets).or_default() += 1;
         }
+        // The machine has one of the shapes, so a line must fit into its set in all of them.
         persistent.retain(|line| count.get(&(line % sets)).is_some_and(|&n| n <= ways));
     }
     persistent
 }
 
-/// Most shapes of a cache that are tried one by one: a cache of more sizes keeps nothing.
+/// Maximum number of shapes of a cache that are tried one by one. A cache with more shapes is taken to keep nothing.
 const MOST_SHAPES: usize = 256;
 
 /// Two levels of caches of an SM for code or constants.
 pub(crate) struct LineCaches {
     /// Bytes of a line of the first and of the second cache.
     pub(crate) line: [u64; 2],
-    /// Persistent lines of each.
+    /// Persistent lines of each cache.
     persistent: [BTreeSet<u64>; 2],
-    /// Latency of a request that hits the second cache, and of one that does not; they exclude that of the first cache.
-    /// Either may be the longer one.
+    /// Latency of a request that hits the second cache, and of a request that misses it; both without the latency of
+    /// the first cache. Either may be the longer one.
     second: i64,
     beyond: i64,
     /// Whether other warps request lines as well.
     among_others: bool,
-    /// Most time by which a prefetched line arrives later than one that is requested when it is needed, from the request
-    /// of the line that it was prefetched with.
+    /// Upper bound on the delay of a prefetched line against a line that is requested when it is needed, from the
+    /// request of the line that it was prefetched with.
     prefetched: i64,
-    /// The same without the services of the lines before it, for which slices and DRAM are busy.
+    /// Bound on the same delay without the services of the lines before it, which keep slices and DRAM busy.
     after_others: i64,
     /// Service of a line at a slice and at DRAM.
     service: (i64, i64),
@@ -188,9 +193,9 @@ pub(crate) struct LineLatencies {
     /// Hit in the second cache, and miss of both.
     pub(crate) second: i64,
     pub(crate) beyond: i64,
-    /// Most time by which a prefetched line arrives later, from the request that it was prefetched with.
+    /// Upper bound on the delay of a prefetched line, from the request that it was prefetched with.
     pub(crate) prefetched: i64,
-    /// The same without the services of the lines before it.
+    /// Bound on the same delay without the services of the lines before it.
     pub(crate) after_others: i64,
     /// Service of a line of the second cache at a slice and at DRAM.
     pub(crate) service: (i64, i64),
@@ -236,14 +241,15 @@ impl LineCaches {
         self.persistent[0].contains(&line)
     }
 
-    /// Whether a line that misses in the first cache may be part of one that is on its way to the second, by a request of
-    /// another warp for another part of it. Lines of the same size are requested from both at the same time.
+    /// Whether a line that misses in the first cache may be part of a line that is on its way to the second, because
+    /// another warp has requested another part of it. If the lines of both caches have the same size, both are
+    /// requested at the same time.
     fn may_join(&self) -> bool {
         self.among_others && self.line[0] != self.line[1]
     }
 
-    /// Longest latency of a request for a line that misses in the first cache and may be absent from the second, present
-    /// there, or on its way.
+    /// Longest latency of a request for a line that misses in the first cache. The line may be absent from the second
+    /// cache, present there, or on its way.
     fn absent(&self) -> i64 {
         match self.may_join() {
             // It arrives in the second cache first.
@@ -252,9 +258,10 @@ impl LineCaches {
         }
     }
 
-    /// Returns the wait for the line at an address. `requested` tells for each cache whether every path to here has
+    /// Returns the wait for the line at an address. `requested` says for each cache whether every path to here has
     /// requested its line, `once` whether the instruction is issued at most once; otherwise a first miss is added to
-    /// `counted`. `late` is the time by which a prefetched line may still arrive later than one that is requested now.
+    /// `counted`. `late` is the time by which a prefetched line may still arrive later than a line that is requested
+    /// now.
     pub(crate) fn wait(
         &self,
         address: u64,
@@ -264,6 +271,7 @@ impl LineCaches {
     ) -> LineWait {
         let lines = self.line.map(|size| address / size);
         let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
+        // With least-recently-used replacement a persistent line stays once it is there (SOUNDNESS 11.3).
         if first && requested[0] {
             return LineWait::default();
         }
@@ -293,6 +301,8 @@ impl LineCaches {
             backlog: (self.prefetched + if first { 0 } else { self.second } - late).max(0),
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
+            // A hit in the second cache takes neither slice nor DRAM, and a counted miss has its service in its own
+            // cost.
             service: if hits_second || counts {
                 (0, 0)
             } else {
@@ -305,9 +315,10 @@ impl LineCaches {
         }
     }
 
-    /// Time by which persistent lines that other warps request first may be later than those that a warp requests itself:
-    /// its request finds each of them in flight at most once, made at most `lead` later, and prefetched after the most
-    /// others. Only lines of `needed`, ranges of bytes, are waited for. Waits for slices and DRAM are left out.
+    /// Bound on the additional delay by persistent lines that other warps request first. A warp finds each of these
+    /// lines in flight at most once; the request was made at most `lead` later than a request of its own, and the
+    /// line prefetched after the maximum number of others. Only lines of `needed`, ranges of bytes, are waited for.
+    /// Waits for slices and DRAM are left out.
     pub(crate) fn in_flight(&self, lead: i64, needed: &[(u64, u64)]) -> i64 {
         let of_level = |level: usize| -> BTreeSet<u64> {
             let needed = lines_of(needed, self.line[level]);
@@ -325,9 +336,10 @@ impl LineCaches {
         lines as i64 * (self.after_others + lead)
     }
 
-    /// Returns the wait for the line at an address if other warps request lines as well. The first request of a persistent
-    /// line, whichever warp makes it, is added to `counted`, unless each wait `pays_in_full`. Any other line may be in flight
-    /// by a request of another warp, which may have been made up to `lead` later than one that is made now.
+    /// Returns the wait for the line at an address if other warps request lines as well. The first request of a
+    /// persistent line, whichever warp makes it, is added to `counted`, unless each wait `pays_in_full`. Any other
+    /// line may be in flight for another warp, whose request may be made up to `lead` later than a request that is
+    /// made now.
     pub(crate) fn wait_among_others(
         &self,
         address: u64,
@@ -349,6 +361,7 @@ impl LineCaches {
             }
         }
         match (first, second) {
+            // All waits for this line lie within its first request, which is counted once.
             (true, _) => LineWait::default(),
             (false, true) => LineWait {
                 waits: true,
@@ -374,7 +387,8 @@ impl LineCaches {
             let lines = group.first.len() as i64;
             let service = self.service.0 + self.service.1;
             let second = self.second + group.late;
-            // Whichever part of the line of the second cache is requested first, the others come from there.
+            // If one part of a line of the second cache is requested first, the other parts come from the second
+            // cache.
             let further = match self.may_join() {
                 true => lines,
                 false => (lines - 1).max(0),
@@ -407,15 +421,16 @@ struct MissGroup {
     first: BTreeSet<u64>,
     /// Whether the line of the second cache may be absent.
     is_absent: bool,
-    /// Whether the second cache may lose the line between them.
+    /// Whether the second cache may lose the line between these misses.
     each_misses: bool,
-    /// Most time by which a prefetched one is late.
+    /// Upper bound on the delay of a prefetched line.
     late: i64,
     /// Nodes that may be the first to request it.
     nodes: BTreeSet<usize>,
 }
 
-/// Rounds a number of bytes and a bandwidth to the time of a transfer.
+/// Returns the time of a transfer, in whole cycles rounded up. For example, 128 bytes at 64,000 bytes per 1000 cycles
+/// take 2 cycles.
 pub(crate) fn transfer(bytes: u64, per_kilocycle: u64) -> i64 {
     (bytes * 1000).div_ceil(per_kilocycle.max(1)) as i64 * MILLI
 }

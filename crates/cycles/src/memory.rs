@@ -1,8 +1,10 @@
-//! Times of memory accesses: an upper limit of what one access of a lone warp takes, from the most requests, lines and
-//! sectors that it can cause.
+//! Times of memory accesses: an upper limit of the time of one access of a lone warp, from the maximum numbers of
+//! requests, lines and sectors that it can cause.
 //!
-//! Tags, port, slices and DRAM are servers. The simulator's servers fill gaps and there are several slices; here each is
-//! one server in the order of issue, which serves every request at the same time or later (SOUNDNESS 11.2).
+//! Tags, port, slices and DRAM are servers. The simulator's servers fill gaps, and there are several slices. Here
+//! each kind is one server in the order of issue, which serves every request at the same time or later
+//! (SOUNDNESS 11.2). For example, let a slice take 2 cycles for a sector, and a hit 200 cycles. The last of 4 sectors
+//! begins after 6 cycles and arrives after 206.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +27,7 @@ pub enum AccessDirection {
     Atomic,
 }
 
-/// Most that one execution of an access causes in one memory space.
+/// Upper bounds on what one execution of an access causes in one memory space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpaceLimits {
     /// Shared, local or global memory.
@@ -38,7 +40,7 @@ pub struct SpaceLimits {
     pub sectors: u32,
     /// Bank conflicts of shared memory.
     pub conflicts: u32,
-    /// Most threads that access the same word: the serial part of an atomic operation on shared memory.
+    /// Maximum number of threads that access the same word: the serial part of an atomic operation on shared memory.
     pub same_word: u32,
     /// Whether the sectors may be missing in the L2 cache.
     pub may_miss: bool,
@@ -51,7 +53,7 @@ pub struct SpaceLimits {
     pub may_hit_l1: bool,
 }
 
-/// Most that one execution of an access causes.
+/// Upper bounds on what one execution of an access causes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccessLimits {
     /// Direction.
@@ -60,8 +62,7 @@ pub struct AccessLimits {
     pub bytes: u32,
     /// Whether some lane takes part in each execution.
     pub always: bool,
-    /// Limits for each space that its lanes may access, in the order in which the simulator serves them: shared, local,
-    /// global.
+    /// Limits for each space that its lanes may access, in the order of the simulator: shared, local, global.
     pub spaces: SmallVec<[SpaceLimits; 1]>,
 }
 
@@ -106,25 +107,25 @@ pub(crate) struct MemoryTimes {
     atomic_latency: i64,
     walk: i64,
     sources: i64,
-    /// Sectors in flight at most, of loads and of stores.
+    /// Maximum number of sectors in flight, of loads and of stores.
     capacity: [u64; 2],
     shared: SharedTimes,
     /// Effects of the accesses of other warps.
     others: Option<OtherAccesses>,
 }
 
-/// Effects that accesses of other warps have on one, besides taking servers and windows: what is in flight.
+/// Effects of other warps' accesses on an access, apart from servers and windows: data in flight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct OtherAccesses {
-    /// Time by which their requests may be later than one that is simulated after them.
+    /// Time by which their requests may be made later than a request that is simulated after them.
     lead: i64,
     /// Whether some of them are atomic operations on global memory, for which reads of the same line wait.
     atomics: bool,
     /// Longest time from the lookup of the L1 cache to the data of any load, for which a hit may wait.
     longest_load: i64,
-    /// The same for loads whose sectors are in the L2 cache.
+    /// Longest such time of a load whose sectors are in the L2 cache.
     longest_hit: i64,
-    /// Whether waits for sectors from DRAM are counted, but for accesses that are executed at most once.
+    /// Whether waits for sectors from DRAM are counted, except for accesses that are executed at most once.
     counts_misses: bool,
 }
 
@@ -152,11 +153,13 @@ impl MemoryTimes {
         let sector = numbers.slow(Parameter::L2Sector).max(1);
         let dram_time = |efficiency: u64| {
             let bandwidth = u128::from(numbers.slow(Parameter::DramBandwidth).max(1));
+            // Machine files have values below 2^40, so products of two of them need more than 64 bits.
             let bytes = u128::from(sector) * 1_000_000 * 1000;
             bytes.div_ceil(bandwidth * u128::from(efficiency.max(1))) as i64
         };
         let write = dram_time(numbers.slow(Parameter::DramWrites));
         let turnaround =
+            // The division rounds down; the unit that is added keeps the time an upper limit.
             dram_time(1000) * numbers.slow(Parameter::DramTurnaround) as i64 / 1000 + 1;
         let per_line = (numbers.slow(Parameter::L2Line) / sector).max(1) as i64;
         let l2_hit = milli(Parameter::L2Hit);
@@ -171,6 +174,7 @@ impl MemoryTimes {
             l2_hit,
             dram_latency: l2_hit + milli(Parameter::DramBeyond),
             atomic_latency: milli(Parameter::AtomicLatency) + milli(Parameter::AtomicShared),
+            // Ranges of these times may overlap, so none of them is presumed to be the longest.
             walk: milli(Parameter::TlbWalk)
                 .max(milli(Parameter::TlbL2Miss))
                 .max(milli(Parameter::TlbL1Miss)),
@@ -196,7 +200,7 @@ impl MemoryTimes {
         }
     }
 
-    /// Returns the times of accesses beside those of other warps, which execute the same kernel.
+    /// Returns the times of accesses in the presence of other warps, which execute the same kernel.
     pub(crate) fn among_others(
         mut self,
         accesses: &BTreeMap<OpIndex, AccessLimits>,
@@ -210,6 +214,7 @@ impl MemoryTimes {
             spaces.filter(|(_, space)| space.space != MemorySpace::Shared)
         };
         let atomics = all().any(|(direction, _)| direction == AccessDirection::Atomic);
+        // `in_flight` reads the effects of others, so it needs them before the longest loads are known.
         self.others = Some(OtherAccesses {
             lead,
             atomics,
@@ -248,8 +253,8 @@ impl MemoryTimes {
         }
     }
 
-    /// Longest time for which an access that waits for no server and no window is in flight: its sectors hold places in a
-    /// window for at most as long, whatever else is in flight.
+    /// Longest time for which an access that waits for no server and no window is in flight. Its sectors hold places
+    /// in a window for at most this time, whatever else is in flight.
     pub(crate) fn in_flight(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {
         // A hit on data that another access has requested waits no longer than for data of its own.
         let latency = match space.may_miss {
@@ -289,13 +294,14 @@ impl MemoryTimes {
             AccessDirection::Atomic => self.atomic_occupancy,
             _ => 0,
         };
+        // A store fetches nothing (SOUNDNESS 20.2).
         let fetched = match space.may_miss && direction != AccessDirection::Store {
             true => sectors,
             false => 0,
         };
         let evicted = if space.may_evict { lines } else { 0 };
         let tags = self.lookups(space);
-        // The unit is held for a cycle after the last request is accepted, of which the port may need less.
+        // After the last request is accepted the unit is held for a cycle, even if the port needs less.
         let held = lines * (MILLI - self.port).max(0);
         (
             tags + sectors * self.port + held,
@@ -304,7 +310,7 @@ impl MemoryTimes {
         )
     }
 
-    /// Service of sectors that are read from DRAM, and of lines of which all sectors are written back.
+    /// Service of sectors that are read from DRAM, and of lines whose sectors are all written back.
     pub(crate) fn dram_service(&self, read: i64, evicted_lines: i64) -> i64 {
         read * self.dram + evicted_lines * self.evicted_line
     }
@@ -320,7 +326,7 @@ impl MemoryTimes {
         conflicts + i64::from(space.requests) * times.transaction + serial
     }
 
-    /// Time for which later accesses of its warp to shared memory hold their unit after an atomic operation on it, beyond
+    /// Time for which an atomic operation on shared memory makes the warp's later accesses hold their unit, beyond
     /// its service.
     pub(crate) fn shared_atomic(&self) -> i64 {
         self.shared.atomic
@@ -334,6 +340,8 @@ impl MemoryTimes {
     /// Time for which an access occupies the tags: each request for at least a cycle.
     fn lookups(&self, space: &SpaceLimits) -> i64 {
         let (lines, requests) = (u64::from(space.lines), u64::from(space.requests));
+        // The sum of ⌈lines / tags⌉ over the requests is at most this, and no request needs more than a cycle per
+        // line.
         let lookups =
             lines.min((lines + requests * (self.tags_per_cycle - 1)) / self.tags_per_cycle);
         lookups as i64 * MILLI
@@ -370,8 +378,9 @@ impl MemoryTimes {
         self.walk
     }
 
-    /// Accesses kept in the windows of loads and stores, of accesses of at most `most` sectors: one more than fit, so
-    /// that the oldest of them is the one that has to leave.
+    /// Number of accesses kept in the windows of loads and stores, if each has at most `most` sectors. One more is
+    /// kept than fits, so that the oldest of them is the one that has to leave. For example, a window of 32 sectors
+    /// keeps 5 accesses of 8.
     pub(crate) fn window_entries(&self, most: [u32; 2]) -> (usize, usize) {
         let entries = |capacity: u64, most: u32| match most {
             0 => 0,
@@ -381,8 +390,8 @@ impl MemoryTimes {
         (entries(loads, most[0]), entries(stores, most[1]))
     }
 
-    /// Accesses that may be in flight beside one of `own` sectors, if each has at most `most`; `None` if the access alone
-    /// exceeds the window.
+    /// Number of accesses that may be in flight together with an access of `own` sectors, if each has at most `most`;
+    /// `None` if the access alone exceeds the window.
     fn left(&self, stores: bool, own: u32, most: u32) -> Option<usize> {
         let rest = self.capacity[usize::from(stores)].checked_sub(own.into())?;
         Some((rest / u64::from(most.max(1))) as usize)
@@ -397,6 +406,7 @@ impl MemoryTimes {
         limits: &AccessLimits,
         (waits, most): (AccessWaits, [u32; 2]),
     ) -> AccessTimes {
+        // An access without an active lane takes a cycle in its unit (SOUNDNESS 11.1).
         let mut times = AccessTimes {
             sources: start + MILLI,
             done: start + MILLI,
@@ -442,6 +452,7 @@ impl MemoryTimes {
         }
         let begin = start.max(vector.get(Part::Shared));
         vector.set(Part::Shared, begin + occupied);
+        // An earlier atomic operation of the warp must be complete before its next access is served.
         let served = begin.max(vector.get(Part::SharedServed));
         vector.set(Part::SharedServed, served + atomic);
         vector.delay_memory(layout, served);
@@ -456,7 +467,8 @@ impl MemoryTimes {
         }
     }
 
-    /// Advances the times by an access to global or local memory; `most` has the most sectors of any load and store.
+    /// Advances the times by an access to global or local memory; `most` has the maximum number of sectors of any
+    /// load and store.
     pub(crate) fn global(
         &self,
         vector: &mut TimeVector,
@@ -475,12 +487,13 @@ impl MemoryTimes {
         let lookups = self.lookups(space);
         let last = first + (lookups - MILLI).max(0);
         vector.set(Part::Tags, first + lookups);
-        // Window: the accesses that may be in flight beside this one.
+        // Window: the accesses that may be in flight together with this one.
         let left = self.left(is_store, space.sectors, most[usize::from(is_store)]);
         let others = vector.window(layout, is_store, left.unwrap_or(0));
         let free = first.max(others);
         let mut accepted = last.max(others);
         // Servers, one after the other: a server that is slower than the one before it holds up all of the access.
+        // At least a cycle per sector is assumed at the port, so tags never hold it up (SOUNDNESS 11.2).
         let port = self.port.max(MILLI);
         let port_first = free.max(vector.get(Part::Port));
         let port_end = port_first + sectors * port;
@@ -493,6 +506,7 @@ impl MemoryTimes {
             true => i64::from(space.lines) * self.evicted_line,
             false => 0,
         };
+        // Local memory is never presumed to be in the L2 cache, so its misses are not counted once.
         let fetched = space.may_miss && !is_store && (is_local || !waits.counts_misses);
         let dram = slice.max(if fetched { self.dram } else { 0 });
         let dram_first = slice_first.max(vector.get(Part::Dram));
@@ -512,12 +526,13 @@ impl MemoryTimes {
             done = done.max(vector.get(Part::Arrived));
         }
         if space.may_miss && waits.counts_misses && !is_store {
-            // A sector that is missing waits for those requested before; its own time is counted.
+            // A missing sector waits for the sectors requested before; its own time is counted apart.
             done = done.max(floor(vector.get(Part::Dram)) + self.l2_hit);
         }
         if fetched || space.may_evict {
             vector.set(Part::Dram, dram_end);
         }
+        // A store that evicts a line is complete when the bus has accepted the line's sectors.
         if is_store && space.may_evict {
             done = done.max(floor(dram_end));
         }
@@ -551,9 +566,9 @@ impl MemoryTimes {
         self.finish(vector, layout, direction, space, (accepted, last, done))
     }
 
-    /// Time of the completion of an access as far as data that other warps have requested delay it; without the latency
-    /// of its own atomic operation, and without waits for sectors from DRAM if these are `counted`. Its last line is looked
-    /// up at `looked_up`, and its last sector is at its slice at `reached`.
+    /// Time until which data that other warps have requested delay an access. Not included are the latency of its own
+    /// atomic operation, and waits for sectors from DRAM if these are `counted`. Its last line is looked up at
+    /// `looked_up`, and its last sector is at its slice at `reached`.
     fn beside(
         &self,
         others: &OtherAccesses,
@@ -644,10 +659,11 @@ impl MemoryTimes {
                 vector.raise(Part::Atomic, done);
             }
         }
-        // Only loads bring lines into the L1 cache; one that misses brings those that others hit.
+        // Only loads bring lines into the L1 cache; one that misses brings the lines that others hit.
         if direction == AccessDirection::Load && layout.shape.hits_l1 {
             vector.raise(Part::Loaded, done);
         }
+        // Sectors hold their places until the access is complete, so the window is left at `done`.
         vector.enter_window(layout, direction == AccessDirection::Store, done);
         vector.delay_memory(layout, accepted + MILLI);
         AccessTimes {
@@ -657,5 +673,6 @@ impl MemoryTimes {
     }
 }
 
-/// Most accesses that a window keeps; older ones are taken to complete with the oldest kept.
+/// Maximum number of accesses that a window keeps. Older ones are taken to complete together with the oldest one
+/// kept.
 const MOST_WINDOW: u64 = 64;

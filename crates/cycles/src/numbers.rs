@@ -1,14 +1,16 @@
-//! Numbers of a machine at which a lone warp is slowest.
+//! Numbers of a machine that make a lone warp slowest. For example, latencies have the high end of their range, and
+//! bandwidths the low end.
 
 use warpbound_base::{Diagnostic, Family};
 use warpbound_machine::{GpuModel, MachineConfig, Parameter, SlowEnd};
 
-/// Values of the parameters of a machine for a bound: the end of each range at which a warp that runs alone is slowest
-/// ([`Parameter::slow_end`]), and both ends of the others, for which the transfer functions take the worse.
+/// Values of the parameters of a machine for a bound. Each range has the end that makes a warp that runs alone
+/// slowest ([`Parameter::slow_end`]). If a range has no such end, both ends are kept, and the transfer functions take
+/// the worse.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineNumbers {
     family: Family,
-    /// Least and greatest value of each parameter.
+    /// Minimum and maximum value of each parameter.
     ranges: Vec<(u64, u64)>,
 }
 
@@ -22,7 +24,7 @@ const PRESUMED: &[(Parameter, u64)] = &[
     (Parameter::SharedPoolThreads, 32),
 ];
 
-/// The same of GCN3.
+/// Parameters whose values the access classes presume on GCN3.
 const PRESUMED_GCN3: &[(Parameter, u64)] = &[
     (Parameter::CuSimds, 4),
     (Parameter::L1Line, 64),
@@ -43,7 +45,7 @@ const LINES: &[Parameter] = &[
     Parameter::TlbL2Page,
 ];
 
-/// The same of GCN3.
+/// Parameters of GCN3 that shape caches of lines.
 const LINES_GCN3: &[Parameter] = &[
     Parameter::InstructionLine,
     Parameter::TlbL1Page,
@@ -82,6 +84,8 @@ impl MachineNumbers {
             Family::Gcn3 => (PRESUMED_GCN3, LINES_GCN3),
         };
         for &(parameter, value) in presumed {
+            // Requests, lines, sectors and conflicts of access classes are counted in these units, for no other
+            // machine.
             if numbers.range(parameter) != (value, value) {
                 return Err(Diagnostic::new(format!(
                     "bounds in cycles are for machines whose {} is {value}",
@@ -91,6 +95,7 @@ impl MachineNumbers {
         }
         for &parameter in lines {
             let (least, most) = numbers.range(parameter);
+            // Footprints divide addresses into lines and pages, so each size must be one number.
             if least != most || !least.is_power_of_two() {
                 return Err(Diagnostic::new(format!(
                     "bounds in cycles are for machines whose {} is one power of two",
@@ -99,6 +104,7 @@ impl MachineNumbers {
             }
         }
         let [part, whole] = [Parameter::ConstantL1Line, Parameter::ConstantL15Line];
+        // Lines of the first cache are taken to be parts of lines of the second one (SOUNDNESS 11.3).
         if family == Family::Maxwell && numbers.range(part).1 > numbers.range(whole).0 {
             return Err(Diagnostic::new(format!(
                 "bounds in cycles are for machines whose {} is at most {}",
@@ -114,12 +120,12 @@ impl MachineNumbers {
         self.family
     }
 
-    /// Time between two cycles in which a wave may issue, in thousandths of cycles.
+    /// Time between two turns of a wave, in thousandths of cycles.
     pub(crate) fn turn(&self) -> i64 {
         self.milli(Parameter::CuSimds).max(MILLI)
     }
 
-    /// Least and greatest value of a parameter.
+    /// Minimum and maximum value of a parameter.
     pub fn range(&self, parameter: Parameter) -> (u64, u64) {
         self.ranges
             .get(parameter as usize)
@@ -127,8 +133,8 @@ impl MachineNumbers {
             .unwrap_or_default()
     }
 
-    /// Value at which a lone warp is slowest. For parameters without a slow end, the greatest: their users take it only
-    /// where a greater value is never faster.
+    /// Value that makes a lone warp slowest. For parameters without a slow end it is the maximum: their users take it
+    /// only where a greater value is never faster.
     pub fn slow(&self, parameter: Parameter) -> u64 {
         let (least, most) = self.range(parameter);
         match parameter.slow_end() {

@@ -1,5 +1,5 @@
-//! Outcomes that the time of an instruction depends on besides control words, units and scoreboards: in a bound the
-//! worst ones, in a replay those of a run.
+//! Outcomes that decide the time of an instruction in addition to control words, units and scoreboards: the worst
+//! ones in a bound, the recorded ones in a replay. For example, a load may find its sectors in the L2 cache or not.
 
 use crate::account::Term;
 use crate::memory::{AccessLimits, AccessTimes, MemoryTimes};
@@ -8,10 +8,10 @@ use crate::step::OpWaits;
 
 /// Outcomes of one execution of an instruction. Times are in thousandths of cycles.
 pub(crate) trait StepOutcomes {
-    /// Whether the pipe that an instruction for either pipe takes is known: the first one that is free.
+    /// Whether the pipe of an instruction that may take either pipe is known: the first one that is free.
     const KNOWS_PIPE: bool;
 
-    /// Whether the instruction may issue in the cycle of the one before it, as the second of a pair.
+    /// Whether the instruction may issue together with the one before it, as the second of a pair.
     fn may_be_second(&self) -> bool;
 
     /// Whether the machine issues pairs.
@@ -20,11 +20,11 @@ pub(crate) trait StepOutcomes {
     /// Time at which the lines of its constant operands are present; `None` if they are present already.
     fn operands(&mut self, vector: &mut TimeVector) -> Option<i64>;
 
-    /// Number of words of 32 bits of each lane that its unit serves one after the other.
+    /// Number of words of 32 bits of each lane. The unit serves them one after the other.
     fn words(&self) -> i64;
 
-    /// Times of its memory access, which its unit starts at `start`, and the term that waits for it are charged to;
-    /// `None` if nothing is known about an access.
+    /// Times of its memory access, if its unit starts at `start`, and the term for waits for them; `None` if nothing
+    /// is known about an access.
     fn access(
         &mut self,
         vector: &mut TimeVector,
@@ -37,15 +37,15 @@ pub(crate) trait StepOutcomes {
     fn loaded_constants(&mut self, vector: &mut TimeVector, start: i64, replay: i64)
     -> Option<i64>;
 
-    /// Whether the warp waits at the barrier at which it arrives.
+    /// Whether the warp waits at the barrier where it arrives.
     fn waits_at_barrier(&self) -> bool;
 }
 
-/// Outcomes at which each component of the time vector is the latest.
+/// Worst outcomes: each component of the time vector is as late as possible.
 pub(crate) struct WorstOutcomes<'a> {
     pub(crate) memory: &'a MemoryTimes,
     pub(crate) access: Option<&'a AccessLimits>,
-    /// Most sectors of any load and of any store.
+    /// Maximum number of sectors of any load and of any store.
     pub(crate) most_sectors: [u32; 2],
     pub(crate) waits: &'a OpWaits,
 }
@@ -95,6 +95,7 @@ impl StepOutcomes for WorstOutcomes<'_> {
         start: i64,
         replay: i64,
     ) -> Option<i64> {
+        // The words are requested one after the other, so the last request is the latest.
         let last = start + i64::from(self.waits.further_words) * replay;
         // A line of the first cache may be part of one on its way to the second, requested by an earlier load or for
         // another address of this one.

@@ -1,4 +1,6 @@
-//! Sectors of loads that a warp has in flight at most: what it has requested since it last waited for their scoreboards.
+//! Maximum number of sectors of loads that a warp has in flight: the sectors that it has requested since it last
+//! waited for their scoreboards. For example, loads of 4 and of 8 sectors, with one wait for both after them, have at
+//! most 12 in flight.
 
 use std::collections::VecDeque;
 
@@ -14,14 +16,14 @@ use crate::step::Transfer;
 /// Sectors in flight by scoreboard.
 type InFlight = [u64; SCOREBOARDS];
 
-/// Times that the numbers of a node are raised before they count as unlimited.
+/// Number of raises of a node's numbers after which they count as unlimited, so that the fixpoint is reached.
 const MOST_RAISES: u32 = 8;
 
-/// Number that stands for no limit; far below overflow when numbers are added.
+/// Number that stands for no limit, far from overflow in sums.
 const UNLIMITED: u64 = 1 << 40;
 
-/// Returns the most sectors of loads and atomic operations that a warp has in flight at once; `None` if there is no limit,
-/// or if some are in flight when it ends.
+/// Returns the maximum number of sectors of loads and atomic operations that a warp has in flight at once. `None` if
+/// there is no limit, or if some are in flight when the warp ends.
 pub(crate) fn most_outstanding(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>) -> Option<u64> {
     let mut before: Vec<Option<(InFlight, u32)>> = vec![None; kernel.nodes.len()];
     *before.get_mut(kernel.entry)? = Some((InFlight::default(), 0));
@@ -38,6 +40,7 @@ pub(crate) fn most_outstanding(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>
         }
         for step in kernel.steps.iter().filter(|step| step.from == node) {
             let Some(to) = step.to else {
+                // Loads of an ended warp would still hold places while another warp has its slot.
                 if state.iter().any(|&sectors| sectors > 0) {
                     return None;
                 }
@@ -63,6 +66,7 @@ pub(crate) fn most_outstanding(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>
 /// Advances the numbers by an instruction; `None` if it loads without a scoreboard.
 fn step(state: &mut InFlight, transfer: &Transfer<'_>, at: OpIndex) -> Option<()> {
     let facts = transfer.facts.get(at.index())?;
+    // A DEPBAR that waits for a count may leave loads in flight, so only waits for 0 are used.
     let mut waited = facts.wait_mask;
     if let Completion::Depbar { zero, .. } = facts.completion {
         waited |= zero;
@@ -78,6 +82,7 @@ fn step(state: &mut InFlight, transfer: &Transfer<'_>, at: OpIndex) -> Option<()
     let Some(limits) = transfer.accesses.get(&at) else {
         return Some(());
     };
+    // The window of stores is another one, and stores have no scoreboard for their end (SOUNDNESS 20.2).
     if limits.direction == AccessDirection::Store {
         return Some(());
     }

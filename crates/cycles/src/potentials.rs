@@ -1,9 +1,10 @@
-//! Costs of the steps of a warp: each node has a vector of times, and a step costs what the times after it exceed the
-//! vector of its target by (SOUNDNESS 11.5).
+//! Costs of the steps of a warp. Each node has a vector of times. The cost of a step is the excess of the times after
+//! it over the vector of its target (SOUNDNESS 11.5).
 //!
-//! The sum of the costs along any path limits the time of the path, whatever the vectors are: if all times are at most
-//! those of the node's vector, delayed by some whole cycles, then after the step they are at most those of the target's
-//! vector, delayed by the cost as well. The vectors only decide how good the limit is.
+//! The sum of the costs along any path limits the time of the path, whatever the vectors are. If all times are at
+//! most the node's vector, delayed by some whole cycles, then after the step they are at most the target's vector,
+//! delayed by the cost as well. The vectors only decide how good the limit is. For example, if the times after a step
+//! are (7, 5) and the target's vector is (0, 2), the step costs 7.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ use crate::state::{Part, SCOREBOARDS, TimeVector};
 use crate::step::OpWaits;
 use crate::waits::KernelWaits;
 
-/// Times at a node, relative to the first possible issue of its first instruction, as far as that follows from the
+/// Times at a node, relative to the first possible issue of its first instruction, as far as they follow from the
 /// instructions before it and its line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NodeTimes {
@@ -37,11 +38,11 @@ pub struct StepCost {
     pub terms: TermCycles,
 }
 
-/// Headers of loops whose vector is not raised by the pending results that entries of the loop bring: each entry pays for
-/// them, and no iteration does.
+/// Headers of loops whose vector ignores the pending results that entries of the loop bring. Each entry pays for
+/// these results, and no iteration does.
 pub(crate) type PaidEntries = BTreeSet<usize>;
 
-/// Most times that the vector of a node is raised.
+/// Maximum number of raises of the vector of a node.
 const MOST_RAISES: u32 = 128;
 
 /// Kernel with everything that decides its time.
@@ -136,7 +137,7 @@ impl<'a> Timing<'a> {
         }
     }
 
-    /// Delays an instruction by the fetch of its lines, other than that of the end of the one before it.
+    /// Delays an instruction by the fetch of its lines, except for the line at the end of the instruction before it.
     pub(crate) fn fetch(
         &self,
         (before, op): (OpIndex, OpIndex),
@@ -198,7 +199,7 @@ impl<'a> Timing<'a> {
         headers.into_iter().collect()
     }
 
-    /// Time by which a start exceeds the vector of the first node.
+    /// Time by which the start of a warp exceeds the vector of the first node.
     pub(crate) fn start_excess(&self, times: &[Option<NodeTimes>]) -> i64 {
         let entry = times.get(self.kernel.entry).and_then(Option::as_ref);
         let start = self.start().vector;
@@ -215,8 +216,8 @@ impl<'a> Timing<'a> {
         vector.forget_scoreboards(self.transfer.layout(), !live);
     }
 
-    /// Raises the vector of a node, without pending results if the step pays for them; returns whether its successors have
-    /// to be visited.
+    /// Raises the vector of a node, without pending results if the step pays for them. Returns whether its successors
+    /// have to be visited.
     fn raise(
         &self,
         times: &mut Option<NodeTimes>,
@@ -229,6 +230,7 @@ impl<'a> Timing<'a> {
             raised_by,
             ..self.start()
         });
+        // Any vectors give sound costs, so the search for good ones may stop early (SOUNDNESS 11.5).
         if known.raises >= MOST_RAISES {
             return false;
         }
@@ -272,7 +274,7 @@ impl<'a> Timing<'a> {
         costs
     }
 
-    /// Costs of the steps that end a warp, by number, if others follow it: they do not wait for what it has stored.
+    /// Costs of the steps that end a warp, by number, if others follow it. Then the end does not wait for stores.
     pub(crate) fn exits(&self, times: &[Option<NodeTimes>]) -> Vec<(usize, StepCost)> {
         let mut exits = Vec::new();
         for (number, step) in self.kernel.steps.iter().enumerate() {
@@ -303,10 +305,12 @@ impl<'a> Timing<'a> {
         };
         self.advance(*step, &mut vector, &mut account);
         let Some(to) = step.to else {
+            // Nothing follows the end, so its cost need not be whole turns.
             let end = self.transfer.end(&vector);
             return Some(rounded(account, end, MILLI));
         };
         let target = &times.get(to)?.as_ref()?.vector;
+        // A component that nothing after the step reads need not be covered by the target's vector.
         self.forget(to, &mut vector);
         let excess = vector
             .0
@@ -328,6 +332,7 @@ impl<'a> Timing<'a> {
         let count = self.kernel.nodes.len();
         let waited: Vec<u8> = (0..count).map(|node| self.waited(node)).collect();
         let mut live = waited.clone();
+        // A backward fixpoint: a scoreboard is live at a node if the node or a successor's path waits for it.
         let mut changed = true;
         while changed {
             changed = false;
@@ -377,6 +382,7 @@ fn entering(kernel: &TimedKernel<'_>) -> BTreeSet<(usize, usize)> {
 fn rounded(mut account: Account<'_>, milli: i64, turn: i64) -> StepCost {
     let cycles = (milli.max(0) + turn - 1) / turn * turn / MILLI;
     let known: i64 = account.terms.iter().sum();
+    // The terms add up to the cost, so the rounding has to be charged to one of them.
     account.terms[Term::Issue as usize] += cycles * MILLI - known;
     StepCost {
         cycles: cycles as u64,

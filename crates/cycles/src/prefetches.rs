@@ -1,8 +1,10 @@
-//! Lines of code that are prefetched: by how much they may arrive later than lines that are requested when they are
-//! needed.
+//! Lines of code that are prefetched: the delay with which they may arrive, compared with lines that are requested
+//! when they are needed.
 //!
-//! The line that follows a fetched one as number n arrives n transfers later. It is needed only after the warp has come
-//! from an instruction at which the fetched line is entered; the least time of that way counts against the delay.
+//! Line number n after a fetched line arrives n transfers later. It is needed only after the warp has come from an
+//! instruction that enters the fetched line; the minimum time of that path counts against the delay. For example,
+//! with 40 cycles per transfer, the second line ahead is 80 cycles late at first, and 30 cycles late after a path of
+//! 50 cycles.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -14,17 +16,17 @@ use crate::code::TimedCode;
 use crate::kernel::TimedKernel;
 use crate::numbers::MachineNumbers;
 
-/// Ways between the lines of a kernel.
+/// Paths between the lines of a kernel.
 pub(crate) struct Prefetches {
-    /// Lines of waves, whose instructions may be in two lines: any of them may be the latest.
+    /// Lines of waves. Their instructions may be in two lines, and any of them may be the latest.
     lines_of_waves: Option<BTreeSet<u64>>,
     /// Line of each instruction.
     lines: Vec<u64>,
     /// Instructions before each instruction that is reached.
     before: Vec<BTreeSet<usize>>,
-    /// Least time from the issue of each instruction to that of the next.
+    /// Minimum time from the issue of each instruction to the next issue.
     least: Vec<i64>,
-    /// Most lines prefetched, and the delay of each after the one before it.
+    /// Maximum number of lines prefetched, and the delay of each after the one before it.
     ahead: u64,
     each: i64,
     /// Latency of a hit in the second cache.
@@ -85,7 +87,7 @@ impl Prefetches {
         }
     }
 
-    /// Returns the time by which each line that is entered may arrive later.
+    /// Returns the maximum delay of each line that is entered.
     pub(crate) fn late_lines(&self) -> BTreeMap<u64, i64> {
         if let Some(lines) = &self.lines_of_waves {
             let most = self.ahead as i64 * self.each;
@@ -101,8 +103,8 @@ impl Prefetches {
             .collect()
     }
 
-    /// Returns the same for each line that the first cache may have lost since it was prefetched: it is requested again,
-    /// and its arrival in the second cache comes first.
+    /// Returns the maximum delay of each line that the first cache may have lost since the line was prefetched. The
+    /// line is requested again, and its arrival in the second cache comes first.
     pub(crate) fn late_lost_lines(&self) -> BTreeMap<u64, i64> {
         if let Some(lines) = &self.lines_of_waves {
             let most = self.second + self.ahead as i64 * self.each;
@@ -116,7 +118,7 @@ impl Prefetches {
             .collect()
     }
 
-    /// Time by which a line may arrive later that was lost: the ways on which enough other lines are entered.
+    /// Maximum delay of a line that was lost, over the paths that enter enough other lines.
     fn late_lost(&self, line: u64) -> i64 {
         if self.ahead == 0 {
             return 0;
@@ -138,6 +140,7 @@ impl Prefetches {
             let requests = requests.filter(|&&from| self.lines[from] != line);
             waiting.extend(requests.map(|&from| Reverse((0, from, 0))));
         }
+        // By ascending time: the first arrival at a state has the shortest path, which leaves the longest delay.
         while let Some(Reverse((time, op, entered))) = waiting.pop() {
             if time >= most || !reached.insert((op, entered)) {
                 continue;
@@ -154,14 +157,14 @@ impl Prefetches {
         late
     }
 
-    /// Whether an instruction may follow one in another line.
+    /// Whether an instruction may follow an instruction in another line.
     fn enters(&self, op: usize) -> bool {
         self.before[op]
             .iter()
             .any(|&from| self.lines[from] != self.lines[op])
     }
 
-    /// Time by which a line that is entered at some instructions may arrive later.
+    /// Maximum delay of a line that is entered at some instructions.
     fn late(&self, line: u64, entries: &[usize]) -> i64 {
         let most = self.ahead as i64 * self.each;
         let mut late = 0;
@@ -172,7 +175,7 @@ impl Prefetches {
         let requests = requests.filter(|&&from| self.lines[from] != line);
         waiting.extend(requests.map(|&from| Reverse((0, from))));
         while let Some(Reverse((time, op))) = waiting.pop() {
-            // Longer ways leave no delay.
+            // A path that takes longer than the delay leaves none.
             if time >= most || reached.get(&op).is_some_and(|&known| known <= time) {
                 continue;
             }
@@ -188,5 +191,5 @@ impl Prefetches {
     }
 }
 
-/// Most numbers of ways that are tried one by one.
+/// Maximum number of associativities that are tried one by one.
 const MOST_WAYS: u64 = 64;

@@ -1,8 +1,9 @@
 //! Replay: the times of a recorded warp from the transfer functions of the bound.
 //!
-//! A trace has the path of a warp and the outcome of each request: the cache that has a line, the slice, the sectors
-//! that are missing. Issue, scoreboards, units, fences, barriers and shared memory are the functions of the bound; the
-//! path to global memory is followed line by line, where the bound takes the worst of all lines.
+//! A trace has the path of a warp and the outcome of each request: the cache that has a line, the slice, the missing
+//! sectors. Issue, scoreboards, units, fences, barriers and shared memory use the functions of the bound. The path to
+//! global memory is followed line by line, where the bound takes the worst of all lines. If a replay differs from the
+//! run, a transfer function is wrong.
 
 mod bounded;
 mod levels;
@@ -40,11 +41,11 @@ pub use trace::{
 pub struct ReplayedTimes {
     /// Cycle of the issue of each instruction of the trace.
     pub issues: Vec<u64>,
-    /// Cycle in which the launch ends.
+    /// Cycle of the end of the launch.
     pub end: u64,
 }
 
-/// Replays a warp that runs alone on a machine with the numbers of one configuration. `facts` are of all instructions of
+/// Replays a warp that runs alone on a machine with the numbers of one configuration. `facts` has all instructions of
 /// the kernel.
 pub fn replay(
     facts: &[InstrFacts],
@@ -73,7 +74,7 @@ pub fn replay(
         transfer.issue_with(&mut vector, instr.at, &mut outcomes, &mut account);
         let issue = vector.get(Part::LastIssue);
         issues.push((issue / MILLI) as u64);
-        // The second of a pair begins none; an instruction that arrives at a barrier does not either.
+        // The second instruction of a pair begins no pair, and neither does one that arrives at a barrier.
         let is_second = may_be_second && issue == before;
         let own = facts.get(instr.at.index());
         may_be_second =
@@ -125,6 +126,7 @@ impl ReplayedMemory {
         for line in &instr.code {
             let beyond = |latency| self.levels.fetch((now, at), &line.lines, latency);
             let arrival = self.code.arrival(at, line, beyond);
+            // The warp waits for its own line; lines ahead are only requested.
             if line.ahead == 0 {
                 account.wait(vector, arrival, Term::Fetch);
             }

@@ -24,6 +24,7 @@ impl<'a> StepRules<'a> {
         match kernel.facts {
             TimedCode::Warps(facts) => {
                 let mut transfer = Transfer::new(facts, kernel.accesses, numbers);
+                // A lone warp finds no data in flight but its own, which the state of its vector has.
                 if kernel.others != OtherWarps::Absent {
                     let lead = Leads::of(kernel, numbers).accesses;
                     let ahead = (lead, kernel.counted_sectors.is_some());
@@ -49,7 +50,7 @@ impl<'a> StepRules<'a> {
         }
     }
 
-    /// Time between two cycles in which a warp may issue, in thousandths of cycles: shifts of whole turns shift all times.
+    /// Time between two possible issues of a warp, in thousandths of cycles. Shifts of whole turns shift all times.
     pub(crate) fn turn(&self) -> i64 {
         match self {
             StepRules::Warps(_) => MILLI,
@@ -111,7 +112,7 @@ impl<'a> StepRules<'a> {
         }
     }
 
-    /// Time at which a launch ends whose warp has exited.
+    /// Time of the end of a launch whose warp has exited.
     pub(crate) fn end(&self, vector: &TimeVector) -> i64 {
         match self {
             StepRules::Warps(transfer) => transfer.end(vector),
@@ -119,7 +120,7 @@ impl<'a> StepRules<'a> {
         }
     }
 
-    /// Time at which a warp has exited: others may have its place, whatever it has stored.
+    /// Time of the exit of a warp: others may have its place then, whatever it has stored.
     pub(crate) fn exit(&self, vector: &TimeVector) -> i64 {
         match self {
             StepRules::Warps(_) => vector.get(Part::LastIssue) + MILLI,

@@ -1,7 +1,8 @@
 //! Times by which the operations of one split of a wave delay another one (SOUNDNESS 11.8).
 //!
-//! A split is delayed while a unit, a server or a window of requests is taken by others. All of what an operation takes,
-//! one after the other, is the most by which it delays another split.
+//! A split is delayed while others take a unit, a server or a window of requests. An operation delays another split
+//! by at most the sum of all its services, one after the other. For example, an access to global memory counts with
+//! the services of all its servers and with its full latency, because it may hold a window for that long.
 
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
@@ -13,12 +14,12 @@ use crate::potentials::Timing;
 use crate::rules::StepRules;
 use crate::wave_step::{WaveTransfer, is_memory};
 
-/// Most times by which the operations of a split delay its siblings, in cycles.
+/// Maximum delays of the siblings of a split by its operations, in cycles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiblingCosts {
-    /// By one execution of each node.
+    /// Delay by one execution of each node.
     pub nodes: Vec<u64>,
-    /// By all first misses of lines and translations together, whichever split causes them.
+    /// Delay by all first misses of lines and translations together, whichever split causes them.
     pub once: u64,
 }
 
@@ -72,9 +73,10 @@ impl SiblingRules<'_> {
         self.issue(facts) + self.memory(at)
     }
 
-    /// Time for which it keeps others from issuing.
+    /// Time for which the operation keeps others from issuing.
     fn issue(&self, facts: &WaveFacts) -> i64 {
         let turn = self.transfer.turn();
+        // Internal instructions need no unit, and each ready wave may issue one in a turn.
         let is_free = match facts.kind {
             IssueKind::Internal => true,
             kind => self.own_pipelines && !is_memory(kind) && self.is_free_each_turn(kind),
@@ -83,11 +85,12 @@ impl SiblingRules<'_> {
             return 0;
         }
         let occupied = self.transfer.times.occupancy(facts).max(turn);
+        // Another split issues in whole turns, so a part of a turn costs it a whole one.
         (occupied + turn - 1) / turn * turn
     }
 
-    /// Whether each instruction of a kind leaves its pipeline before the next turn. If one does not, a split may have several
-    /// pipelines.
+    /// Whether each instruction of a kind leaves its pipeline before the next turn. If one does not, a split may hold
+    /// several pipelines.
     fn is_free_each_turn(&self, kind: IssueKind) -> bool {
         let turn = self.transfer.turn();
         let own = self

@@ -1,16 +1,17 @@
 //! State of a lone warp as a vector of absolute times.
 //!
 //! All times of a run are at most the components of this vector, which a transfer function for each instruction
-//! advances. Transfer functions are monotone, and a delay of all components by whole cycles delays their results by as
-//! many (SOUNDNESS 11.1).
+//! advances. Transfer functions are monotone, and a delay of all components by whole cycles delays their results by
+//! as many (SOUNDNESS 11.1). For example, if the release of a scoreboard moves from 40 to 45, no component after the
+//! next instruction is earlier.
 
 use crate::numbers::MILLI;
 
-/// Scoreboards of a warp. The counters of a wave take the place of the first ones.
+/// Number of scoreboards of a warp. The counters of a wave take the place of the first ones.
 pub(crate) const SCOREBOARDS: usize = 6;
 
-/// Cycles before the next possible issue at which older times are taken to be: later than they are, and early enough to
-/// delay nothing.
+/// Age limit in cycles: older times are raised to this time before the next possible issue. That is later than they
+/// are, and too early to delay anything.
 const HORIZON: i64 = 1 << 11;
 
 /// Components of a time vector that always exist.
@@ -21,7 +22,7 @@ pub(crate) enum Part {
     LastIssue,
     /// First possible issue of the next instruction, as far as known.
     Ready,
-    /// Cycle in which the next instruction and its constants are requested: the last issue, or the release of a barrier.
+    /// Cycle of the request of the next instruction and its constants: the last issue, or the release of a barrier.
     Requested,
     /// Completion of the last instruction that may have used the pipe `Fxu`, and `Fmai`.
     Fxu,
@@ -146,12 +147,12 @@ impl Layout {
             return Some(position - releases.start);
         }
         let lists = self.outstanding(0).start..self.outstanding(SCOREBOARDS).start;
-        // Where scoreboards have release times, those are what instructions are charged for.
+        // If scoreboards have release times, instructions are charged for these.
         (!self.shape.has_releases && lists.contains(&position))
             .then(|| (position - lists.start) / self.shape.counted.max(1))
     }
 
-    /// Whether a position is of a result that is on its way for long: a scoreboard, the results that it counts, a
+    /// Whether a position belongs to a result that is pending for long: a scoreboard, the results that it counts, a
     /// translation, a load or an atomic operation.
     pub(crate) fn is_pending(&self, position: usize) -> bool {
         let parts = [Part::Arrived, Part::Translated, Part::Loaded, Part::Atomic];
@@ -187,6 +188,7 @@ impl TimeVector {
     /// Returns the vector of a warp that starts at a time; nothing else has happened.
     pub(crate) fn start(layout: &Layout, at: i64) -> TimeVector {
         let mut vector = TimeVector(vec![at + layout.horizon; layout.len]);
+        // Registers are kept at the next possible issue or later, see `settle_registers`.
         vector.0[layout.registers()].fill(at);
         vector.set(Part::LastIssue, at);
         vector.set(Part::Ready, at);
@@ -238,6 +240,7 @@ impl TimeVector {
         self.0
             .get(layout.registers().start + number)
             .copied()
+            // A register without a time delays nothing; half the minimum cannot overflow in sums.
             .unwrap_or(i64::MIN / 2)
     }
 
@@ -263,7 +266,7 @@ impl TimeVector {
         kept.get(most).copied().unwrap_or(i64::MIN / 2)
     }
 
-    /// Time at which a queued unit accepts an instruction into its queue, and at which it has finished all.
+    /// Times at which a queued unit accepts an instruction into its queue, and at which it has finished all.
     pub(crate) fn queue(&self, layout: &Layout, unit: usize) -> Option<(i64, i64)> {
         let departures = &self.0[layout.departures(unit)];
         Some((*departures.last()?, *departures.first()?))
@@ -272,6 +275,7 @@ impl TimeVector {
     /// Adds the departure of an instruction from a queued unit.
     pub(crate) fn depart(&mut self, layout: &Layout, unit: usize, at: i64) {
         let departures = &mut self.0[layout.departures(unit)];
+        // A unit serves its queue in order, so the new departure is the latest.
         departures.rotate_right(1);
         if let Some(first) = departures.first_mut() {
             *first = at;
@@ -286,7 +290,7 @@ impl TimeVector {
         }
     }
 
-    /// Time at which all accesses of a window but `left` are complete; all of them if the window keeps fewer.
+    /// Time at which all accesses of a window except `left` are complete; all of them if the window keeps fewer.
     pub(crate) fn window(&self, layout: &Layout, stores: bool, left: usize) -> i64 {
         let kept = &self.0[layout.window(stores)];
         kept.get(left)
@@ -302,6 +306,7 @@ impl TimeVector {
 
     /// Lowers the scoreboards of a mask, which nothing waits for, to the oldest time.
     pub(crate) fn forget_scoreboards(&mut self, layout: &Layout, mask: u8) {
+        // No component is older, so a forgotten scoreboard never decides the cost of a step.
         let never = self.get(Part::Ready) + layout.horizon;
         for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
             if layout.shape.has_releases {
@@ -311,9 +316,10 @@ impl TimeVector {
         }
     }
 
-    /// Moves the origin of time to the next possible issue, a whole number of turns. Times that are too old to matter become
-    /// equal.
+    /// Moves the origin of time to the next possible issue, a whole number of turns. Times that are too old to matter
+    /// become equal.
     pub(crate) fn rebase(&mut self, layout: &Layout, turn: i64) {
+        // Transfer functions shift with whole turns only, so a vector must be moved by whole turns.
         let origin = (self.get(Part::Ready) + turn - 1).div_euclid(turn) * turn;
         for time in &mut self.0 {
             *time = (*time - origin).max(layout.horizon);
@@ -322,7 +328,8 @@ impl TimeVector {
 }
 
 impl TimeVector {
-    /// Returns the vector in another layout. Lists that are longer there go on with their last time.
+    /// Returns the vector in another layout. Lists that are longer there go on with their last time, which is not too
+    /// early.
     pub(crate) fn in_layout(&self, own: &Layout, other: &Layout) -> TimeVector {
         let mut converted = TimeVector::start(other, 0);
         let fixed = own.registers().end;
@@ -348,7 +355,8 @@ impl TimeVector {
     }
 }
 
-/// Inserts a time into times in descending order and drops the earliest.
+/// Inserts a time into times in descending order and drops the earliest. For example, 7 into [9, 5, 3] gives [9, 7,
+/// 5].
 fn insert_latest(latest: &mut [i64], at: i64) {
     let mut at = at;
     for known in latest {

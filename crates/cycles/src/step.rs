@@ -1,4 +1,7 @@
-//! Transfer functions: the times of a lone warp after an instruction, from those before it (SOUNDNESS 11.1).
+//! Transfer functions: the times of a lone warp after an instruction, from the times before it (SOUNDNESS 11.1).
+//!
+//! For example, a load that issues at cycle 10 sets the last issue to 10, and raises its scoreboard to the completion
+//! of its access. An instruction that waits for this scoreboard issues after that time.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +22,13 @@ use crate::state::{Layout, LayoutShape, Part, SCOREBOARDS, TimeVector};
 pub(crate) struct OpWaits {
     /// Wait for its line of code where the instruction before it is in another line.
     pub(crate) fetch: LineWait,
-    /// Wait for the line of its last byte, if that is another one.
+    /// Wait for the line of its last byte, if that is another line.
     pub(crate) fetch_last: LineWait,
     /// Wait for its constant operands.
     pub(crate) constants: LineWait,
     /// Whether a load from a constant bank may have requested one of their lines.
     pub(crate) may_be_loaded: bool,
-    /// Time from the arrival of a line of constants in the second cache to that in the first.
+    /// Time from the arrival of a line of constants in the second cache to its arrival in the first.
     pub(crate) from_second: i64,
     /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
     pub(crate) loaded_constants: LineWait,
@@ -40,7 +43,7 @@ pub(crate) struct Transfer<'a> {
     pub(crate) accesses: &'a BTreeMap<OpIndex, AccessLimits>,
     pub(crate) layout: Layout,
     pub(crate) memory: MemoryTimes,
-    /// Most sectors of any load and of any store.
+    /// Maximum number of sectors of any load and of any store.
     pub(crate) most_sectors: [u32; 2],
     pub(crate) times: CoreTimes,
     distances: Vec<i64>,
@@ -215,6 +218,7 @@ impl<'a> Transfer<'a> {
         vector.set(Part::Ready, now);
         vector.set(Part::Requested, now);
         let distance = self.distances.get(at.index()).copied().unwrap_or(MILLI);
+        // The distance of a pair is stated as a cycle; a machine that issues pairs does not wait for it.
         let paired = match facts.distance {
             Distance::Pair if outcomes.issues_pairs() => MILLI,
             _ => 0,
@@ -225,11 +229,13 @@ impl<'a> Transfer<'a> {
         let AccessTimes { sources, done } = completion.times;
         for (scoreboard, time) in [(facts.read_sb, sources), (facts.write_sb, done)] {
             if let Some(number) = scoreboard {
+                // Scoreboards count, so an operation that ends early does not release one that is held for longer.
                 vector.raise_scoreboard(&self.layout, number.into(), time);
                 account.raise(number.into(), completion.term);
             }
         }
         if facts.drains {
+            // Code 0 of the control word is DRAIN: the warp waits for all outstanding operations.
             self.wait_for_scoreboards(vector, u8::MAX, 0, account);
             let until = vector.get(Part::Ready) + self.times.drain;
             account.wait(vector, until, Term::Dependencies);
@@ -243,6 +249,7 @@ impl<'a> Transfer<'a> {
     fn arrive(&self, vector: &mut TimeVector, now: i64, waits: bool, account: &mut Account<'_>) {
         let counted = now.max(vector.get(Part::Barrier));
         vector.set(Part::Barrier, counted + self.times.barrier_count);
+        // An arrival without a wait takes the counter of barriers, but does not delay its warp.
         if !waits {
             return;
         }
@@ -297,6 +304,7 @@ impl<'a> Transfer<'a> {
         let occupancy = self.occupancies[unit as usize];
         if let Some(queue) = queue_of(unit) {
             let idle = vector.queue(&self.layout, queue);
+            // The queue is served in order, so the unit starts this instruction after all before it.
             let start = now.max(idle.map_or(now, |(_, idle)| idle));
             vector.depart(&self.layout, queue, start + occupancy * words);
             return start;
@@ -310,6 +318,7 @@ impl<'a> Transfer<'a> {
                 vector.raise(Part::Fmai, done);
             }
             let last = vector.get(Part::LastPipe);
+            // `accepts` needs the second last completion, since two instructions can keep both pipes busy.
             vector.set(Part::SecondLastPipe, last);
             vector.set(Part::LastPipe, last.max(done));
         }
@@ -393,9 +402,10 @@ impl<'a> Transfer<'a> {
         self.latencies.get(parameter as usize).copied().unwrap_or(0)
     }
 
-    /// Time at which a launch ends whose warp has exited.
+    /// Time of the end of a launch whose warp has exited.
     pub(crate) fn end(&self, vector: &TimeVector) -> i64 {
         let mut end = vector.get(Part::LastIssue) + MILLI;
+        // On some machines a launch ends when its last warp has, whatever it has stored (`launch.stores`).
         if self.times.ends_with_stores {
             end = end.max(vector.get(Part::Stored));
         }
@@ -403,7 +413,7 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// Returns the most sectors of any load (atomic operations included) and of any store.
+/// Returns the maximum number of sectors of any load (atomic operations included) and of any store.
 pub(crate) fn most_sectors(accesses: &BTreeMap<OpIndex, AccessLimits>) -> [u32; 2] {
     let mut most = [0; 2];
     for limits in accesses.values() {
@@ -418,7 +428,7 @@ pub(crate) fn most_sectors(accesses: &BTreeMap<OpIndex, AccessLimits>) -> [u32; 
     most
 }
 
-/// Registers of a thread: with as many banks there are no conflicts.
+/// Number of registers of a thread. With as many banks there are no conflicts.
 const REGISTERS: u64 = 256;
 
 /// Returns the occupancy of each unit by one instruction.
@@ -438,6 +448,7 @@ fn occupancies(numbers: &MachineNumbers) -> [i64; ExecUnit::COUNT] {
         }
     }
     let pipes = [ExecUnit::Fxu, ExecUnit::Fmai].map(|pipe| all[pipe as usize]);
+    // The instruction may be in the pipe with the longer occupancy.
     all[ExecUnit::Math as usize] = pipes[0].max(pipes[1]);
     all
 }
@@ -450,6 +461,7 @@ fn distance(facts: &InstrFacts, numbers: &MachineNumbers) -> i64 {
         Distance::Pair => 1,
     };
     let (least, most) = numbers.range(Parameter::IssueBanks);
+    // More banks may mean more conflicts: R0 and R4 share a bank of four, but not of three. So all numbers are tried.
     let conflicts = (least.max(1)..=most.min(REGISTERS)).map(|banks| facts.bank_conflicts(banks));
     let conflicts = i64::from(conflicts.max().unwrap_or(0));
     let each = numbers.slow(Parameter::IssueBankConflict) as i64;

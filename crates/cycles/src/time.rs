@@ -26,8 +26,8 @@ pub struct KernelTime<'a> {
     times: Vec<Option<NodeTimes>>,
 }
 
-/// Vectors of the nodes of a kernel. Those of one machine and of some limits of accesses may be used for others: the costs
-/// of steps limit the time of a path whatever the vectors are (SOUNDNESS 11.5).
+/// Vectors of the nodes of a kernel. The vectors for one machine and some limits of accesses may be used for others,
+/// because the costs of steps limit the time of a path whatever the vectors are (SOUNDNESS 11.5).
 #[derive(Clone)]
 pub struct NodeVectors {
     layout: Layout,
@@ -40,7 +40,7 @@ pub struct NodeVectors {
 pub struct PathTime {
     /// Cost of each step, in the order of [`TimedKernel::steps`]; `None` for steps that are never taken.
     pub steps: Vec<Option<StepCost>>,
-    /// Costs of the steps that end a warp, by number, if it ends when it has exited.
+    /// Costs of the steps that end a warp, by number, if it ends with its exit.
     pub exits: Vec<(usize, StepCost)>,
     /// Cost of the start.
     pub start: StepCost,
@@ -69,7 +69,7 @@ impl<'a> KernelTime<'a> {
         let headers = timing.headers();
         let mut time = KernelTime {
             timing,
-            // Loops iterate: what an entry brings is rarely there in the later iterations.
+            // Results that an entry of a loop leaves pending are rarely pending in later iterations.
             paid: headers.iter().copied().collect(),
             headers,
             times: Vec::new(),
@@ -87,8 +87,8 @@ impl<'a> KernelTime<'a> {
         self.timing.first_fetch()
     }
 
-    /// Returns the demands of one execution of an instruction: `None` for waves. Its access has limits of its own, and
-    /// transfers from and to DRAM.
+    /// Returns the demands of one execution of an instruction; `None` for waves. The access of the execution has its
+    /// own limits and its own transfers from and to DRAM.
     pub fn demands(
         &self,
         at: OpIndex,
@@ -102,7 +102,7 @@ impl<'a> KernelTime<'a> {
         Some(Demands::of(transfer, at, limits, transfers))
     }
 
-    /// Services that one execution of an instruction takes whose access has these limits. `None` for waves.
+    /// Services of one execution of an instruction whose access has these limits. `None` for waves.
     pub fn services(&self, at: OpIndex, access: &AccessLimits) -> Option<NodeServices> {
         let StepRules::Warps(transfer) = &self.timing.transfer else {
             return None;
@@ -110,8 +110,8 @@ impl<'a> KernelTime<'a> {
         Some(Demands::of(transfer, at, Some(access), None).by_service())
     }
 
-    /// Thousandths of cycles for which sectors of a line of code or constants take a slice, and for which their transfers
-    /// take DRAM.
+    /// Thousandths of cycles for which sectors of a line of code or constants occupy a slice, and for which their
+    /// transfers occupy DRAM.
     pub fn line_demands(&self, sectors: u64, transfers: (u64, u64)) -> (u64, u64) {
         let memory = self.timing.transfer.memory();
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -129,7 +129,7 @@ impl<'a> KernelTime<'a> {
         }
     }
 
-    /// Replaces the vectors by those of the same kernel with other limits.
+    /// Replaces the vectors by the vectors of the same kernel with other limits.
     pub fn use_vectors(&mut self, vectors: &NodeVectors) {
         let layout = self.timing.transfer.layout();
         let convert = |times: &NodeTimes| NodeTimes {
@@ -144,12 +144,12 @@ impl<'a> KernelTime<'a> {
         self.paid = vectors.paid.clone();
     }
 
-    /// Returns the times by which operations of one split delay another at most; `None` unless the wave may split.
+    /// Returns the maximum delays of a split by operations of another one; `None` unless the wave may split.
     pub fn sibling_costs(&self, numbers: &MachineNumbers) -> Option<SiblingCosts> {
         SiblingCosts::of(&self.timing, numbers)
     }
 
-    /// Returns the times for which a warp takes what others need; `None` if the code has no services of a warp.
+    /// Returns the times for which a warp occupies what others need; `None` if the code has no services of a warp.
     pub fn contention(&self, numbers: &MachineNumbers) -> Option<Contention> {
         Contention::of(&self.timing, numbers)
     }
@@ -169,6 +169,7 @@ impl<'a> KernelTime<'a> {
     pub fn improve(&mut self, counts: &[u128]) -> bool {
         let path_cost = |time: &KernelTime<'_>| {
             let is_taken = |number: usize| counts.get(number).is_some_and(|&count| count > 0);
+            // Only steps on the path decide, so the others need no cost here.
             let costs = time.timing.costs(&time.times, is_taken);
             let steps = costs.iter().zip(counts);
             let steps = steps.map(|(cost, count)| {
@@ -178,6 +179,7 @@ impl<'a> KernelTime<'a> {
             let start = time.timing.start_cost(&time.times);
             steps.fold(u128::from(start.cycles), u128::saturating_add)
         };
+        // Any choice is sound, so one that makes this path cheaper is kept even if other paths get dearer.
         let mut best = path_cost(self);
         let mut changed = false;
         for header in self.headers.clone().into_iter().take(MOST_CHOICES) {
@@ -226,12 +228,12 @@ impl<'a> KernelTime<'a> {
     }
 }
 
-/// Most loops for which both choices are tried.
+/// Maximum number of loops for which both choices are tried.
 const MOST_CHOICES: usize = 12;
 
 impl Timing<'_> {
-    /// Wait of a warp for the lines of its first instruction. A launch loads them for its first warps, together with the
-    /// lines that are prefetched: the first cache may have lost them to those, or among others to other warps.
+    /// Wait of a warp for the lines of its first instruction. A launch loads them for its first warps, together with
+    /// the lines that are prefetched. The first cache may have lost them to these lines, or to lines of other warps.
     fn first_fetch(&self) -> i64 {
         let is_alone = self.kernel.others == OtherWarps::Absent;
         let first = self.waits.nodes.get(self.kernel.entry);
@@ -249,7 +251,7 @@ impl Timing<'_> {
             .sum()
     }
 
-    /// Cost of the start: what exceeds the vector of the first node.
+    /// Cost of the start: the excess over the vector of the first node.
     fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
         // A wave starts at any time of a turn.
         let late = match self.kernel.facts {
@@ -257,6 +259,7 @@ impl Timing<'_> {
             // It starts in a turn after its group does, not in the same cycle.
             TimedCode::Waves(_) => MILLI,
         };
+        // A wave that is ready just after its turn waits for almost a whole one.
         let missed = self.transfer.turn() - MILLI + late;
         let milli = self.start_excess(times) + missed + self.first_fetch();
         let cycles = (milli + MILLI - 1).div_euclid(MILLI);

@@ -1,9 +1,10 @@
-//! Services that no warp waits for before it ends: what blocks that have ended may leave to a server that holds up
-//! none of its requests (SOUNDNESS 20.5).
+//! Services that no warp waits for before it ends. Ended blocks may leave them to a server that accepts its requests
+//! without a delay (SOUNDNESS 20.5).
 //!
-//! A unit accepts a memory access only while its queue has room, and windows limit the sectors in flight, so these hold what
-//! ended warps have left. A shuffle leaves its unit before shared memory has served it, and an arrival that does not wait
-//! reserves the counter of barriers at once: of these any number may be left.
+//! A unit accepts a memory access only while its queue has room, and windows limit the sectors in flight. So queues
+//! and windows hold all that ended warps have left of these. But a shuffle leaves its unit before shared memory has
+//! served it, and an arrival that does not wait reserves the counter of barriers at once. Any number of these may be
+//! left. For example, a shuffle whose scoreboard the warp waits for before its end leaves nothing.
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,7 @@ use crate::step::Transfer;
 /// All scoreboards.
 const ALL: u8 = u8::MAX;
 
-/// Returns for each operation the thousandths of cycles that one execution of it may leave unfinished when its warp ends.
+/// Returns the thousandths of cycles that one execution of each operation may leave unfinished when its warp ends.
 pub(crate) fn unfinished_services(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>) -> Vec<u64> {
     let mut services = vec![0; transfer.facts.len()];
     let waited_after = waited_after_nodes(kernel, transfer);
@@ -40,7 +41,7 @@ pub(crate) fn unfinished_services(kernel: &TimedKernel<'_>, transfer: &Transfer<
     services
 }
 
-/// Service that an operation may leave, if the scoreboards of a mask are waited for after it.
+/// Service that an operation may leave, if the warp waits for the scoreboards of a mask after it.
 fn unfinished(facts: &InstrFacts, waited: u8, transfer: &Transfer<'_>) -> u64 {
     let mut left = 0;
     if facts.completion == Completion::Latency(Parameter::LatencyShuffle) {
@@ -48,6 +49,7 @@ fn unfinished(facts: &InstrFacts, waited: u8, transfer: &Transfer<'_>) -> u64 {
         let waited = if facts.drains { ALL } else { waited };
         // Either scoreboard is released after the service has begun.
         let raised = [facts.write_sb, facts.read_sb].into_iter().flatten();
+        // There are six scoreboards; the limit keeps the shift within the mask for any number.
         let mut raised = raised.map(|scoreboard| 1u8 << scoreboard.min(7));
         if !raised.any(|scoreboard| scoreboard & waited != 0) {
             left += transfer.times.shuffle;
@@ -67,6 +69,7 @@ fn waits_of(facts: &InstrFacts) -> u8 {
             most: 0,
             zero,
         } => zero | 1u8 << scoreboard.min(7),
+        // A wait for another count than 0 may leave this result outstanding.
         Completion::Depbar { zero, .. } => zero,
         _ => 0,
     };
@@ -74,7 +77,7 @@ fn waits_of(facts: &InstrFacts) -> u8 {
     facts.wait_mask | depbar | drained
 }
 
-/// Returns for each node the scoreboards that are waited for on every path from its end to the end of the warp.
+/// Returns for each node the scoreboards that every path from its end to the end of the warp waits for.
 fn waited_after_nodes(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>) -> Vec<u8> {
     let count = kernel.nodes.len();
     let own: Vec<u8> = kernel
@@ -87,6 +90,7 @@ fn waited_after_nodes(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>) -> Vec<
         })
         .collect();
     let mut before = vec![Vec::new(); count];
+    // The greatest fixpoint: a wait counts only if every path has it, so all are presumed and paths remove some.
     let mut after = vec![ALL; count];
     for step in kernel.steps {
         match step.to {

@@ -1,4 +1,5 @@
-//! Waits of all instructions of a kernel for lines of code and constants, by node.
+//! Waits of all instructions of a kernel for lines of code and constants, by node. For example, the second of two
+//! instructions in a persistent line has no wait for code, since the first has requested the line.
 
 mod ranges;
 mod requested;
@@ -25,8 +26,8 @@ use requested::Requested;
 /// Distance of constant banks in the addresses of their caches.
 const BANK_STRIDE: u64 = 0x1_0000;
 
-/// Most lines of a constant bank whose first misses are counted one by one. A load from a longer bank waits for a first miss
-/// each time.
+/// Maximum number of lines of a constant bank whose first misses are counted one by one. A load from a longer bank
+/// waits for a first miss each time.
 const MOST_COUNTED: u64 = 8;
 
 const CODE: [CacheShape; 2] = [
@@ -57,11 +58,12 @@ const CONSTANTS: [CacheShape; 2] = [
 
 /// Waits of the instructions of a kernel.
 pub(crate) struct KernelWaits {
-    /// For each node and instruction of it.
+    /// Waits of each node's instructions.
     pub(crate) nodes: Vec<Vec<OpWaits>>,
     /// Costs that are counted once, or a limited number of times.
     pub(crate) once: Vec<OnceCost>,
-    /// Time by which lines and translations that other warps have requested may be later than those of the warp.
+    /// Time by which lines and translations that other warps have requested may arrive later than if the warp
+    /// requests them.
     pub(crate) in_flight: i64,
     /// Service of all lines of code and constants, each once, by the memory that all SMs share.
     pub(crate) lines: i64,
@@ -88,25 +90,25 @@ struct Builder<'a> {
     refetched: Option<(i64, i64)>,
     /// Time by which each line of code may arrive later if it is prefetched.
     late: BTreeMap<u64, i64>,
-    /// The same for lines that the first cache may lose before they are needed.
+    /// Delay of prefetched lines that the first cache may lose before they are needed.
     late_lost: BTreeMap<u64, i64>,
-    /// Access whose time has the walk of the only page of a space; accesses whose walks, and whose translations, are
-    /// counted, by node: of global and of local memory.
+    /// Access whose time contains the walk of the only page of a space, for global and for local memory.
     walk_at: [Option<OpIndex>; 2],
     walks_counted: [BTreeMap<usize, u64>; 2],
     translated: [BTreeMap<usize, u64>; 2],
     /// Sectors whose misses are counted, by node.
     misses_counted: BTreeMap<usize, u64>,
-    /// Times by which a request of another warp may be later than one that is simulated after it, if there are others.
+    /// Times by which another warp's request may be made later than one that is simulated after it, if there are
+    /// others.
     leads: Option<Leads>,
-    /// Whether the SM pays for first requests of lines, and whether it pays for translations.
+    /// Whether the SM pays for first requests of lines.
     lines_of_sm: bool,
-    /// See [`Builder::lines_of_sm`].
+    /// Whether the SM pays for translations.
     pages_of_sm: bool,
 }
 
 impl KernelWaits {
-    /// Costs that a path pays, and those that count for an SM, whichever warps wait.
+    /// Costs that a path pays, and costs that count for an SM, whichever warps wait.
     pub(crate) fn once_by_payer(&self, others: OtherWarps) -> (Vec<OnceCost>, Vec<OnceCost>) {
         let once = self.once.iter().cloned();
         once.partition(|cost| match cost.term {
@@ -171,8 +173,8 @@ impl Refill {
         (line, latency): (u64, Parameter),
         may_miss: bool,
     ) -> Refill {
-        // Several lines of the L2 cache are requested at the same time; the last one waits for the others. Each may replace
-        // a line with stored data.
+        // Several lines of the L2 cache are requested at the same time; the last one waits for the others. Each may
+        // replace a line with stored data.
         let of_l2 = numbers.slow(Parameter::L2Line).max(1);
         let parts = line.div_ceil(of_l2).max(1) as i64;
         let sectors = (line.min(of_l2) / sector(numbers)).max(1) as i64;
@@ -267,8 +269,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Service of the lines that are prefetched: each occupies a slice and DRAM once. Lines that the second cache loses may
-    /// be prefetched again; their requests are part of each wait.
+    /// Service of the lines that are prefetched: each occupies a slice and DRAM once. Lines that the second cache
+    /// loses may be prefetched again; their requests are part of each wait.
     fn prefetches(&self, ahead: u64, memory: &MemoryTimes) -> Vec<(Vec<usize>, i64)> {
         if ahead == 0 {
             return Vec::new();
@@ -288,7 +290,7 @@ impl<'a> Builder<'a> {
         let nodes = nodes.into_iter();
         nodes
             .map(|(own, nodes)| {
-                // What is after the code is in no cache.
+                // Bytes after the code may be in no cache, even if the code is in the L2 cache.
                 let may_miss = self.kernel.lines_may_miss || last.is_none_or(|last| own > last);
                 let service = memory.line_service(sectors, may_miss);
                 let evicted = match self.kernel.lines_may_evict {
@@ -302,7 +304,7 @@ impl<'a> Builder<'a> {
 
     /// Service of all lines of code and constants that an SM may request, each once.
     fn line_services(&self, ahead: u64, memory: &MemoryTimes) -> i64 {
-        // Without lines that are prefetched, those of the code itself.
+        // `prefetches` returns nothing for 0 lines ahead, but the lines of the code are requested all the same.
         let code = self.prefetches(ahead.max(1), memory);
         let code: i64 = code.iter().map(|(_, service)| service).sum();
         let size = self.constants.line[1];
@@ -321,15 +323,15 @@ impl<'a> Builder<'a> {
         code + fetches.sum::<i64>() * (self.in_bank.0 + self.in_bank.1)
     }
 
-    /// Time by which first requests of other warps may delay a warp longer than its own would: each line and translation
-    /// once.
+    /// Time by which first requests of other warps may delay a warp longer than its own requests would: once for each
+    /// line and translation.
     fn in_flight(&self) -> i64 {
         let Some(leads) = self.leads else {
             return 0;
         };
         let mut time = 0;
         if !self.lines_of_sm {
-            // Nothing waits for lines after the code, which are prefetched only.
+            // Nothing waits for lines after the code, because they are only prefetched.
             let needed = code_ranges(self.kernel, self.code.line[0], 0);
             time += self.code.in_flight(leads.code, &needed);
             let needed = constant_ranges(self.kernel);
@@ -348,7 +350,7 @@ impl<'a> Builder<'a> {
         let mut costs = Vec::new();
         let first_level = numbers.milli(Parameter::TlbL1Miss);
         if let Some(leads) = self.leads.filter(|_| self.pages_of_sm) {
-            // Whichever access translates a page first: all wait within the time of that translation.
+            // The page is translated once, by any access: all wait within the time of that translation.
             let of_all = |each: i64, most: u64| OnceCost {
                 cycles: cycles(each + leads.accesses),
                 most,
@@ -383,7 +385,8 @@ impl<'a> Builder<'a> {
         costs
     }
 
-    /// Sectors that are missing in the L2 cache and counted; for a warp among others, accesses that wait for some.
+    /// Sectors that are missing in the L2 cache and counted; for a warp among others, the accesses that wait for
+    /// missing sectors.
     fn missing_sectors(&self, memory: &MemoryTimes) -> Option<OnceCost> {
         let most = self.kernel.counted_sectors?;
         let nodes = self.misses_counted.iter();
@@ -400,13 +403,14 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Whether an access that waits for missing sectors counts once, whichever number of them it accesses: the services of
-    /// DRAM for a warp among others are those of all warps. A wave has its own in its path.
+    /// Whether an access that waits for missing sectors counts once, for any number of sectors. A warp among others
+    /// has the services of DRAM for all warps, so only the latency is counted. A wave has its own services in its
+    /// path.
     fn counts_accesses(&self) -> bool {
         self.leads.is_some() && matches!(self.kernel.facts, TimedCode::Warps(_))
     }
 
-    /// Space of which an access certainly translates the only page whose table may have to be walked.
+    /// Space whose only page with a table to walk an access certainly translates.
     fn translates(&self, limits: &AccessLimits) -> Option<usize> {
         let [limit] = &*limits.spaces else {
             return None;
@@ -440,6 +444,7 @@ impl<'a> Builder<'a> {
                 *self.misses_counted.entry(node).or_default() += times;
             }
         }
+        // The SM pays for every translation, so no single access waits for one.
         if self.pages_of_sm {
             return waits;
         }
@@ -458,6 +463,7 @@ impl<'a> Builder<'a> {
                     false => *self.walks_counted[space].entry(node).or_default() += lines,
                 }
             }
+            // Once an access has certainly translated the only page, later ones find it in flight or present.
             translated[space] |= self.translates(limits) == Some(space);
         }
         waits
@@ -475,7 +481,7 @@ impl<'a> Builder<'a> {
         for op in (first.0..=last.0).map(OpIndex) {
             let [line, last] = self.lines(op);
             let fetch = self.fetch(node, line, &requested, once);
-            // As the line of its first byte is requested with it, it may be the one that is prefetched.
+            // The line of its first byte is requested with it, so this line may be the prefetched one.
             let fetch_last = match last == line {
                 true => LineWait::default(),
                 false => self.fetch(node, last, &requested, once),
@@ -511,8 +517,9 @@ impl<'a> Builder<'a> {
         waits
     }
 
-    /// Wait for the line of a constant; `known` tells for each cache whether every path to here has requested it, `once`
-    /// whether the instruction is issued at most once. Where each execution `pays_in_full`, no first miss is counted for it.
+    /// Wait for the line of a constant. `known` says for each cache whether every path to here has requested it,
+    /// `once` whether the instruction is issued at most once. If each execution `pays_in_full`, no first miss is
+    /// counted for it.
     fn constant(
         &mut self,
         node: usize,
@@ -592,7 +599,7 @@ impl<'a> Builder<'a> {
         let line = self.constants.line[0];
         let lines = loaded.bytes.div_ceil(line);
         let further = loaded.words.saturating_sub(1);
-        // Each address may be in any line of the bank, the one whose wait is the longest.
+        // Each address may be in any line of the bank, so the longest wait of all lines counts.
         let pays_in_full = lines > MOST_COUNTED;
         let each = (0..lines).map(|number| {
             let address = first + number * line;

@@ -1,7 +1,10 @@
-//! Times for which a wave of GCN3 takes what other waves need: its services by each shared resource (SOUNDNESS 20.9).
+//! Times for which a wave of GCN3 occupies what other waves need: its services by each shared resource
+//! (SOUNDNESS 20.9).
 //!
-//! A wave that waits for a unit waits for whole turns of its SIMD. An instruction that holds a unit keeps a wave of the same
-//! SIMD from as many turns as begin while it does, its own turn among them, and a wave of another SIMD from those after it.
+//! A wave that waits for a unit waits for whole turns of its SIMD. An instruction that holds a unit takes from a wave
+//! of the same SIMD the turns that begin meanwhile, its own turn included. From a wave of another SIMD it takes the
+//! turns after it. For example, with turns of 4 cycles, a unit held for 5 cycles takes 2 turns from its own SIMD, and
+//! 1 from another.
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
@@ -58,7 +61,7 @@ pub(crate) fn of_waves(
         first: OnceCost::sum(&timing.waits.once),
         first_of_sm: OnceCost::sum(&once_of_sm),
         in_flight: cycles(timing.waits.in_flight),
-        // Ends of waves take nothing: barriers have no counter that could be busy.
+        // The end of a wave takes nothing, because barriers have no counter that could be busy.
         warp_end: 0,
         queued: rules.held_alu().max(0).unsigned_abs(),
         barriers: nodes.map(barriers).collect(),
@@ -85,7 +88,8 @@ fn ops_of(timing: &Timing<'_>, node: usize) -> impl Iterator<Item = OpIndex> + u
 /// Rules for one machine and kernel.
 struct WaveServices<'a> {
     transfer: &'a WaveTransfer<'a>,
-    /// Part of a turn that each instruction takes besides its unit, where a turn may have fewer issues than there are kinds.
+    /// Part of a turn that each instruction takes in addition to its unit, if a turn may have fewer issues than there
+    /// are kinds.
     of_kinds: i64,
 }
 
@@ -136,8 +140,8 @@ impl<'a> WaveServices<'a> {
         services
     }
 
-    /// Turns that an instruction takes by its unit from waves of its SIMD beyond those that it takes from all waves, and
-    /// those.
+    /// Turns that an instruction takes by its unit: first the turns that it takes only from waves of its SIMD, then
+    /// the turns that it takes from all waves.
     fn unit(&self, facts: &WaveFacts) -> (i64, i64) {
         if facts.kind == IssueKind::Internal {
             return (0, 0);
@@ -177,7 +181,8 @@ impl<'a> WaveServices<'a> {
             services[count as usize] += sectors;
         }
         if waits_in_unit {
-            // The unit is held until a server or a window is free, and the cycle after: a turn that begins then is lost.
+            // The unit is held until a server or a window is free, and a cycle more. A turn that begins in that time
+            // is lost.
             services[Service::Sm as usize] += self.transfer.turn();
         }
     }
@@ -190,11 +195,11 @@ impl<'a> WaveServices<'a> {
         turns(held.max().unwrap_or(0), self.transfer.turn())
     }
 
-    /// Most time for which accesses of groups that have ended may still take what a compute unit has: those in its units,
-    /// those in front of its port, and those in windows.
+    /// Upper bound on the time for which accesses of ended groups may still occupy resources of a compute unit:
+    /// accesses in its units, in front of its port, and in windows.
     fn ended(&self, numbers: &MachineNumbers) -> i64 {
         let ops = (0..self.transfer.facts.len()).map(|at| OpIndex(at as u32));
-        // One instruction at most is in each unit.
+        // At most one instruction is in each unit.
         let mut in_units = [0; IssueKind::COUNT];
         let mut in_windows = 0;
         for op in ops {
@@ -227,7 +232,7 @@ impl<'a> WaveServices<'a> {
     }
 }
 
-/// Time of the turns that begin within a time, which begins with one.
+/// Time of the turns that begin within a time that begins with a turn.
 fn turns(held: i64, turn: i64) -> i64 {
     (held.max(0) + turn - 1) / turn * turn
 }

@@ -1,8 +1,8 @@
-//! Transfer functions of waves of GCN3: the times of a lone wave after an instruction, from those before it
+//! Transfer functions of waves of GCN3: the times of a lone wave after an instruction, from the times before it
 //! (SOUNDNESS 11.7).
 //!
-//! A wave issues in the cycles of its SIMD only. The vectors count time from such a cycle, and all shifts are by whole
-//! turns.
+//! A wave issues in the turns of its SIMD only, every fourth cycle. The vectors count time from a turn, and all
+//! shifts are by whole turns. For example, a result that arrives in cycle 9 can be used in cycle 12.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) struct WaveTransfer<'a> {
     pub(crate) accesses: &'a BTreeMap<OpIndex, AccessLimits>,
     pub(crate) scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
     splits: Option<&'a WaveSplits>,
-    /// Whether other waves run beside it.
+    /// Whether there are other waves.
     among_others: bool,
     pub(crate) layout: Layout,
     pub(crate) memory: MemoryTimes,
@@ -164,6 +164,7 @@ impl<'a> WaveTransfer<'a> {
             has_releases: false,
             registers: count,
             queues: IssueKind::COUNT,
+            // Units of a compute unit have no queues: the last departure alone decides.
             queue: 1,
             memory_queue: IssueKind::VectorMemory as usize,
             counted: counted.max().unwrap_or(0),
@@ -185,7 +186,7 @@ impl<'a> WaveTransfer<'a> {
         }
     }
 
-    /// Whether other waves run beside the wave.
+    /// Whether there are other waves.
     pub(crate) fn is_among_others(&self) -> bool {
         self.among_others
     }
@@ -206,7 +207,7 @@ impl<'a> WaveTransfer<'a> {
         self.align(vector, account);
     }
 
-    /// Delays the next instruction to the next cycle in which the SIMD of the wave may issue.
+    /// Delays the next instruction to the next turn of the SIMD of the wave.
     fn align(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
         let ready = vector.get(Part::Ready);
         let turn = self.times.turn;
@@ -214,8 +215,9 @@ impl<'a> WaveTransfer<'a> {
         account.wait(vector, until, Term::Issue);
     }
 
-    /// Delays the next instruction by a turn, less a cycle: siblings and other waves delay a wave by any number of cycles, and
-    /// it misses its turn. Instructions that wait for the issues before them only are delayed by whole turns.
+    /// Delays the next instruction by a turn, less a cycle. Siblings and other waves may delay a wave by any number
+    /// of cycles, so that it misses its turn. Instructions that wait only for the issues before them are delayed by
+    /// whole turns.
     pub(crate) fn miss_turn(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
         if self.splits.is_some() || self.among_others {
             let until = vector.get(Part::Ready) + self.times.turn - MILLI;
@@ -231,7 +233,8 @@ impl<'a> WaveTransfer<'a> {
         {
             return;
         }
-        // Both have outstanding results, which count together from now on.
+        // Both splits have outstanding results, which count together from now on; all are taken to be as late as the
+        // latest.
         for counter in [VM, EXP, LGKM] {
             vector.level_counter(&self.layout, counter);
         }
@@ -262,6 +265,7 @@ impl<'a> WaveTransfer<'a> {
             return;
         };
         self.split(vector, at, account);
+        // The scoreboard of registers holds an instruction for the registers that it writes, too.
         for cell in facts.reads.iter().chain(&facts.writes) {
             if let Some(number) = self.register(*cell) {
                 let until = vector.register(&self.layout, number);
@@ -274,6 +278,7 @@ impl<'a> WaveTransfer<'a> {
         {
             account.wait(vector, free, Term::Issue);
         }
+        // These may be delayed by a part of a turn, all others only by whole turns (SOUNDNESS 20.9).
         if facts.waits.is_some() || is_memory(facts.kind) {
             self.miss_turn(vector, account);
         }
@@ -289,6 +294,7 @@ impl<'a> WaveTransfer<'a> {
             GcnClass::Sleep => i64::from(facts.idle) * self.times.sleep_unit,
             _ => self.times.turn,
         };
+        // A wave issues at most once in a turn.
         account.wait(vector, now + self.times.turn, Term::Issue);
         account.wait(vector, now + least, Term::Dependencies);
         if facts.arrives {
@@ -301,6 +307,7 @@ impl<'a> WaveTransfer<'a> {
             }
         }
         self.align(vector, account);
+        // A register that is ready before the next issue delays nothing; raising it keeps the function monotone.
         vector.settle_registers(&self.layout);
     }
 
@@ -337,10 +344,13 @@ impl<'a> WaveTransfer<'a> {
                 let occupied = times.occupancy(facts);
                 self.occupy(vector, facts.kind, now + occupied);
                 for cell in &facts.writes {
+                    // Scalar registers and VCC that a vector instruction writes have another latency than vector
+                    // registers.
                     let latency = match cell.is_per_lane() {
                         true => times.valu_latency,
                         false => times.valu_to_scalar,
                     };
+                    // No result is present before the occupancy of the ALU is over.
                     self.write(vector, *cell, now + latency.max(occupied));
                 }
             }
@@ -411,6 +421,7 @@ impl<'a> WaveTransfer<'a> {
                 served = free + lines * dram;
                 vector.set(Part::Dram, served);
             }
+            // Each line is taken to miss in the scalar cache (SOUNDNESS 11.7).
             let mut latency = times.scalar_hit + times.scalar_beyond;
             if limits.may_miss {
                 latency += self.memory.beyond_l2();
@@ -484,7 +495,7 @@ impl<'a> WaveTransfer<'a> {
         if self.splits.is_none() {
             return memory.global(vector, layout, start, known, space, self.most_sectors);
         }
-        // A request of a sibling may hold the windows until all servers have served it: the servers are one.
+        // A request of a sibling may hold the windows until all servers have served it, so the servers count as one.
         let free = SERVERS.map(|part| vector.get(part)).into_iter().max();
         let free = free.unwrap_or(start).max(start);
         let mut times = memory.global(vector, layout, free, known, space, self.most_sectors);
@@ -496,7 +507,7 @@ impl<'a> WaveTransfer<'a> {
         times
     }
 
-    /// Most sectors of an access: of loads, or of stores.
+    /// Maximum number of sectors of an access, of loads or of stores.
     pub(crate) fn most_sectors(&self, stores: bool) -> u32 {
         self.most_sectors[usize::from(stores)]
     }
@@ -529,7 +540,7 @@ impl<'a> WaveTransfer<'a> {
         self.occupy(vector, kind, served);
         let mut done = served + self.times.lds_latency + further + atomic;
         if kind == IssueKind::Lds {
-            // Its accesses are complete in the order of issue.
+            // Accesses of the LDS unit are complete in the order of issue.
             done = done.max(vector.get(Part::SharedServed));
             vector.set(Part::SharedServed, done);
         }
@@ -559,6 +570,7 @@ impl<'a> WaveTransfer<'a> {
             done = done.max(vector.scoreboard_to(&self.layout, VM, 0));
         }
         for (counter, by) in raises {
+            // A counter that rises by 2 has to fall twice, so the load stands twice in the list.
             for _ in 0..by {
                 vector.count(&self.layout, counter, done);
             }
@@ -583,7 +595,7 @@ impl<'a> WaveTransfer<'a> {
         }
     }
 
-    /// Time at which a launch ends whose wave has ended.
+    /// Time of the end of a launch whose wave has ended.
     pub(crate) fn end(&self, vector: &TimeVector) -> i64 {
         let mut end = vector.get(Part::LastIssue) + MILLI;
         if self.times.ends_with_stores {

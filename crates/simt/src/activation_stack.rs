@@ -6,8 +6,11 @@
 //!
 //! Invariants: no entry is empty; the top is NIL; lanes nest as SOUNDNESS 3.2 says.
 //!
-//! Generic over the program point `P`: a simulator uses instruction indices, the audit of the analyses uses
-//! points with calling contexts.
+//! For example, SSY with lanes 0 to 3 active, and then a branch that lanes 0 and 1 take, leave three entries, bottom
+//! first: SYNC with lanes 0 to 3, NIL with lanes 2 and 3, and the running entry with lanes 0 and 1.
+//!
+//! The stack is generic over the program point `P`: a simulator uses instruction indices, the audit of the analyses
+//! uses points with calling contexts.
 
 use crate::warp::DivergenceOrder;
 use crate::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError};
@@ -15,7 +18,7 @@ use crate::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError};
 /// Entry of the activation stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackEntry<P> {
-    /// Point at which its lanes continue when it is on top.
+    /// Point where its lanes continue when it is on top.
     pub next: P,
     /// Kind of instruction that it waits for; the top is always [`Tag::Nil`].
     pub tag: Tag,
@@ -68,6 +71,7 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
             ControlTransfer::Push { tag, resume } => self.push(tag, resume, next),
             ControlTransfer::Call(callee) => self.push(Tag::Ret, next, callee),
             ControlTransfer::Pop(tag) => {
+                // Lanes that do not take the pop run on, so the warp splits only if both sides have lanes.
                 let splits = taken != 0 && self.others(taken) != 0;
                 self.pop(tag, taken, next)?;
                 return Ok(splits);
@@ -86,8 +90,8 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
 }
 
 impl<P: Copy + PartialEq> ActivationStack<P> {
-    /// A stack of these entries, bottom first; empty ones are dropped and the top becomes NIL. `order` as in
-    /// [`ExecutionModel::new`].
+    /// Returns the stack of these entries, bottom first. Empty entries are dropped and the top becomes NIL. `order`
+    /// as in [`ExecutionModel::new`].
     pub fn from_entries(entries: Vec<StackEntry<P>>, order: DivergenceOrder) -> Self {
         let mut stack = ActivationStack { entries, order };
         stack.remove_lanes(0, 0);
@@ -189,8 +193,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         true
     }
 
-    /// Splits the active lanes at a divergent branch. `sides` are in the order in which they run; sides
-    /// without lanes are skipped; the masks must partition the active lanes.
+    /// Splits the active lanes at a divergent branch. The first of `sides` runs first; sides without lanes are
+    /// skipped; the masks must partition the active lanes.
     fn diverge(&mut self, sides: &[(P, Mask)]) {
         if let Some(top) = self.entries.pop() {
             // The side pushed last runs first. NIL entries share no lane (SOUNDNESS 3.2).
@@ -234,6 +238,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
 
     /// Executes EXIT in the `leaving` lanes; the others continue at `next`.
     fn exit(&mut self, leaving: Mask, next: P) {
+        // The lanes that stay continue after EXIT; if none stays, the entry becomes empty and is dropped.
         self.advance(next);
         self.remove_lanes(0, leaving);
     }

@@ -1,8 +1,11 @@
-//! Set of small numbers.
+//! Set of small numbers, such as the slots of a stack.
+//!
+//! The words grow with the largest member, so a set is compact only if its members are small: a set that contains
+//! 6400 takes 101 words.
 
 use smallvec::SmallVec;
 
-/// Set of `usize` as bits, without heap memory up to 127.
+/// Set of `usize` as bits; no heap memory is used for members up to 127.
 #[derive(Clone, Default, Debug)]
 pub struct BitSet {
     // Trailing zero words are allowed, so equal sets may have different words.
@@ -43,6 +46,7 @@ impl BitSet {
     /// Members of both sets.
     #[must_use]
     pub fn intersection(&self, other: &BitSet) -> BitSet {
+        // The shorter list decides: words that one set lacks are zero, and no member there is in both.
         let words = self.words.iter().zip(&other.words);
         BitSet {
             words: words.map(|(a, b)| a & b).collect(),

@@ -1,18 +1,22 @@
 //! Linear constraints on execution counts of a warp that follow from the SIMT rules: labelled rows for IPET.
 //!
-//! Variables are counts of warp steps (`x`) and of thread steps (`y`, summed over the lanes of the
-//! warp). Beside flow conservation, these families of rows relate them:
+//! Variables are counts of warp steps (`x`) and of thread steps (`y`, summed over the lanes of the warp). In addition
+//! to flow conservation, these families of rows relate them:
 //!
 //! * *thread flow*: each arrival of the warp over a thread-level edge carries at least one lane,
 //!   so `x ≤ y`; the `y` carry the loop facts, which are per thread;
 //! * *pops ≤ pushes* for each stack entry;
-//! * *lockstep*: where no pending lane can reach a loop's header inside the loop, the lanes of each header
-//!   execution are among those of the one before, so the warp executes the header at most `B` times for each time
-//!   it enters the loop;
+//! * *lockstep*: where no pending lane can reach a loop's header inside the loop, the lanes of each header execution
+//!   are a subset of the lanes of the one before, so the warp executes the header at most `B` times for each time it
+//!   enters the loop;
 //! * *guarded lanes*: steps that the thread index guards carry few lanes.
 //!
-//! `warp-cfg-2023` 4 has the flow of the warp alone ([`CountSystem::of_paper`]). SOUNDNESS 5 argues that each row holds
-//! in every run.
+//! For example, let each of the 32 lanes of a warp enter a loop with the bound 10 once. The row
+//! `y(headers) ≤ 10 · y(entries)` admits 320 header executions of the warp. If the loop is in lockstep and the warp
+//! enters it once, the row `x(headers) ≤ 10 · x(events)` admits 10.
+//!
+//! `warp-cfg-2023` 4 has the flow of the warp alone ([`CountSystem::of_paper`]). SOUNDNESS 5 argues that each row
+//! holds in every run.
 
 mod row;
 
@@ -62,17 +66,17 @@ impl CountedLoop {
 pub struct LaneLimit {
     /// Source node of the steps.
     pub from: NodeId,
-    /// The steps, of which each lane takes at most one, once.
+    /// Steps; each lane takes at most one of them, and at most once.
     pub steps: Vec<WarpStep>,
-    /// Most lanes of any warp that take one of them.
+    /// Maximum number of lanes of any warp that take one of them.
     pub lanes: u64,
 }
 
 /// Input of [`CountSystem::build`]: both graphs, their loops and states.
 pub struct CountInput<'a> {
-    /// Most live lanes of a warp.
+    /// Maximum number of live lanes of a warp.
     pub lanes: u64,
-    /// Steps that only some of them take.
+    /// Steps that only some of these lanes take.
     pub lane_limits: &'a [LaneLimit],
     /// First node.
     pub entry: NodeId,
@@ -113,6 +117,7 @@ impl CountSystem {
         let threads =
             builder.add_level(input.thread, CountKind::ThreadStart, CountKind::ThreadStep);
         let warps = builder.add_level(input.warp, CountKind::WarpStart, CountKind::WarpStep);
+        // A right side that is too large only weakens the row, so a saturated number is sound.
         let lanes = i64::try_from(input.lanes).unwrap_or(i64::MAX);
         // At most, not exactly, the live lanes: other warps of the block may have fewer (SOUNDNESS 5.1).
         builder.add_start_row(threads.start, RowRelation::AtMost, lanes, "lanes");
@@ -135,10 +140,9 @@ impl CountSystem {
         builder.system
     }
 
-    /// Builds the system of `warp-cfg-2023` 4, for comparison: the flow of the warp alone, each
-    /// loop of the warp-level graph (`input.loops`) bounded by its fact. A fact about one thread
-    /// does not bound a warp whose lanes iterate separately, so this is sound only for facts that
-    /// are stated for the warp.
+    /// Builds the system of `warp-cfg-2023` 4, for comparison: the flow of the warp alone, with each loop of the
+    /// warp-level graph (`input.loops`) bounded by its fact. A fact about one thread does not bound a warp whose
+    /// lanes iterate separately, so this system is sound only for facts that are stated for the warp.
     pub fn of_paper(input: &CountInput<'_>) -> CountSystem {
         let mut builder = Builder {
             input,
@@ -162,6 +166,7 @@ impl CountSystem {
         };
         let threads =
             builder.add_level(input.thread, CountKind::ThreadStart, CountKind::ThreadStep);
+        // The system is about one thread, so it has neither lanes nor steps of a warp.
         builder.add_start_row(threads.start, RowRelation::Exactly, 1, "thread");
         builder.add_flow_rows(&threads, "thread");
         for (id, _) in input.entries.iter() {
@@ -336,8 +341,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Adds `pops ≤ pushes` for each entry: of the warp, and of lanes for returns from shared contexts, which could
-    /// otherwise return to callers that never called (SOUNDNESS 5.3, 5.10).
+    /// Adds `pops ≤ pushes` for each entry of the warp. Returns from shared contexts get such a row for lanes too,
+    /// since lanes could otherwise return to callers that never called (SOUNDNESS 5.3, 5.10).
     fn add_pop_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
         for (id, _) in self.input.entries.iter() {
             self.add_pop_row(warps, id);
@@ -354,6 +359,7 @@ impl Builder<'_, '_> {
         };
         let entry = self.input.entries.get(id);
         let mut terms: Vec<_> = pops.iter().map(|&(_, v)| (v, Factor::Number(1))).collect();
+        // An entry that is resumed and never pushed gets a row without pushes: its resumptions are 0.
         terms.extend(sum(level.pushes.get(&id).map_or(&[], Vec::as_slice), -1));
         self.add_row(
             RowFamily::Pops,
@@ -391,8 +397,8 @@ impl Builder<'_, '_> {
         self.add_loop_row(counted, level, entering, family);
     }
 
-    /// Whether the lanes iterate a loop in lockstep: at none of its headers is an entry pending that was pushed in
-    /// the loop and resumes in it (SOUNDNESS 5.5).
+    /// Whether the lanes iterate a loop in lockstep: no header has a pending entry that was pushed in the loop and
+    /// resumes in it (SOUNDNESS 5.5).
     fn iterates_in_lockstep(&self, counted: &CountedLoop) -> bool {
         let entries = self.input.entries;
         counted.headers.iter().all(|&header| {
@@ -411,8 +417,8 @@ impl Builder<'_, '_> {
         warps: &LevelVariables,
     ) {
         let entries = self.input.entries;
-        // Whether the entry is pushed in the loop and its lanes come to it from inside only, so that its resumption is
-        // no event.
+        // Whether the entry is pushed in the loop and its lanes come to it only from inside. Then its resumption is
+        // no event, because the lanes never left the loop.
         let stays_inside = |id: EntryId| {
             let entry = entries.get(id);
             let arrives_from_inside = match entry.predecessor() {
@@ -443,8 +449,8 @@ impl Builder<'_, '_> {
         self.add_loop_row(counted, warps, events, RowFamily::LoopLockstep);
     }
 
-    /// Adds, for each fact, `Σ y(headers) ≤ T · y(start)`; and `Σ x(headers) ≤ T`, where no lane that is pending while
-    /// the warp executes a header can return to one (SOUNDNESS 5.6, 5.7).
+    /// Adds `Σ y(headers) ≤ T · y(start)` for each fact. Adds also `Σ x(headers) ≤ T`, if no lane that is pending
+    /// while the warp executes a header can return to one (SOUNDNESS 5.6, 5.7).
     fn add_loop_total_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
         // A total counts the header executions in all contexts together, so the loops of one fact share a row.
         let mut facts: BTreeMap<usize, BTreeSet<NodeId>> = BTreeMap::new();
@@ -478,6 +484,7 @@ impl Builder<'_, '_> {
         let entries = self.input.entries;
         let pending = headers.iter().flat_map(|&h| (self.input.pending)(h));
         let resumed: BTreeSet<NodeId> = pending.map(|&id| entries.get(id).resume).collect();
+        // Without pending lanes, every inactive lane has exited, and exited lanes never return.
         if resumed.is_empty() {
             return true;
         }
@@ -535,6 +542,7 @@ impl Builder<'_, '_> {
         }
         for (limit, terms) in self.input.lane_limits.iter().zip(terms) {
             let label = format!("lanes that pass node {}", limit.from.0);
+            // A larger right side weakens the row, so saturation is sound.
             let lanes = i64::try_from(limit.lanes).unwrap_or(i64::MAX);
             self.add_row(
                 RowFamily::GuardedLanes,

@@ -13,12 +13,13 @@ pub struct EpochArrival {
     pub lanes: u32,
 }
 
-/// Execution of a warp from one barrier to the next.
+/// Execution of a warp from one barrier to the next. For example, a warp that passes two barriers has three epochs,
+/// and the last has no barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Epoch {
-    /// Most instructions that it issues, the barrier included.
+    /// Maximum number of instructions that it issues, the barrier included.
     pub issues: u64,
-    /// Most stall cycles after them, beyond the cycle of each issue.
+    /// Maximum number of stall cycles after them, beyond the cycle of each issue.
     pub stalls: u64,
     /// The barrier that ends it; `None` for the last epoch.
     pub barrier: Option<EpochArrival>,

@@ -1,11 +1,11 @@
 //! Program counter and active mask of a wave: the execution model of AMD's GPUs up to GCN5 (GCN3 ISA manual, 3.3 and
 //! 4.1).
 //!
-//! All lanes of a wave have one program counter, and there is no stack: programs switch lanes off and on by operations
-//! that write the mask EXEC. A wave walks on while no lane is active; only its end finishes it.
+//! All lanes of a wave have one program counter, and there is no stack: programs switch lanes off and on by
+//! operations that write the mask EXEC. A wave continues while no lane is active; only its end finishes it.
 //!
-//! A wave may split (`wavefront-splitting-2022`, 4.3): both parts go on with program counters of their own, and each has
-//! the lanes of its split mask. A lane is active only in the part that has it.
+//! A wave may split (`wavefront-splitting-2022`, 4.3). Then both parts go on with their own program counters, and
+//! each part has the lanes of its split mask. A lane can be active only in its own part.
 
 use crate::warp::DivergenceOrder;
 use crate::{ControlTransfer, ExecutionModel, Mask, TransferError};
@@ -15,13 +15,14 @@ use crate::{ControlTransfer, ExecutionModel, Mask, TransferError};
 pub struct ExecMask<P> {
     next: P,
     active: Mask,
-    /// The split mask: all ones unless the wave has split. All active lanes are in it after each write of the mask.
+    /// Split mask: all ones unless the wave has split. After each write of the active mask, all active lanes are in
+    /// it.
     own: Mask,
     has_ended: bool,
 }
 
-/// Jumps are decided once for the wave, whatever lanes are active: `taken` is all ones, or 0 if the wave does not jump.
-/// The other transfers do not depend on it.
+/// Jumps are decided once for the wave, even if only some of its lanes are active: `taken` is all ones, or 0 if the
+/// wave does not jump. The other transfers do not depend on it.
 impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
     fn new(start: P, active: Mask, _order: DivergenceOrder) -> Self {
         ExecMask {
@@ -47,6 +48,8 @@ impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
         match *transfer {
             ControlTransfer::Next => self.next = next,
             ControlTransfer::SetActive(active) => {
+                // A program writes EXEC for all lanes of the wave, so the write must not activate lanes of another
+                // part.
                 self.active = active & self.own;
                 self.next = next;
             }
@@ -65,13 +68,14 @@ impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
 }
 
 impl<P: Copy> ExecMask<P> {
-    /// The lanes that this split has; all lanes if the wave has not split.
+    /// Lanes of this split; all lanes if the wave has not split.
     pub fn own(&self) -> Mask {
         self.own
     }
 
-    /// Splits: this part keeps the active lanes, the returned one has its other lanes, none of which is active. Both are
-    /// about to execute the same instruction.
+    /// Splits the wave: this part keeps the active lanes, and the returned part has the other lanes, all inactive.
+    /// Both parts are about to execute the same instruction. For example, let the lanes 0 to 7 of a wave with 64
+    /// lanes be active. Then this part keeps the lanes 0 to 7, and the returned part has the lanes 8 to 63.
     #[must_use]
     pub fn split(&mut self) -> Self {
         let rest = ExecMask {
@@ -83,15 +87,15 @@ impl<P: Copy> ExecMask<P> {
         rest
     }
 
-    /// Merges with a split that is about to execute the same instruction: its lanes become lanes of this one, and it ends
-    /// without lanes.
+    /// Merges with a split that is about to execute the same instruction: the lanes of the split become lanes of this
+    /// part, and the split ends without lanes.
     pub fn merge(&mut self, other: &mut Self) {
         self.own |= std::mem::take(&mut other.own);
         self.active |= std::mem::take(&mut other.active);
         other.has_ended = true;
     }
 
-    /// The active lanes; those of the last instruction once the wave has ended.
+    /// Active lanes; once the wave has ended, the lanes that were active at its last instruction.
     pub fn active(&self) -> Mask {
         self.active
     }
@@ -130,14 +134,14 @@ mod tests {
         assert_eq!(wave.running(), None);
     }
 
-    /// Three parts, the second of which splits again (nested sites): each lane is in one part at any time.
+    /// Three parts: the second part splits again (nested sites). Each lane is in one part at any time.
     #[test]
     fn parts_share_no_lane() {
         let mut wave = wave(0b0111);
         let mut child = wave.split();
         assert_eq!((wave.own(), wave.active()), (0b0111, 0b0111));
         assert_eq!((child.own(), child.active()), (!0b0111, 0));
-        // The other side of the branch: all lanes but those of the first.
+        // The other side of the branch: all lanes except the lanes of the first side.
         child
             .apply(&ControlTransfer::SetActive(0b1_1000), 0, 4)
             .expect("in the model");

@@ -1,27 +1,28 @@
 //! Concrete execution models of a warp: the instruction that it executes next, the lanes that execute it, and how
 //! control transfers change both.
 //!
-//! Simulators evaluate conditions and targets in each lane; all further rules of divergence and reconvergence are those
-//! of an [`ExecutionModel`]. [`crate::AbstractModel`] is the abstract side.
+//! Simulators evaluate conditions and targets in each lane; an [`ExecutionModel`] has all further rules of divergence
+//! and reconvergence. [`crate::AbstractModel`] is the abstract side.
 
 use crate::warp::DivergenceOrder;
 use crate::{Mask, Tag};
 
 /// Control transfer of one instruction, at program points `P`.
 ///
-/// No model has all of them.
+/// No model has all of these transfers. For example, [`ControlTransfer::Push`] is one of activation stacks, and
+/// [`ControlTransfer::SetActive`] is one of waves with an EXEC mask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControlTransfer<'a, P> {
     /// None: the active lanes continue at the next point.
     Next,
     /// The taken lanes continue at a point, the others at the next one.
     Jump(P),
-    /// The taken lanes continue at several points, the others at the next one: a partition of the taken lanes
-    /// without empty parts. The model decides the order in which the parts run.
+    /// The taken lanes continue at several points, the others at the next one: a partition of the taken lanes without
+    /// empty parts. The model decides the order of the parts.
     Indirect(&'a [(P, Mask)]),
     /// A jump whose lanes reconverge at a point if they diverge.
     Branch {
-        /// Point at which the taken lanes continue.
+        /// Point where the taken lanes continue.
         target: P,
         /// Reconvergence point; `None` is the end of the kernel.
         reconvergence: Option<P>,
@@ -32,7 +33,7 @@ pub enum ControlTransfer<'a, P> {
     Push {
         /// Tag of the entry.
         tag: Tag,
-        /// Point at which it resumes.
+        /// Point where it resumes.
         resume: P,
     },
     /// Pushes a RET entry that resumes at the next point; the active lanes continue at the callee.
@@ -56,17 +57,18 @@ pub enum TransferError {
 
 /// State of one warp under the rules of a machine.
 pub trait ExecutionModel<P> {
-    /// The state of a warp about to execute `start` with the lanes `active`; an empty mask is a finished warp in models
-    /// whose warps do not walk on without lanes. `order` is that of the sides of a divergent jump, in models in which
-    /// jumps diverge; [`DivergenceOrder::Any`] runs the taken side first, as [`DivergenceOrder::TakenFirst`].
+    /// Returns the state of a warp about to execute `start` with the lanes `active`. With an empty mask the warp has
+    /// finished, except in models whose warps continue without lanes. `order` is the order of the sides of a
+    /// divergent jump, in models whose jumps diverge; [`DivergenceOrder::Any`] runs the taken side first, as
+    /// [`DivergenceOrder::TakenFirst`] does.
     fn new(start: P, active: Mask, order: DivergenceOrder) -> Self;
 
-    /// The point that runs next and the active lanes, or `None` if the warp has finished. The mask is empty only in
-    /// models whose warps walk on without active lanes.
+    /// Returns the point that runs next and the active lanes, or `None` if the warp has finished. The mask is empty
+    /// only in models whose warps continue without active lanes.
     fn running(&self) -> Option<(P, Mask)>;
 
-    /// Applies the control transfer of the instruction at the running point. `taken` are the active lanes in which its
-    /// condition holds; `next` is the point after it. Returns whether it splits the active lanes.
+    /// Applies the control transfer of the instruction at the running point. The instruction's condition holds in the
+    /// active lanes `taken`; `next` is the point after it. Returns whether the active lanes split.
     ///
     /// # Errors
     ///

@@ -7,7 +7,9 @@
 use crate::warp::DivergenceOrder;
 use crate::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
-/// Synchronisation frame: a divergence whose lanes have not all reconverged.
+/// Synchronisation frame: a divergence whose lanes have not all reconverged. For example, after a branch that lane 0
+/// takes and lane 1 does not, the frame has `to_do` = lane 1. When lane 0 reaches the reconvergence point, `done` is
+/// lane 0, and lane 1 runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<P> {
     /// The divergent branch.
@@ -16,7 +18,7 @@ pub struct Frame<P> {
     pub reconvergence: Option<P>,
     /// Lanes that have reached it (Θ_done of the paper).
     pub done: Mask,
-    /// Point at which the lanes `to_do` continue.
+    /// Point where the lanes `to_do` continue.
     pub next: P,
     /// Lanes that have not run since the branch (Θ_todo of the paper).
     pub to_do: Mask,
@@ -54,6 +56,7 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for FrameStack<P> {
         taken: Mask,
         next: P,
     ) -> Result<bool, TransferError> {
+        // Only a branch pushes a frame, so no other operation may separate the active lanes.
         let all = taken == self.active;
         match *transfer {
             ControlTransfer::Next => self.next = next,
@@ -71,7 +74,7 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for FrameStack<P> {
 }
 
 impl<P: Copy + PartialEq> FrameStack<P> {
-    /// The frames, bottom first.
+    /// Frames, bottom first.
     pub fn frames(&self) -> &[Frame<P>] {
         &self.frames
     }
@@ -113,8 +116,9 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         false
     }
 
-    /// Executes the reconvergence point at which the active lanes are, followed by `next`: pops each frame on top that
-    /// reconverges here and has no lanes to do, else runs the lanes to do.
+    /// Executes the reconvergence point that the active lanes have reached, followed by `next`. If the frame on top
+    /// reconverges here and has lanes to do, they run. Otherwise it is popped, and the frame below it is treated in
+    /// the same way.
     #[inline]
     fn reconverge(&mut self, next: P) {
         let at = self.next;

@@ -6,6 +6,9 @@
 //! that is not on the stack holds vacuously.
 //!
 //! Invariant: every concrete group is non-empty, so `a ∩ b = ∅` implies `a ⊄ b`.
+//!
+//! For example, after SSY the lanes of the SYNC entry equal the active lanes. After a divergent branch the active
+//! lanes are a subset of the SYNC entry, which exceeds them, and are disjoint from the NIL entry.
 
 use crate::slots::SlotMap;
 
@@ -42,8 +45,8 @@ impl GroupRelation {
         GroupRelation(self.0 & other.0)
     }
 
-    /// These facts after lanes left `a` or `b`: `a ⊆ b` only if `subset`, `a ⊄ b` only if `exceeds`. Disjoint groups
-    /// stay disjoint, and `a ⊄ b` with them.
+    /// Returns the facts that remain after lanes left `a` or `b`: `a ⊆ b` only if `subset`, `a ⊄ b` only if
+    /// `exceeds`. Disjoint groups stay disjoint, and with them `a ⊄ b`.
     fn retained(self, subset: bool, exceeds: bool) -> GroupRelation {
         GroupRelation::facts_if(self.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
             .and(self.or(GroupRelation::facts_if(subset, GroupRelation::SUBSET)))
@@ -116,6 +119,7 @@ impl Groups {
     /// Renumbers the groups; relations with an added group are vacuous.
     pub fn remap(&mut self, moves: &SlotMap) {
         let size = moves.size();
+        // An added group has no entry yet, so every fact about its entries holds.
         let mut table = vec![GroupRelation::VACUOUS; size * size];
         for rows in moves.runs() {
             for row in 0..rows.length {
@@ -150,8 +154,8 @@ impl Groups {
         );
     }
 
-    /// Adds an entry to those of `slot`, with these relations to and from the other groups (`row[slot]`,
-    /// `column[slot]` relate it to the entries that the slot already stands for).
+    /// Adds an entry to the entries of `slot`, with these relations to and from the other groups. `row[slot]` and
+    /// `column[slot]` relate it to the entries that the slot already stands for.
     fn add_instance(&mut self, slot: usize, row: &[GroupRelation], column: &[GroupRelation]) {
         for j in 1..self.size {
             if j != slot {
@@ -213,6 +217,8 @@ impl Groups {
         may_lose: impl Fn(usize) -> bool,
         may_stay: impl Fn(usize) -> bool,
     ) {
+        // Each relation is computed from the relations before the removal, not from ones that this loop has already
+        // changed.
         let before = self.clone();
         let untouched = |i| before.disjoint(i, ACTIVE);
         let losing: Vec<usize> = (1..self.size).filter(|&i| may_lose(i)).collect();
@@ -270,8 +276,8 @@ impl Groups {
         }
     }
 
-    /// Keeps the facts that hold in both; `slots` maps the groups of `other` to groups of this. Returns whether a fact
-    /// was lost.
+    /// Keeps the facts that hold in both tables; `slots` maps the groups of `other` to groups of this table. Returns
+    /// whether a fact was lost.
     pub fn join(&mut self, other: &Groups, slots: &SlotMap) -> bool {
         let mut lost = 0;
         for rows in slots.runs() {
@@ -281,6 +287,8 @@ impl Groups {
                     let theirs = &other.table[theirs + run.old..][..run.length];
                     let mine = &mut self.table[mine + run.new..][..run.length];
                     for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                        // Only facts on which both states agree survive a join, since either state may be the one of
+                        // the run.
                         lost |= mine.0 & !theirs.0;
                         mine.0 &= theirs.0;
                     }

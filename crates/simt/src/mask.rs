@@ -3,15 +3,16 @@
 /// Set of lanes of a warp, bit `i` for lane `i`; warps have 1 to 64 lanes.
 pub type Mask = u64;
 
-/// The lowest `count` lanes; all 64 if `count` is larger.
+/// Returns the lowest `count` lanes; all 64 if `count` is larger. For example, `lowest_lanes(3)` is `0b111`.
 pub fn lowest_lanes(count: u32) -> Mask {
     match count {
+        // A shift by all 64 bits would overflow.
         0 => 0,
         count => Mask::MAX >> (Mask::BITS - count.min(Mask::BITS)),
     }
 }
 
-/// The lanes of a mask, ascending.
+/// Returns the lanes of a mask, ascending.
 pub fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros() as usize;

@@ -4,8 +4,9 @@ use smallvec::SmallVec;
 
 use crate::bitset::BitSet;
 
-/// Monotone renumbering of slots. The remaining slots keep their order, so they move in runs, and relation tables
-/// are copied run by run.
+/// Monotone renumbering of slots. The remaining slots keep their order, so they move in runs, and relation tables are
+/// copied run by run. For example, if slot 2 of the slots 0 to 4 is removed, the runs are 0..2 to 0..2 and 3..5 to
+/// 2..4.
 #[derive(Clone, Debug)]
 pub struct SlotMap {
     runs: SmallVec<[Run; 8]>,
@@ -24,7 +25,8 @@ pub struct Run {
 }
 
 impl SlotMap {
-    /// The renumbering with these old numbers, by new number, ascending; `None` for an added slot.
+    /// Returns the renumbering from the old numbers, listed by new number and ascending; `None` stands for an added
+    /// slot.
     pub fn of_origins(origins: impl IntoIterator<Item = Option<usize>>) -> SlotMap {
         let mut runs: SmallVec<[Run; 8]> = SmallVec::new();
         let mut size = 0;
@@ -55,7 +57,7 @@ impl SlotMap {
         &self.runs
     }
 
-    /// A set of slots under the new numbers, without removed slots.
+    /// Returns a set of slots under the new numbers, without removed slots.
     pub fn map_set(&self, before: &BitSet) -> BitSet {
         let mut now = BitSet::new();
         self.add_mapped(before, &mut now);
@@ -68,6 +70,7 @@ impl SlotMap {
         for run in &self.runs {
             let mut done = 0;
             while done < run.length {
+                // A word of the set holds 64 slots, so a run is copied in parts of at most 64.
                 let count = (run.length - done).min(64);
                 grew |= to.deposit(run.new + done, before.extract(run.old + done, count));
                 done += count;
@@ -76,7 +79,7 @@ impl SlotMap {
         grew
     }
 
-    /// A list with an element for each slot under the new numbers; `fresh` for added slots.
+    /// Returns the list with an element for each slot under the new numbers; added slots get `fresh`.
     pub fn map_list<T: Clone>(&self, before: &[T], fresh: T) -> Vec<T> {
         let mut now = vec![fresh; self.size];
         for run in &self.runs {

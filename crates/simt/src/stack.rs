@@ -1,8 +1,9 @@
 //! Abstract activation stack: a graph whose paths are the possible stacks (`warp-cfg-2023` 3.1, SOUNDNESS 4.1).
 //!
-//! Slot 0 is the bottom; slot `i + 1` is the entry `ids[i]`. A path from the top to the bottom
-//! lists the entries below the running one, uppermost first. A cycle stands for any number of
-//! repetitions, so one slot may stand for several entries of one concrete stack.
+//! Slot 0 is the bottom; slot `i + 1` is the entry `ids[i]`. A path from the top to the bottom lists the entries
+//! below the running one, uppermost first. A cycle stands for any number of repetitions, so one slot may stand for
+//! several entries of one concrete stack. For example, a recursive function pushes a RET entry per call: one slot
+//! with an edge to itself.
 //!
 //! Invariant between operations of [`crate::warp`]: every slot lies on a path from the top to the bottom
 //! ([`StackGraph::remove_slots`] restores it).
@@ -50,7 +51,7 @@ pub struct StackGraph {
 }
 
 impl StackGraph {
-    /// The set that contains only the empty stack.
+    /// Set that contains only the empty stack.
     pub fn empty() -> Self {
         StackGraph {
             ids: Vec::new(),
@@ -69,13 +70,13 @@ impl StackGraph {
         self.ids.len() + 1
     }
 
-    /// The slot of an entry; `None` if no stack holds it.
+    /// Slot of an entry; `None` if no stack holds it.
     pub fn slot(&self, id: EntryId) -> Option<usize> {
         // `add_slots` and `remove_slots` keep the ids ascending.
         self.ids.binary_search(&id).ok().map(|i| i + 1)
     }
 
-    /// The entry of a slot; `None` for the bottom.
+    /// Entry of a slot; `None` for the bottom.
     pub fn id(&self, slot: usize) -> Option<EntryId> {
         slot.checked_sub(1).and_then(|i| self.ids.get(i)).copied()
     }
@@ -107,7 +108,7 @@ impl StackGraph {
         here.contains(BOTTOM)
     }
 
-    /// Adds slots for those of `ids` that have none; returns the renumbering, or `None` if there were no such ids.
+    /// Adds slots for the `ids` that have none. Returns the renumbering, or `None` if all ids have slots.
     pub fn add_slots(&mut self, ids: &[EntryId]) -> Option<SlotMap> {
         let before = std::mem::take(&mut self.ids);
         let fresh = ids.iter().filter(|id| before.binary_search(id).is_err());
@@ -127,7 +128,7 @@ impl StackGraph {
         Some(moves)
     }
 
-    /// The renumbering from slots of this set to those of `other`, which has them all.
+    /// Returns the renumbering from slots of this set to slots of `other`, which has them all.
     pub fn slot_map_into(&self, other: &StackGraph) -> SlotMap {
         let mut mine = self.ids.iter().zip(1..).peekable();
         let origins = other
@@ -158,10 +159,11 @@ impl StackGraph {
             }
             self.below[slot].union(&below);
         }
+        // Some side is pushed at a divergence, so a pushed slot is uppermost and the former top is not.
         self.top = slots.iter().copied().collect();
     }
 
-    /// The stacks with `slot` on top, without it (*pop* of `warp-cfg-2023` 3.1).
+    /// Returns the stacks with `slot` on top, without it (*pop* of `warp-cfg-2023` 3.1).
     pub fn pop(&self, slot: usize) -> StackGraph {
         // The slot stays: on a cycle it also stands for deeper entries. `remove_slots` drops it if no stack holds it.
         StackGraph {
@@ -174,9 +176,9 @@ impl StackGraph {
     /// Removes lanes from the entries from the top down to, not including, the first entry for
     /// which `stops` holds; with `to_bottom`, from all entries (*filter* of `warp-cfg-2023` 3.1).
     ///
-    /// `covers(slot)`: the entry holds every lane of the entries above it, so it stays if one of those stays
-    /// (SOUNDNESS 3.2). The paper decides each entry by itself; without this, the code that ptxas generates for
-    /// an early exit in a loop would seem to lose its SSY entry.
+    /// `covers(slot)`: the entry holds every lane of the entries above it, so it stays if one of these entries stays
+    /// (SOUNDNESS 3.2). The paper decides each entry by itself. Then the code that ptxas generates for an early exit
+    /// in a loop would seem to lose its SSY entry.
     pub fn filter(
         &self,
         to_bottom: bool,
@@ -262,7 +264,7 @@ impl StackGraph {
             .collect();
     }
 
-    /// Removes the slots `gone` and all that are on no path from the top to the bottom; returns the renumbering, or
+    /// Removes the slots `gone` and all that are on no path from the top to the bottom. Returns the renumbering, or
     /// `None` if no slot was removed.
     pub fn remove_slots(&mut self, gone: &BitSet) -> Option<SlotMap> {
         let slots = self.slots();

@@ -38,7 +38,7 @@ impl Tag {
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// The node's position in tables indexed by node.
+    /// Position of the node in tables indexed by node.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -47,12 +47,13 @@ impl NodeId {
 /// Abstract stack entry, identified by the node that pushes it, the node where it resumes, and its tag.
 ///
 /// `warp-cfg-2023` 3.1 identifies entries by (pc, tag). The pushing node separates entries that different
-/// instructions push for the same pc, so that "pops ≤ pushes" (SOUNDNESS 5.3) is a row for each push.
+/// instructions push for the same pc, so that "pops ≤ pushes" (SOUNDNESS 5.3) is a row for each push. For example,
+/// two calls of a function push two RET entries, which resume at different nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntrySite {
     /// Node whose last instruction pushes the entry.
     pub pushed_by: NodeId,
-    /// Node at which its lanes continue.
+    /// Node where its lanes continue.
     pub resume: NodeId,
     /// Kind of instruction that it waits for.
     pub tag: Tag,
@@ -61,8 +62,8 @@ pub struct EntrySite {
 }
 
 impl EntrySite {
-    /// The only node from which a thread's step leads to `resume` through this entry: the divergent branch of a
-    /// NIL entry, or the reconvergence point of a frame. `None` for entries that several instructions pop to.
+    /// Only node from which a thread's step leads to `resume` through this entry: the divergent branch of a NIL
+    /// entry, or the reconvergence point of a frame. `None` for entries to which several instructions may pop.
     pub fn predecessor(&self) -> Option<NodeId> {
         match self.tag {
             Tag::Nil => Some(self.pushed_by),
@@ -92,17 +93,17 @@ impl EntryTable {
         })
     }
 
-    /// The id of `entry`, if it is in the table.
+    /// Id of `entry`, if it is in the table.
     pub fn find(&self, entry: EntrySite) -> Option<EntryId> {
         self.ids.get(&entry).copied()
     }
 
-    /// The entry with an id of this table.
+    /// Entry with an id of this table.
     pub fn get(&self, id: EntryId) -> EntrySite {
         self.entries[id.0 as usize]
     }
 
-    /// All entries with their ids, in the order in which they were interned.
+    /// Entries with their ids, in the order of interning.
     pub fn iter(&self) -> impl Iterator<Item = (EntryId, EntrySite)> + '_ {
         self.entries
             .iter()

@@ -1,8 +1,8 @@
 //! Abstract state of a warp and the effect of control instructions on it (`warp-cfg-2023` 3.4; SOUNDNESS 4).
 //!
-//! Differences from the paper: entries are named by the node that pushes them as well ([`crate::EntrySite`]), tagged
-//! entries cover the lanes above them ([`StackGraph::filter`]), and a condition that may differ leaves its
-//! predicate in agreement on either side ([`KnownCondition::MayDiffer`]).
+//! Differences from the paper: the name of an entry contains the node that pushes it ([`crate::EntrySite`]), tagged
+//! entries cover the lanes above them ([`StackGraph::filter`]), and after a condition that may differ, the lanes of
+//! each side agree on its predicate ([`KnownCondition::MayDiffer`]).
 
 mod steps;
 
@@ -121,7 +121,7 @@ pub enum DivergenceOrder {
     Any,
 }
 
-/// Execution model of a warp, and the precision with which it is followed.
+/// Execution model of a warp, and the precision of the analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WarpModel {
     /// Whether lanes may diverge; false for a lane that runs alone.
@@ -147,7 +147,8 @@ pub enum KnownCondition {
     Agreed,
     /// Unknown, may differ between active lanes.
     MayDiffer {
-        /// Cell on which the lanes of each side agree once they are split by the condition.
+        /// Cell on which the lanes of each side agree once they are split by the condition. For example, after
+        /// `@P0 BRA` the lanes that jump all have P0 true.
         deciding_cell: Option<usize>,
     },
 }
@@ -170,7 +171,7 @@ pub enum ControlOp {
     Push {
         /// Tag of the entry.
         tag: Tag,
-        /// Node at which its lanes will continue.
+        /// Node where its lanes will continue.
         resume: NodeId,
     },
     /// CAL: pushes a RET entry and jumps.
@@ -184,9 +185,9 @@ pub enum ControlOp {
     Pop(Tag),
     /// A jump that pushes a frame when it diverges, unless the topmost frame has its reconvergence point already.
     Branch {
-        /// Node at which the lanes that take it continue.
+        /// Node where the lanes that take it continue.
         target: NodeId,
-        /// Node at which the lanes reconverge; `None` is the end of the kernel.
+        /// Node where the lanes reconverge; `None` is the end of the kernel.
         reconvergence: Option<ReconvergencePoint>,
     },
     /// Reconvergence point: pops to the topmost frame if it reconverges here.
@@ -252,7 +253,7 @@ impl WarpState {
         &self.groups
     }
 
-    /// Cells on which the lanes of a group agree (of each entry, if the slot stands for several).
+    /// Cells on which the lanes of a group agree; if the slot stands for several entries, the lanes of each entry.
     pub fn agreement(&self, group: usize) -> &CellSet {
         &self.agree[group]
     }
@@ -288,7 +289,7 @@ impl WarpState {
         entries.iter().filter_map(|&e| self.stack.slot(e)).collect()
     }
 
-    /// The state after the push of a tagged entry with the active lanes.
+    /// Returns the state after the push of a tagged entry with the active lanes.
     fn after_push(&self, entry: EntryId) -> WarpState {
         let mut state = self.clone();
         for slot in state.add_slots(&[entry]) {
@@ -301,7 +302,7 @@ impl WarpState {
         state
     }
 
-    /// The state after a divergence: some lanes stay active, the others are pending in (some of) `entries`.
+    /// Returns the state after a divergence: some lanes stay active, the others are pending in (some of) `entries`.
     fn after_divergence(&self, entries: &[EntryId]) -> WarpState {
         let mut state = self.clone();
         let slots = state.add_slots(entries);
@@ -309,16 +310,17 @@ impl WarpState {
         state.groups.split_active(&slots);
         let active = state.agree[ACTIVE];
         for &slot in &slots {
+            // A part of the active lanes agrees on all cells on which all of them agree.
             state.agree[slot].intersect(&active);
         }
         state
     }
 
-    /// Removes the active lanes, or some of them, from the entries above the first for which `is_target` holds, or from
-    /// all entries (`None`). Returns the state and whether some stack may have no such entry.
+    /// Removes the active lanes, or some of them, from the entries above the first for which `is_target` holds, or
+    /// from all entries (`None`). Returns the state and whether some stack may have no such entry.
     ///
-    /// With [`Halting::Some`] the state is that of the lanes that stay active; with [`Halting::All`] an entry must be
-    /// resumed ([`WarpState::emit_resumptions`]).
+    /// With [`Halting::Some`] the returned state describes the lanes that stay active. With [`Halting::All`] an entry
+    /// must be resumed ([`WarpState::emit_resumptions`]).
     fn after_halt(
         &self,
         is_target: Option<&dyn Fn(EntrySite) -> bool>,
@@ -501,6 +503,7 @@ impl AbstractModel for WarpModel {
         for run in moves.runs() {
             let mine = state.agree[run.new..].iter_mut();
             for (mine, theirs) in mine.zip(&other.agree[run.old..run.old + run.length]) {
+                // The lanes may come from either state, so they agree only on the cells of both.
                 grew |= mine.intersect(theirs);
             }
         }
@@ -512,6 +515,6 @@ impl AbstractModel for WarpModel {
     }
 }
 
-// `BOTTOM` and `ACTIVE` share number 0: the number of a slot is also that of its group, and the active lanes
-// are the one group that has no slot.
+// `BOTTOM` and `ACTIVE` share number 0: a slot and its group have the same number, and the active lanes are the one
+// group that has no slot.
 const _: () = assert!(BOTTOM == ACTIVE);

@@ -25,14 +25,14 @@ pub enum Completion {
     Texture,
     /// Memory barrier: the completion of the warp's stores.
     Fence {
-        /// Whether for the whole device, or only for its block.
+        /// Whether the fence is for the whole device, or only for the block.
         device: bool,
     },
     /// Release of scoreboards.
     Depbar {
         /// Scoreboard released to a count.
         scoreboard: u8,
-        /// Most outstanding operations of that scoreboard.
+        /// Maximum number of outstanding operations of that scoreboard.
         most: u8,
         /// Mask of the scoreboards released to 0.
         zero: u8,
@@ -46,6 +46,8 @@ pub(super) fn completion(
     view: Option<&View>,
     timing: Option<&Timing>,
 ) -> Completion {
+    // No source states a completion without a timing class; `InstrFacts::has_class` makes bounds refuse the
+    // instruction.
     let (Some(view), Some(timing)) = (view, timing) else {
         return Completion::Fixed;
     };
@@ -55,6 +57,8 @@ pub(super) fn completion(
             let access = program.effects(instr).access;
             let is_local = access.is_some_and(|access| access.space == MemorySpace::Local);
             return Completion::Memory {
+                // Only some machines look up the L1 cache for plain global loads; all of them do for local memory and
+                // `.CI`.
                 cached: is_local || view.has(Modifier::Ci),
             };
         }
@@ -71,6 +75,7 @@ pub(super) fn completion(
         LatencyClass::Texture => return Completion::Texture,
         LatencyClass::Fence => {
             return Completion::Fence {
+                // Only MEMBAR.CTA is for the block.
                 device: !view.has(Modifier::Cta),
             };
         }
@@ -86,7 +91,8 @@ pub(super) fn completion(
     })
 }
 
-/// Returns the scoreboards of `DEPBAR.LE SB5, 3, {4,2}` and of `DEPBAR {4,2}`, which names none with a count.
+/// Returns the scoreboards that DEPBAR waits for. `DEPBAR.LE SB5, 3, {4,2}` waits until scoreboard 5 has at most 3
+/// outstanding operations, and scoreboards 4 and 2 have none; `DEPBAR {4,2}` has no scoreboard with a count.
 fn depbar(view: &View) -> Completion {
     let (mut named, mut most, mut zero) = (None, None, 0);
     for operand in &view.operands {
@@ -107,6 +113,7 @@ fn depbar(view: &View) -> Completion {
         scoreboard: named.unwrap_or(0),
         most: match named {
             Some(_) => most.unwrap_or(0),
+            // No count is named, so no number of outstanding operations may delay the instruction.
             None => u8::MAX,
         },
         zero,

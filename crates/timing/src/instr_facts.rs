@@ -10,6 +10,7 @@ use warpbound_machine::Parameter;
 use crate::completion::{Completion, completion};
 
 /// Distance that the control word of an instruction asks for: cycles from its issue to the next issue of its warp.
+/// For example, a stall count of 6 lets the next instruction issue 6 cycles later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Distance {
     /// Cycles of the stall count; 0 for the codes that wait for events.
@@ -28,9 +29,9 @@ pub struct InstrFacts {
     pub address: u32,
     /// Distance that the control word asks for.
     pub distance: Distance,
-    /// Least distance of the timing class, in cycles; 0 for the first of a pair.
+    /// Minimum distance of the timing class, in cycles; 0 for the first of a pair.
     pub least: u32,
-    /// Registers read from the register banks, each once, without those in the operand reuse cache.
+    /// Registers read from the register banks, each once. Registers in the operand reuse cache are not among them.
     pub fetched: SmallVec<[u8; 4]>,
     /// Whether the next instruction waits for all scoreboards.
     pub drains: bool,
@@ -52,7 +53,7 @@ pub struct InstrFacts {
     pub constants: SmallVec<[(u8, u32); 1]>,
     /// Whether it may continue at another instruction than the next one.
     pub branches: bool,
-    /// Whether it counts as an arrival at a barrier, whether or not the warp waits there.
+    /// Whether it counts as an arrival at a barrier, even if the warp does not wait there.
     pub arrives: bool,
     /// Whether it may arrive at a barrier without waiting there.
     pub passes_barrier: bool,
@@ -60,13 +61,14 @@ pub struct InstrFacts {
     pub reads: SmallVec<[Cell; 6]>,
     /// Cells that it writes, for a register scoreboard.
     pub writes: SmallVec<[Cell; 4]>,
-    /// Whether the instruction table has a timing class for it. Without one the other facts are those of an instruction
-    /// of fixed latency that occupies no unit, which no source states: a bound must refuse the instruction.
+    /// Whether the instruction table has a timing class for the instruction. Without one the other facts are the
+    /// facts of an instruction with fixed latency that occupies no unit. No source states them, so a bound must
+    /// refuse the instruction.
     pub has_class: bool,
 }
 
-/// Returns the facts about each instruction of a code, which was lifted from `program`; indices are those of the
-/// operations.
+/// Returns the facts about each instruction of a code that was lifted from `program`. The facts have the indices of
+/// the operations.
 pub fn instr_facts(code: &Code, program: &SassProgram) -> Vec<InstrFacts> {
     let mut reuse = ReuseCache::default();
     let mut facts = Vec::with_capacity(code.ops.len());
@@ -77,8 +79,9 @@ pub fn instr_facts(code: &Code, program: &SassProgram) -> Vec<InstrFacts> {
 }
 
 impl InstrFacts {
-    /// Returns the register bank conflicts on a machine with `banks` banks: the most registers read from one bank, less
-    /// one.
+    /// Returns the register bank conflicts on a machine with `banks` banks: the largest number of registers read from
+    /// one bank, minus one. For example, R0, R4 and R5 on four banks have one conflict, because R0 and R4 share bank
+    /// 0.
     pub fn bank_conflicts(&self, banks: u64) -> u32 {
         let banks = banks.max(1);
         let bank_of = |register: u8| u64::from(register) % banks;
@@ -86,6 +89,7 @@ impl InstrFacts {
             let reads = self.fetched.iter().filter(|&&r| bank_of(r) == bank);
             reads.count() as u32
         };
+        // A bank delivers one register per cycle, so each further read from the fullest bank costs a cycle.
         let most = self.fetched.iter().map(|&r| reads_of(bank_of(r))).max();
         most.unwrap_or(0).saturating_sub(1)
     }
@@ -141,7 +145,8 @@ fn facts_of(
     }
 }
 
-/// Whether each execution of a barrier by a warp waits there. One without an active lane counts as an arrival all the same.
+/// Whether a warp waits at each execution of a barrier. An execution without an active lane counts as an arrival, but
+/// the warp does not wait.
 fn always_waits(op: &Op) -> bool {
     let waits = match &op.meaning {
         Some(Meaning::Barrier { arrival, .. }) => *arrival != BarrierArrival::Arrive,
@@ -279,8 +284,8 @@ mod tests {
         }
     }
 
-    /// A register in the operand reuse cache is not read again, from the same slot and by the next instruction; flags of
-    /// instructions of variable latency have no effect (maxas wiki, "Control Codes"). Flags are bits 20:17.
+    /// A register in the operand reuse cache is not read again, from the same slot and by the next instruction; flags
+    /// of instructions of variable latency have no effect (maxas wiki, "Control Codes"). Flags are bits 20:17.
     #[test]
     fn reused_registers_are_not_fetched() {
         const IADD_R2_R1: u64 = 0x5c10_0000_0017_0200;

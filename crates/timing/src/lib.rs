@@ -1,5 +1,9 @@
 //! Timing facts of the instructions of a kernel: control words, execution units and what completes an instruction;
-//! classes and counters of waves; as data without the parameters of a machine. The timing model of `simulate` reads them, and so do bounds in cycles.
+//! classes and counters of waves.
+//!
+//! The facts are data without the parameters of a machine. The timing model of `simulate` reads them, and so do
+//! bounds in cycles. For example, a double-precision addition has the unit `Fp64` and completes after
+//! `Parameter::LatencyFp64`; the machine decides how many cycles these are.
 
 mod completion;
 mod instr_facts;

@@ -7,8 +7,8 @@ use warpbound_isa::amd::{
     GcnClass, GcnInstr, GcnOpcode, GcnProgram, GcnValue, GcnView, OperandAccess,
 };
 
-/// Kind of an instruction: of the waves of a SIMD that are ready, one issues for each kind in a cycle (GCN3 ISA manual,
-/// chapter 2).
+/// Kind of an instruction. In a cycle, a SIMD issues at most one instruction of each kind, each from another wave
+/// that is ready (GCN3 ISA manual, chapter 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum IssueKind {
     /// Vector ALU.
@@ -36,7 +36,7 @@ impl IssueKind {
     pub const COUNT: usize = IssueKind::Internal as usize + 1;
 }
 
-/// Increments of the counters of a wave: how much is outstanding more after an instruction.
+/// Increments of the counters of a wave: how much an instruction adds to each counter when it issues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CounterRaise {
     /// vmcnt.
@@ -47,8 +47,9 @@ pub struct CounterRaise {
     pub lgkm: u8,
 }
 
-/// Most outstanding operations that s_waitcnt lets pass, by counter; `None` for a field of all ones, which waits for
-/// nothing.
+/// Maximum number of outstanding operations with which s_waitcnt lets the wave pass, by counter. `None` for a field
+/// of all ones, which waits for nothing. For example, `vmcnt(0)` waits for all vector memory operations, and
+/// `vmcnt(15)` for none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WaitCounts {
     /// vmcnt: bits 3:0.
@@ -93,7 +94,7 @@ pub struct WaveFacts {
     pub raises: CounterRaise,
     /// Counts that it waits for.
     pub waits: Option<WaitCounts>,
-    /// Whether it may continue at another instruction than the next one.
+    /// Whether the wave may continue at another instruction than the next one.
     pub branches: bool,
     /// Whether it ends the wave.
     pub ends: bool,
@@ -101,18 +102,20 @@ pub struct WaveFacts {
     pub arrives: bool,
     /// Wait states of s_nop, 1 to 16; units of s_sleep, 0 to 127; 0 for other instructions.
     pub idle: u32,
-    /// Dwords of a lane that it moves between registers and memory; of scalar memory, those of the wave. At least 1.
+    /// Dwords that it moves between registers and memory for each lane; for the whole wave, if it is a scalar memory
+    /// instruction. At least 1.
     pub dwords: u8,
     /// Whether a load bypasses the L1 cache (modifier glc).
     pub bypasses: bool,
-    /// Whether it invalidates the cache of its unit: buffer_wbinvl1 the L1 cache, s_dcache_inv the scalar cache; with `_vol` too.
+    /// Whether it invalidates the cache of its unit: buffer_wbinvl1 the L1 cache, s_dcache_inv the scalar cache. The
+    /// `_vol` forms do so too.
     pub invalidates: bool,
     /// Whether its class has times. Without one, a run or a bound must refuse the instruction.
     pub has_class: bool,
 }
 
-/// Returns the facts about each instruction of a code, which was lifted from `program`; indices are those of the
-/// operations.
+/// Returns the facts about each instruction of a code that was lifted from `program`. The facts have the indices of
+/// the operations.
 pub fn gcn_facts(code: &Code, program: &GcnProgram) -> Vec<WaveFacts> {
     let pairs = code.ops.iter().zip(&program.instrs);
     pairs
@@ -135,6 +138,7 @@ fn facts_of(instr: &GcnInstr, branches: bool) -> WaveFacts {
         writes: effects.writes.iter().copied().map(Cell::of).collect(),
         raises: raises(class, dwords),
         waits: (class == GcnClass::Wait).then(|| WaitCounts::of(immediate as u16)),
+        // The end of the wave is a control effect too, but no instruction follows it.
         branches: branches && class != GcnClass::End,
         ends: class == GcnClass::End,
         arrives: effects.barrier,
@@ -192,6 +196,7 @@ fn raises(class: GcnClass, dwords: u8) -> CounterRaise {
         },
         GcnClass::Lds | GcnClass::Message => CounterRaise { lgkm: 1, ..none },
         GcnClass::ScalarMemory => CounterRaise {
+            // The counter rises by 1 for a load of one dword and by 2 for a longer one.
             lgkm: dwords.min(2),
             ..none
         },
@@ -207,7 +212,7 @@ fn immediate(view: &GcnView) -> u32 {
     }
 }
 
-/// Dwords that an access moves: those of its destination; without one, those of its data.
+/// Dwords that an access moves: the dwords of its destination, or of its data if it has no destination.
 fn dwords(view: &GcnView, class: GcnClass) -> u8 {
     let vectors = || {
         let all = view.operands.iter();
@@ -224,6 +229,7 @@ fn dwords(view: &GcnView, class: GcnClass) -> u8 {
         }
         GcnClass::Lds => Some(match dest() {
             Some(operand) => operand.dwords,
+            // The first vector operand of a write is its address.
             None => vectors().skip(1).map(|operand| operand.dwords).sum(),
         }),
         _ => None,

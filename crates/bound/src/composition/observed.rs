@@ -1,8 +1,9 @@
-//! Compositions of observations: the sum of a launch with what one run did in place of bounds. They hold for that run.
+//! Compositions of observations: the sum of a launch with what one run did instead of bounds. A composition holds for
+//! its run only.
 //!
-//! [`LaunchTimes`] of observations are multiplied as those of bounds. An [`ObservedLaunch`] goes further: each warp, block
-//! and sub-partition counts with its own time and service, where the bound takes the greatest of all as often as there may
-//! be some.
+//! [`LaunchTimes`] of observations have the weights of a bound. An [`ObservedLaunch`] goes further: each warp, block
+//! and sub-partition counts with its own time and service, where a bound multiplies the largest one. For example, two
+//! blocks with services of 10 and 30 cycles on one SM count 40 cycles; by the weights of a bound they count 60.
 
 use std::cmp::Reverse;
 
@@ -51,9 +52,9 @@ impl LaunchTimes<Observed<Cycles>> {
 pub struct PartLoad {
     /// Number of warps.
     pub warps: u64,
-    /// Longest time of one of them, as if it were alone, stores included.
+    /// Longest time of one of these warps, as if it were alone, stores included.
     pub path: u64,
-    /// Cycles for which all of them take the issue slot and the units.
+    /// Cycles for which all these warps take the issue slot and the units.
     pub core: u64,
 }
 
@@ -62,28 +63,28 @@ pub struct PartLoad {
 pub struct ObservedBlock {
     /// Number of its SM.
     pub sm: u32,
-    /// Cycle in which it began, and that in which its last warp ended.
+    /// Cycles of its start and of the end of its last warp.
     pub life: (u64, u64),
-    /// Cycles of its chain of warps, as if each were alone, stores included; and without stores.
+    /// Cycles of its chain of warps, as if each warp were alone, stores included.
     pub path: u64,
-    /// See [`ObservedBlock::path`].
+    /// Cycles of the same chain without stores.
     pub followed: u64,
-    /// Cycles that its chain waits for issue slots and units at most, while no other block is there.
+    /// Upper bound on the cycles that its chain waits for issue slots and units while no other block is there.
     pub core: u64,
-    /// The greatest of it between two barriers.
+    /// Largest part of `core` between two barriers.
     pub segment: u64,
     /// Barriers that its warps pass.
     pub barriers: u64,
     /// Its warps by sub-partition.
     pub parts: Vec<PartLoad>,
-    /// Cycles for which it takes what its SM shares.
+    /// Cycles for which it occupies what its SM shares.
     pub sm_service: u64,
-    /// The part of it that its warps did not wait for, where nothing limits how much they leave when they end.
+    /// Part of `sm_service` that its warps did not wait for, where nothing limits how much they leave when they end.
     pub unfinished: u64,
 }
 
 impl ObservedBlock {
-    /// Most service of one sub-partition.
+    /// Largest service of one sub-partition.
     fn of_part(&self) -> u128 {
         let cores = self.parts.iter().map(|part| part.core);
         cores.max().unwrap_or(0).into()
@@ -102,17 +103,17 @@ pub struct ObservedLaunch {
     pub blocks: Vec<ObservedBlock>,
     /// Chain of warps in a block.
     pub chain: BlockChain,
-    /// SMs, and the blocks that each holds.
+    /// Number of SMs.
     pub sms: u64,
-    /// See [`ObservedLaunch::sms`].
+    /// Number of blocks that each SM holds.
     pub resident: u64,
     /// Service of all blocks, lines of code and constants included, by the memory that all SMs share.
     pub gpu: u64,
     /// Time for which instructions in the queues of a sub-partition occupy its units.
     pub queued: u64,
-    /// First requests of lines and translations, of one SM.
+    /// Time of the first requests of lines and translations by one SM.
     pub first: u64,
-    /// Time for which accesses of blocks that have ended take what an SM has.
+    /// Time for which accesses of ended blocks occupy resources of an SM.
     pub ended: u64,
     /// Time between the starts of two blocks on an SM.
     pub apart: u64,
@@ -149,6 +150,7 @@ impl ObservedLaunch {
         let is_at_once = u128::from(blocks) <= u128::from(self.sms) * u128::from(self.resident);
         let (of_sm, first, ended) = match is_at_once {
             true => (self.at_once()?, 1, 0),
+            // First requests count for the SM until the last dispatch and for the SM after it, which may be one.
             false => (self.one_after_the_other()?, self.sms.clamp(1, 2), 1),
         };
         let first = u128::from(first);
@@ -176,7 +178,7 @@ impl ObservedLaunch {
         sms
     }
 
-    /// All blocks start at once: the SM that is done last.
+    /// Summands if all blocks start at once: the SM that is done last.
     fn at_once(&self) -> Option<OfSm> {
         let sms = ObservedLaunch::by_sm(&self.blocks);
         let of_sms = sms.iter().map(|blocks| {
@@ -198,9 +200,9 @@ impl ObservedLaunch {
         of_sms.max_by_key(OfSm::sum)
     }
 
-    /// A warp of blocks that start at once, with those of its sub-partition.
+    /// Summands of a warp of blocks that start at once, with the other warps of its sub-partition.
     fn of_warps(&self, blocks: &[&ObservedBlock]) -> OfSm {
-        // All warps of the SM may count instead: queues hold instructions of these.
+        // All warps of the SM may count instead, because what the queues hold comes from them.
         let all: u128 = blocks.iter().map(|block| block.of_parts()).sum();
         let parts = blocks.iter().map(|block| block.parts.len()).max();
         let of_parts = (0..parts.unwrap_or(0)).map(|number| {
@@ -211,7 +213,7 @@ impl ObservedLaunch {
             let left = if blocks.len() > 1 { self.queued } else { 0 };
             OfSm {
                 path: path.into(),
-                // A warp that has a sub-partition for itself waits for none.
+                // A warp that is alone in its sub-partition waits for no other warp there.
                 core: match warps {
                     0 | 1 => 0,
                     _ => all.min(core + u128::from(left)),
@@ -222,7 +224,7 @@ impl ObservedLaunch {
         of_parts.max_by_key(OfSm::sum).unwrap_or_default()
     }
 
-    /// A block among others that start at once, with barriers that all its warps pass.
+    /// Summands of a block among others that start at once, with barriers that all its warps pass.
     fn of_aligned(&self, blocks: &[&ObservedBlock]) -> OfSm {
         let warps = |number: usize| -> u64 {
             let loads = blocks.iter().filter_map(|block| block.parts.get(number));
@@ -234,7 +236,8 @@ impl ObservedLaunch {
         let chains = blocks.iter().enumerate().map(|(own, block)| {
             let others = blocks.iter().enumerate().filter(|(other, _)| *other != own);
             let reached = others.map(|(_, other)| {
-                // Each of its segments once, and one more for each barrier of the chain.
+                // Each segment of the other block counts once; the largest counts once more per barrier of the chain,
+                // because the chain may change the sub-partition there.
                 let changes = u128::from(block.barriers);
                 let of_part = u128::from(other.core) + changes * u128::from(other.segment);
                 of_part.min(other.of_parts())
@@ -252,15 +255,17 @@ impl ObservedLaunch {
         chains.max_by_key(OfSm::sum).unwrap_or_default()
     }
 
-    /// Blocks follow others: the SM that reaches the last dispatch first by the sum, and the one that is done last.
+    /// Summands if blocks follow others: the SM with the smallest sum until the last dispatch, and the SM that is
+    /// done last.
     fn one_after_the_other(&self) -> Option<OfSm> {
         let (last, before) = self.blocks.split_last()?;
         let sms = ObservedLaunch::by_sm(before);
         let until_last = sms.iter().map(|blocks| self.until(blocks, last.life.0));
+        // Every SM is full until the last dispatch, so the sum of each SM limits the time of that dispatch.
         let until_last = until_last.min_by_key(OfSm::sum)?;
         let sms = ObservedLaunch::by_sm(&self.blocks);
         let afterwards = sms.into_iter().map(|mut blocks| {
-            // Those that end last: the others have ended before the last dispatch.
+            // The blocks that end last run there after the last dispatch; the others have ended before it.
             blocks.sort_by_key(|block| Reverse(block.life.1));
             let running = usize::try_from(self.resident).unwrap_or(usize::MAX);
             let ended = blocks.split_off(running.min(blocks.len()));
@@ -276,7 +281,8 @@ impl ObservedLaunch {
         if self.sms > 1 {
             return Some(both);
         }
-        // An only SM serves each block once in all.
+        // A single SM serves each block once in all, so blocks that run after the last dispatch are not counted
+        // twice.
         let twice = running
             .into_iter()
             .filter(|block| !std::ptr::eq(*block, last));
@@ -293,7 +299,7 @@ impl ObservedLaunch {
         })
     }
 
-    /// Time from the start until a block is dispatched in some cycle, on an SM whose places are taken by `blocks` until then.
+    /// Summands from the start until the cycle `dispatch`, on an SM whose places are taken by `blocks` until then.
     fn until(&self, blocks: &[&ObservedBlock], dispatch: u64) -> OfSm {
         let places = u128::from(self.resident.max(1));
         let followed: u128 = blocks.iter().map(|block| u128::from(block.followed)).sum();
@@ -301,7 +307,8 @@ impl ObservedLaunch {
         let core = match (self.resident, self.chain) {
             (1, _) => blocks.iter().map(|block| self.of_single(block)).sum(),
             (_, BlockChain::OneWarp) => {
-                // A block serves each chain in one sub-partition, and once more for each end of a block in the chain.
+                // A block serves each chain in one sub-partition, and once more for each block of the chain that ends
+                // during its life.
                 let services = blocks.iter().enumerate().map(|(number, block)| {
                     let others = blocks
                         .iter()
@@ -318,7 +325,7 @@ impl ObservedLaunch {
                 all.min(in_part + left)
             }
             (_, BlockChain::Aligned) => {
-                // A segment more for each change of a chain that another block sees, of places - 1 at most.
+                // Each change of a chain adds a segment of the blocks that see it: at most `places - 1` blocks.
                 let changes = blocks.iter().map(|block| u128::from(block.barriers) + 1);
                 let changes: u128 = changes.sum();
                 let lives = (changes * (places - 1)).div_ceil(places);
@@ -335,7 +342,7 @@ impl ObservedLaunch {
         }
     }
 
-    /// Time from the last dispatch on, on an SM where `blocks` run then.
+    /// Summands from the last dispatch on, on an SM where `blocks` run then.
     fn afterwards(&self, blocks: &[&ObservedBlock]) -> OfSm {
         let all: u128 = blocks.iter().map(|block| block.of_parts()).sum();
         let core = match (self.resident, self.chain) {
@@ -360,7 +367,8 @@ impl ObservedLaunch {
         }
     }
 
-    /// Services of sub-partitions for the chain of a block that has its SM for itself, after another one has ended there.
+    /// Services of sub-partitions for the chain of a block that is alone on its SM, after another block has ended
+    /// there.
     fn of_single(&self, block: &ObservedBlock) -> u128 {
         let queued = u128::from(self.queued);
         if self.chain == BlockChain::AllWarps {
@@ -374,14 +382,14 @@ impl ObservedLaunch {
     }
 }
 
-/// Greatest of a time of blocks.
+/// Largest value of a time over the blocks.
 fn greatest(blocks: &[&ObservedBlock], time: impl Fn(&ObservedBlock) -> u64) -> u128 {
     let times = blocks.iter().map(|block| time(block));
     times.max().unwrap_or(0).into()
 }
 
-/// Services of a sub-partition for a chain among blocks with barriers: each segment of a block once, and a number of times
-/// the greatest one.
+/// Services of a sub-partition for a chain among blocks with barriers: each segment of each block once, and the
+/// largest segment `more` times.
 fn of_segments(blocks: &[&ObservedBlock], more: u128) -> u128 {
     let once = blocks.iter().map(|block| u128::from(block.core));
     once.sum::<u128>() + more * greatest(blocks, |block| block.segment)

@@ -1,19 +1,19 @@
-//! Resources overlap in runs, and yet their services have to be added: a run in which each resource idles while the other
-//! one works, although neither lets a request wait (Lu and Kumar, "Distributed Scheduling Based on Due Dates and Buffer
-//! Priorities", 1991).
+//! Resources overlap in runs, and yet their services have to be added. In the run below each resource idles while the
+//! other one works, although neither lets a request wait (Lu and Kumar, "Distributed Scheduling Based on Due Dates
+//! and Buffer Priorities", 1991).
 
 use super::tests::{Numbers, limit, shape};
 use super::*;
 
-/// Resource that serves warps one at a time, and the stages of a warp that it serves, those first that go before others.
+/// Resource that serves one warp at a time, with the stages that it serves, the preferred one first.
 struct Server {
     stages: [usize; 2],
-    /// Stage that it serves, and the time of its end.
+    /// Stage of the warp under service, and the time at which the service ends.
     busy: Option<(usize, u64)>,
 }
 
-/// Time after which all of some warps have passed four stages: the first and the last, short and long, at one resource; the
-/// two between them, long and short, at another one.
+/// Returns the time after which all warps have passed four stages. The first and the last stage, short and long, are
+/// at one resource; the two stages between them, long and short, are at another.
 fn run_of_stages(warps: u64, services: [u64; 4]) -> u64 {
     let mut waiting = [warps, 0, 0, 0, 0];
     let mut servers = [[3, 0], [1, 2]].map(|stages| Server { stages, busy: None });

@@ -71,7 +71,7 @@ pub(super) fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> 
     }
 }
 
-/// Warps wait for those of their sub-partition: of four, each has one for itself; the fifth shares one.
+/// Warps wait for the other warps of their sub-partition. Four warps have one each; the fifth shares one.
 #[test]
 fn warps_wait_for_those_of_their_sub_partition() {
     let numbers = Numbers {
@@ -83,8 +83,8 @@ fn warps_wait_for_those_of_their_sub_partition() {
     assert_eq!([1, 4, 5, 8, 9].map(of), [1000, 1000, 1200, 1200, 1300]);
 }
 
-/// Two blocks of four warps whose chains change the sub-partition with each of their barriers: the run of 8,212 cycles of
-/// a counterexample to twice the service of one sub-partition.
+/// Two blocks of four warps whose chains change the sub-partition with each of their barriers: the run of 8,212
+/// cycles of a counterexample to twice the service of one sub-partition.
 #[test]
 fn chains_that_change_the_sub_partition() {
     let numbers = Numbers {
@@ -98,7 +98,8 @@ fn chains_that_change_the_sub_partition() {
     assert!(found >= 8212, "{found}");
 }
 
-/// Of other blocks that start at once, a chain waits for the warps of the sub-partitions that its barriers let it reach.
+/// Of other blocks that start at once, a chain waits for the warps of the sub-partitions that its barriers let it
+/// reach.
 #[test]
 fn few_barriers_reach_few_sub_partitions() {
     let of = |warps, barriers| {
@@ -119,8 +120,8 @@ fn few_barriers_reach_few_sub_partitions() {
     );
 }
 
-/// A segment of another block counts once more for each barrier at which the chain may change the sub-partition, and for
-/// each end of a block: ten segments of a tenth of the service each.
+/// A segment of another block counts once more for each barrier at which the chain may change the sub-partition, and
+/// for each end of a block: ten segments of a tenth of the service each.
 #[test]
 fn segments_count_once_more_for_each_change() {
     let numbers = Numbers {
@@ -132,7 +133,8 @@ fn segments_count_once_more_for_each_change() {
     // Two warps of each block in a sub-partition.
     let at_once = limit(shape(3, 8, 1, (4, 4)), ALIGNED, numbers);
     assert_eq!(at_once, 3 * 2 * 100 + 2 * 2 * 9 * 10);
-    // Eight blocks before the last one, ten changes in each, one of two blocks beside them; then the last two blocks.
+    // Eight blocks before the last one with ten changes each; one block of two sees each change. Then the last two
+    // blocks.
     let queued = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
     assert_eq!(queued, 10 * 2 * 100 + 2 * (8 * 10 / 2 + 9) * 10);
     // One long segment that the chain changes into at each barrier: all sub-partitions count.
@@ -142,7 +144,7 @@ fn segments_count_once_more_for_each_change() {
     };
     let long = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
     assert_eq!(long, 9 * 8 * 100);
-    // Changes find full queues: those of four blocks in each place, and the last one's.
+    // Changes find full queues: the changes of four blocks in each place, and of the last block.
     let numbers = Numbers {
         segment: Some(10),
         queued: 1,
@@ -152,7 +154,7 @@ fn segments_count_once_more_for_each_change() {
     assert_eq!(found, queued + 8 * 10 / 2 + 10);
 }
 
-/// 1,000 instructions for either pipe of another warp, each of which may take the pipe that is needed next: 4,001 cycles.
+/// 1,000 instructions of another warp for either pipe; each may take the pipe that is needed next: 4,001 cycles.
 #[test]
 fn instructions_for_either_pipe_count_in_full() {
     let numbers = Numbers {
@@ -197,7 +199,8 @@ fn one_block_more_than_fits() {
     assert_eq!(limit(range, BlockChain::OneWarp, numbers), 3000);
 }
 
-/// Blocks of an SM of its own services, blocks of the grid of the memory that all share, and starts one after the other.
+/// Blocks of an SM of its own services, blocks of the grid of the memory that all share, and starts one after the
+/// other.
 #[test]
 fn services_count_for_each_warp_that_takes_them() {
     let numbers = Numbers {
@@ -216,8 +219,8 @@ fn services_count_for_each_warp_that_takes_them() {
     assert_eq!(found.term(LaunchTerm::Starts), 4 * 7);
 }
 
-/// Each SM requests all lines of the memory that all share; accesses of blocks that have ended count where blocks follow
-/// each other.
+/// Each SM requests all lines of the memory that all share; accesses of blocks that have ended count where blocks
+/// follow each other.
 #[test]
 fn lines_count_for_each_sm() {
     let numbers = Numbers {
@@ -326,8 +329,8 @@ fn blocks_one_by_one_leave_full_queues() {
     assert_eq!(of(2, BlockChain::AllWarps), 4 * 2 * 1000 + 4 * 200 + 4 * 30);
 }
 
-/// A scheduler that follows one warp until it ends executes the warps of a sub-partition one after the other; blocks in a
-/// queue have all sub-partitions of their SM.
+/// A scheduler that follows one warp until it ends executes the warps of a sub-partition one after the other; blocks
+/// in a queue have all sub-partitions of their SM.
 #[test]
 fn any_scheduler_follows_one_warp_at_a_time() {
     let numbers = Numbers {
@@ -506,8 +509,8 @@ fn observed_blocks_count_with_their_own_times() {
     assert_eq!(found.cycles(), Observed(Cycles(530)));
 }
 
-/// All services that warps leave unfinished, where no queue limits them, may be on the SM of the last block; only the blocks
-/// that fill the other SMs leave none there.
+/// All services that warps leave unfinished, where no queue limits them, may be on the SM of the last block; only the
+/// blocks that fill the other SMs leave none there.
 #[test]
 fn unfinished_services_count_for_each_ended_warp() {
     let numbers = Numbers {
@@ -591,7 +594,8 @@ fn executed_services_count_where_they_are_less() {
     assert_eq!(of(4, 2, of_kinds(&[each(4, 1000)])), of(4, 2, None));
 }
 
-/// Until the last block is dispatched and afterwards, an only SM serves each block once in all, and requests a line once.
+/// Until the last block is dispatched and afterwards, an only SM serves each block once in all, and requests a line
+/// once.
 #[test]
 fn an_only_sm_serves_each_block_once() {
     let numbers = Numbers {

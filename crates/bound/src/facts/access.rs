@@ -1,5 +1,5 @@
-//! Facts about memory accesses: the most sectors, lines and bank conflicts of one execution by a warp, and its memory
-//! space.
+//! Facts about memory accesses: the maximum numbers of sectors, lines and bank conflicts of one execution by a warp,
+//! and the memory space of the access.
 
 use std::collections::BTreeMap;
 
@@ -28,15 +28,16 @@ impl Named for StatedSpace {
     ];
 }
 
-/// Stated numbers of each execution of an access by a warp, in the units of SOUNDNESS 5.13; `None` where nothing is
+/// Stated limits on each execution of an access by a warp, in the units of SOUNDNESS 5.13; `None` where nothing is
 /// stated.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct AccessNumbersFact {
-    /// Most sectors, where the sectors of each request count; at least 1.
+    /// Maximum number of sectors, where the sectors of each request count; at least 1. For example, a load of 4 bytes
+    /// by 32 lanes with consecutive addresses that begin at a line has 4 sectors.
     pub sectors: Option<u64>,
-    /// Most distinct lines; at least 1.
+    /// Maximum number of distinct lines; at least 1.
     pub lines: Option<u64>,
-    /// Most transactions due to bank conflicts.
+    /// Maximum number of transactions due to bank conflicts.
     pub conflicts: Option<u64>,
     /// Memory space that all lanes access.
     pub space: Option<StatedSpace>,

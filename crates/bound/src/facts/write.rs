@@ -67,7 +67,7 @@ pub struct AccessLine {
     pub at: CodeAddr,
     /// Source line.
     pub source: Option<String>,
-    /// Keys of the numbers that may be stated, with the number if it is.
+    /// Keys of the numbers that may be stated, each with its number if it is stated.
     pub numbers: Vec<(&'static str, Option<u64>)>,
     /// Memory space that is stated.
     pub space: Option<StatedSpace>,
@@ -196,5 +196,6 @@ impl<'a> KernelLines<'a> {
 }
 
 fn quoted(text: &str) -> String {
+    // Names come from binaries and may contain quotes, which TOML has to escape.
     Value::String(text.to_owned()).to_string()
 }

@@ -25,15 +25,15 @@ pub enum Obligation {
     Dominance(usize),
 }
 
-/// Proof of an [`Obligation`] from the conditions of a region: the obligation's polynomial less the sum of the
-/// conditions, each times a polynomial, has no negative term. The factors are polynomials in the distances of the
-/// symbols from their least values, without negative terms themselves.
+/// Proof of an [`Obligation`] from the conditions of a region. The obligation's polynomial minus the sum of the
+/// conditions, each times a polynomial, has no negative term. These factors are polynomials in the distances of the
+/// symbols from their minimum values, and have no negative terms themselves.
 pub type ConditionFactors = Vec<(usize, Polynomial)>;
 
 /// Region of values of the symbols.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct FormulaRegion {
-    /// Least value of each symbol.
+    /// Minimum value of each symbol.
     pub least: Vec<u64>,
     /// Polynomials that are at least 0.
     pub conditions: Vec<Polynomial>,
@@ -46,7 +46,7 @@ pub struct FormulaClaim {
     pub region: FormulaRegion,
     /// Multipliers, one for each row. The sum of the right sides, each times its multiplier, is the bound.
     pub multipliers: Vec<Polynomial>,
-    /// Factors of the obligations that do not hold wherever no symbol is below its least value.
+    /// Factors for the obligations that the minimum values of the symbols alone do not imply.
     pub proofs: BTreeMap<Obligation, ConditionFactors>,
 }
 
@@ -75,7 +75,7 @@ pub struct FormulaPiece {
 }
 
 impl FormulaPiece {
-    /// Region in which the polynomial is a bound.
+    /// Region where the polynomial is a bound.
     pub fn region(&self) -> &FormulaRegion {
         &self.region
     }
@@ -92,13 +92,13 @@ impl<Q: Quantity> Formula<Q> {
         self.symbols
     }
 
-    /// Pieces; regions may overlap, and where they do each of the polynomials is a bound.
+    /// Pieces. Their regions may overlap; there each of the polynomials is a bound.
     pub fn pieces(&self) -> &[FormulaPiece] {
         &self.pieces
     }
 
-    /// Bound for these values of the symbols: the smallest of the pieces whose region contains them. `None` if there is
-    /// none, or if the type of the quantity cannot represent it.
+    /// Bound for these values of the symbols: the smallest bound of the pieces whose region contains them. `None` if
+    /// there is none, or if the type of the quantity cannot represent it.
     pub fn at(&self, values: &[u64]) -> Option<UpperBound<Q>> {
         if values.len() != self.symbols {
             return None;
@@ -111,19 +111,20 @@ impl<Q: Quantity> Formula<Q> {
             is_large && conditions.all(|c| !c.value(&point).is_negative())
         });
         let bounds = here.map(|piece| piece.bound.value(&point).floor().to_integer());
+        // Each piece bounds the program on its own, so the smallest value is a bound too.
         let number = u128::try_from(bounds.min()?).ok()?;
         Q::from_number(number).map(UpperBound::proven)
     }
 }
 
-/// Checks `claims` against `program` exactly, each as follows, and makes the formula of them.
+/// Checks each of `claims` against `program` exactly, as described here, and makes the formula from them.
 ///
-/// Symbols are at least their least values; t are the distances from these. A polynomial in t without negative terms is
-/// at least 0 in the region, and so is the sum of such a polynomial and of conditions of the region, each times such a
-/// polynomial.
+/// Symbols are at least their minimum values; t are the distances from these. A polynomial in t without negative
+/// terms is at least 0 in the region, and so is the sum of such a polynomial and of conditions of the region, each
+/// times such a polynomial. For example, if n is at least 2, then n - 2 is t, which has no negative term.
 ///
 /// 1. The multiplier μ of a `<=` row is at least 0 in the region, of a `>=` row at most 0.
-/// 2. For each variable, which is at least 0, the sum of its coefficients, each times the row's multiplier, less its
+/// 2. For each variable, which is at least 0, the sum of its coefficients, each times the row's multiplier, minus its
 ///    cost, is at least 0 in the region. So the objective is at most `Σ μ · rhs` there.
 ///
 /// # Errors
@@ -134,6 +135,7 @@ pub fn certify<Q: Quantity>(
     claims: Vec<FormulaClaim>,
 ) -> Result<Formula<Q>, Diagnostic> {
     let symbols = program.symbols();
+    // The check pays for each variable with multipliers of rows alone, so it cannot use the bound of a variable.
     if let Some(var) = program.base().vars().iter().find(|var| var.upper.is_some()) {
         return Err(Diagnostic::new(format!(
             "[{}] has an upper bound",
@@ -155,7 +157,7 @@ pub fn certify<Q: Quantity>(
     })
 }
 
-/// Coefficients by monomial, some of which may be 0.
+/// Coefficients by monomial; some may be 0.
 type Terms = BTreeMap<Monomial, BigRational>;
 
 /// Checks a claim; returns the terms of the bound that it implies.
@@ -187,6 +189,7 @@ fn bound_of(program: &SymbolicProgram, claim: &FormulaClaim) -> Result<Terms, Di
         let sign = match row.relation {
             Relation::Le => 1,
             Relation::Ge => -1,
+            // The multiplier of an equation may have any sign.
             Relation::Eq => 0,
         };
         if sign != 0 {
@@ -241,7 +244,7 @@ fn add_product(sum: &mut Terms, polynomial: &Polynomial, monomial: &[usize], num
     }
 }
 
-/// Expands terms in symbols into terms in the distances of the symbols from their least values.
+/// Expands terms in symbols into terms in the distances of the symbols from their minimum values.
 fn in_distances<'a>(
     terms: impl IntoIterator<Item = (&'a Monomial, &'a BigRational)>,
     least: &[u64],
@@ -251,6 +254,7 @@ fn in_distances<'a>(
         // The product of `least + distance` over the symbols, factor by factor.
         let mut product = Terms::from([(Monomial::new(), coefficient.clone())]);
         for &symbol in monomial {
+            // `bound_of` has refused symbols that do not exist, so each has a minimum value.
             let start = BigInt::from(least.get(symbol).copied().unwrap_or(0));
             let mut longer = Terms::new();
             for (so_far, coefficient) in product {
@@ -285,6 +289,7 @@ fn prove(
             condition.ok_or_else(|| "a condition that the region does not have".to_owned())?;
         if factor
             .terms()
+            // Only a factor that is at least 0 in the region keeps the sign of its condition.
             .any(|(_, coefficient)| coefficient.is_negative())
         {
             return Err("a factor with a negative term".to_owned());

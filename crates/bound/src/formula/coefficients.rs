@@ -22,12 +22,12 @@ const MAX_UNKNOWNS: usize = 1200;
 /// Maximum number of simplex steps.
 const MAX_PIVOTS: usize = 2000;
 
-/// Maximum number of symbols of which all products are tried; of more, those of two.
+/// Maximum number of symbols for which all products are tried. For more symbols only products of up to two are tried.
 const MAX_SYMBOLS: usize = 3;
 
-/// Finds multipliers that have no negative coefficient in the distances from the least values of a region and pay for
-/// every variable coefficient by coefficient, so that they are valid in the whole region. Among them, those whose bound
-/// is smallest at `point`. `None` if there are none, or if the program is too large.
+/// Finds multipliers that have no negative coefficient in the distances from the minimum values of a region, and that
+/// pay for every variable coefficient by coefficient. Such multipliers are valid in the whole region; among them, the
+/// bound of the result is smallest at `point`. `None` if there are none, or if the program is too large.
 pub(super) fn multipliers_at(
     program: &SymbolicProgram,
     region: &FormulaRegion,
@@ -90,6 +90,7 @@ fn unknowns(program: &SymbolicProgram, products: &[Monomial]) -> Vec<UnknownCoef
         let signs: &[i8] = match constraint.relation {
             Relation::Le => &[1],
             Relation::Ge => &[-1],
+            // Unknowns are at least 0, so a multiplier of any sign is a difference of two.
             Relation::Eq => &[1, -1],
         };
         for &sign in signs {
@@ -103,7 +104,7 @@ fn unknowns(program: &SymbolicProgram, products: &[Monomial]) -> Vec<UnknownCoef
     unknowns
 }
 
-/// The linear program of the coefficients: a row for each product in what is paid for each variable.
+/// Linear program of the coefficients. It has a row for each product in what is paid for each variable.
 fn conditions(
     program: &SymbolicProgram,
     region: &FormulaRegion,
@@ -137,6 +138,7 @@ fn conditions(
         }
         columns.push(column.into_iter().collect());
         let rhs = base.rows().get(unknown.row).map_or(0, |row| row.rhs);
+        // The solver maximises, so the value of the bound at the point is negated.
         let value = product.value(&distance) * BigInt::from(-rhs);
         cost.push(Rational::big(value));
     }

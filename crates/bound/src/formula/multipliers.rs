@@ -23,22 +23,24 @@ pub(super) struct DualBasis {
     columns: Vec<usize>,
 }
 
-/// Small change of the right sides, which selects one of several optimal bases; the basis is then looked at without it.
+/// Small change of the right sides that selects one of several optimal bases. The multipliers of the basis are then
+/// computed without the change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Nudge {
     /// No change.
     None,
-    /// More for rows with symbols: the multipliers of loops become as small as possible.
+    /// Raises rows with symbols: the multipliers of loops become as small as possible.
     Loops,
-    /// A different amount more for each inequality, by seed.
+    /// Raises each inequality by a different amount, by seed.
     Inequalities(u64),
-    /// Flow into each node, and more for inequalities: as if every node were reached.
+    /// Lets flow enter each node and raises inequalities, as if every node were reached.
     Nodes(u64),
 }
 
 impl Nudge {
     fn apply(self, program: &SymbolicProgram, linear: &mut LinearProgram) {
         let small = |amount: u64| {
+            // If the change is too large for a program, the basis is not optimal, which the caller notices.
             let amount = BigRational::new(amount.into(), BigInt::one() << 80);
             Rational::big(amount)
         };
@@ -111,12 +113,12 @@ pub(super) fn optimum_at(
 struct Equations {
     /// Left and right side of each equation.
     equations: Vec<(BTreeMap<usize, Polynomial>, Polynomial)>,
-    /// Equations in which each multiplier occurs.
+    /// Equations that contain each multiplier.
     occurs: BTreeMap<usize, BTreeSet<usize>>,
 }
 
-/// Multipliers of a basis as polynomials, one for each row of the program; `None` if they are no polynomials, or none
-/// that this elimination finds.
+/// Multipliers of a basis as polynomials, one for each row of the program; `None` if they are no polynomials, or if
+/// this elimination does not find them.
 pub(super) fn multipliers_of(
     program: &SymbolicProgram,
     basis: &DualBasis,
@@ -130,7 +132,7 @@ pub(super) fn multipliers_of(
         solved.push((row, work.eliminate(equation, row)?));
     }
     let mut multipliers = vec![Polynomial::default(); program.base().rows().len()];
-    // A multiplier is given in terms of those that were eliminated later.
+    // Each multiplier is expressed by multipliers that were eliminated later, so the last one is known first.
     for (row, (left, right)) in solved.into_iter().rev() {
         let mut value = right;
         for (other, factor) in left {
@@ -198,6 +200,7 @@ impl Equations {
         for &equation in open {
             let (left, _) = self.equations.get(equation)?;
             for (&row, coefficient) in left {
+                // A quotient of polynomials need not be a polynomial, so only numbers are divided by.
                 if coefficient.number().is_none() {
                     continue;
                 }

@@ -7,10 +7,11 @@ use warpbound_base::{Quantity, UpperBound};
 use super::certificate::Formula;
 use super::polynomial::Polynomial;
 
-/// Count of a loop in terms of parameters: the greatest of `least` and `⌈numerator / divisor⌉ + added`.
+/// Count of a loop in terms of parameters: the maximum of `least` and `⌈numerator / divisor⌉ + added`. For example,
+/// the header of `for (i = 0; i < n; i += 4)` has the test, and is executed `max(1, ⌈n / 4⌉ + 1)` times.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountExpression {
-    /// Least count.
+    /// Minimum count.
     pub least: u64,
     /// Polynomial with integer coefficients over the numbers of the parameters.
     pub numerator: Polynomial,
@@ -18,7 +19,7 @@ pub struct CountExpression {
     pub divisor: u64,
     /// Number added to the quotient.
     pub added: i64,
-    /// Parameters with the least and the greatest value for which the expression is the count.
+    /// Parameters with their minimum and maximum values for which the expression is the count.
     pub valid: Vec<(usize, i64, i64)>,
 }
 
@@ -39,6 +40,7 @@ impl CountExpression {
         let point: Vec<BigInt> = parameters.iter().map(|&value| value.into()).collect();
         let quotient = self.numerator.value(&point) / BigInt::from(self.divisor.max(1));
         let count = quotient.ceil().to_integer() + BigInt::from(self.added);
+        // A loop that is entered executes its header at least `least` times.
         if count.is_negative() {
             return Some(self.least);
         }
@@ -70,8 +72,8 @@ pub struct ParameterFormula<Q> {
     pub loops: Vec<LoopSymbol>,
     /// Names of the parameters.
     pub parameters: Vec<String>,
-    /// Parameters with the least and the greatest value for which all numbers of the program hold, whether or not the
-    /// parameter occurs in a count.
+    /// Parameters with their minimum and maximum values for which all numbers of the program hold, even if the
+    /// parameter occurs in no count.
     pub valid: Vec<(usize, i64, i64)>,
 }
 
@@ -86,8 +88,8 @@ impl<Q> ParameterFormula<Q> {
 }
 
 impl<Q: Quantity> ParameterFormula<Q> {
-    /// Bound for these values of the parameters; `None` outside the range of the formula, or if the count of a loop is
-    /// no expression in parameters.
+    /// Bound for these values of the parameters; `None` outside the range of the formula, or if the count of a loop
+    /// is no expression in parameters.
     pub fn at(&self, parameters: &[i64]) -> Option<UpperBound<Q>> {
         let is_inside = |&(parameter, least, most): &(usize, i64, i64)| {
             let value = parameters.get(parameter);

@@ -6,13 +6,14 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
-/// Product of symbols, by number, ascending; a power repeats its symbol, and the empty product is 1.
+/// Product of symbols, by number, ascending; a power repeats its symbol, and the empty product is 1. For example,
+/// `[0, 0, 2]` is the square of symbol 0 times symbol 2.
 pub type Monomial = Vec<usize>;
 
 /// Polynomial: a sum of products of symbols, each with a coefficient.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Polynomial {
-    /// Coefficients, none of which is 0.
+    /// Coefficients; none is 0.
     terms: BTreeMap<Monomial, BigRational>,
 }
 
@@ -175,7 +176,7 @@ impl Polynomial {
         sum
     }
 
-    /// Least common denominator of the coefficients.
+    /// Common denominator of the coefficients, the smallest one.
     pub fn denominator(&self) -> BigInt {
         let denominators = self.terms.values().map(|c| c.denom().clone());
         denominators.fold(BigInt::one(), |multiple, d| {

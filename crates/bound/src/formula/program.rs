@@ -1,22 +1,24 @@
-//! Integer programs in which loop counts are symbols.
+//! Integer programs with loop counts as symbols.
 
 use warpbound_base::Diagnostic;
 
 use crate::model::{IntegerProgram, VarId};
 
-/// Integer program whose coefficients may contain symbols, the counts of loops, which are at least 1.
+/// Integer program whose coefficients may contain symbols, the counts of loops, which are at least 1. For example,
+/// the row `header - n*entry <= 0` of a loop with the count n has the coefficient -n.
 ///
-/// Its variables, costs, relations and right sides are those of the program for any values of the symbols.
+/// Its variables, costs, relations and right sides are the same for all values of the symbols.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SymbolicProgram {
-    /// Program in which every symbol is 0.
+    /// Program for the value 0 of every symbol.
     base: IntegerProgram,
     /// For each row, the coefficients of symbols: position of the term, symbol and number.
     slopes: Vec<Vec<(usize, usize, i64)>>,
     symbols: usize,
 }
 
-/// Values of the symbols with which a built program is compared with its symbolic form.
+/// Values of the symbols that are used to compare a built program with its symbolic form. At 0 and 1 a square looks
+/// like its symbol, and with one symbol at a time products are not seen; these values show both.
 fn trial(symbols: usize) -> Vec<u64> {
     (0..symbols as u64).map(|symbol| 5 + 3 * symbol).collect()
 }
@@ -36,6 +38,7 @@ impl SymbolicProgram {
         let base = build(&values)?;
         let mut slopes = vec![Vec::new(); base.rows().len()];
         for symbol in 0..symbols {
+            // From 0 to 1 a coefficient that is linear in the symbol changes by its slope.
             values[symbol] = 1;
             let other = build(&values)?;
             values[symbol] = 0;
@@ -72,7 +75,7 @@ impl SymbolicProgram {
         self.symbols
     }
 
-    /// Program in which every symbol is 0.
+    /// Program for the value 0 of every symbol.
     pub fn base(&self) -> &IntegerProgram {
         &self.base
     }
@@ -107,7 +110,7 @@ impl SymbolicProgram {
     }
 }
 
-/// Error of a program that symbols enter in another way than by multiples in coefficients.
+/// Error of a program that contains symbols in another form than multiples in coefficients.
 fn no_sum() -> Diagnostic {
     Diagnostic::new("the counts of loops enter the integer program by more than their multiples")
 }

@@ -15,8 +15,9 @@ use crate::simplex::{Simplex, SimplexOutcome};
 const MAX_FACTORS: usize = 120;
 const MAX_PIVOTS: usize = 2000;
 
-/// Finds factors of the region's conditions with which `polynomial` is at least 0 there: none if the least values of the
-/// symbols suffice. `None` if the search finds no proof.
+/// Finds factors of the region's conditions that prove that `polynomial` is at least 0 there: no factors if the
+/// minimum values of the symbols suffice. `None` if the search finds no proof. For example, n - m - 2 has the factor
+/// 1 for the condition n - m - 3 >= 0, because the difference is 1.
 pub(super) fn factors_for(
     polynomial: &Polynomial,
     region: &FormulaRegion,
@@ -45,6 +46,7 @@ pub(super) fn factors_for(
             unknowns.push((number, monomial, factor.times(condition)));
         }
     }
+    // Fewer factors can only lose proofs: a claim without a proof is not made.
     unknowns.truncate(MAX_FACTORS);
     let amounts = solve(&target, &unknowns)?;
     let mut factors: BTreeMap<usize, Polynomial> = BTreeMap::new();
@@ -58,7 +60,7 @@ pub(super) fn factors_for(
     Some(used.collect())
 }
 
-/// Finds amounts, none negative, such that `target` less the sum of the products has no negative term.
+/// Finds amounts, none negative, such that `target` minus the sum of the products has no negative term.
 fn solve(target: &Polynomial, products: &[(usize, Monomial, Polynomial)]) -> Option<Vec<Rational>> {
     let mut rows: BTreeMap<&Monomial, usize> = BTreeMap::new();
     let all = products.iter().map(|(_, _, product)| product);
@@ -96,7 +98,7 @@ fn solve(target: &Polynomial, products: &[(usize, Monomial, Polynomial)]) -> Opt
     }
 }
 
-/// The monomial that `divisor` lacks to be `whole`, if it divides it.
+/// Quotient `whole / divisor`, if the divisor divides it.
 fn quotient(whole: &Monomial, divisor: &Monomial) -> Option<Monomial> {
     let mut rest = whole.clone();
     for symbol in divisor {

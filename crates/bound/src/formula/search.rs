@@ -1,4 +1,5 @@
-//! Search for formulas: multipliers from sample points, regions in which they are valid.
+//! Search for formulas: multipliers from sample points, and the regions where they are valid. Nothing here is
+//! trusted: [`certify`] checks every claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ use crate::model::Relation;
 /// Maximum number of regions of a formula.
 const MAX_REGIONS: usize = 8;
 
-/// Maximum number of polynomials in one region, the smallest of which is the bound.
+/// Maximum number of polynomials in one region, whose minimum is the bound.
 const MAX_POLYNOMIALS: usize = 4;
 
 /// Number of searches for coefficients.
@@ -28,7 +29,7 @@ const COEFFICIENT_TRIES: usize = 6;
 const SAMPLES: usize = 14;
 const TRIED: usize = 3000;
 
-/// Ways to select an optimal basis, in the order in which they are tried.
+/// Ways to select an optimal basis, in the order of the attempts.
 const NUDGES: [Nudge; 7] = [
     Nudge::None,
     Nudge::Loops,
@@ -96,7 +97,7 @@ pub fn find_claims(
     }
 }
 
-/// Region that is left to do, with multipliers that may be valid in it.
+/// Region that is left to do, with bases whose multipliers may be valid there.
 struct OpenRegion {
     region: FormulaRegion,
     inherited: BTreeSet<DualBasis>,
@@ -135,7 +136,7 @@ impl Sample {
     }
 }
 
-/// Claim with its bound, and the number of samples at which it was the first that is the optimum.
+/// Claim with its bound, and the number of samples where it was the first claim to reach the optimum.
 struct Candidate {
     claim: FormulaClaim,
     bound: Polynomial,
@@ -144,9 +145,9 @@ struct Candidate {
 
 /// Result for a region.
 enum RegionResult {
-    /// Claims that hold in it; none if none was found.
+    /// Claims that hold in the region; none if none was found.
     Done(Vec<FormulaClaim>),
-    /// The region divided in two, by a polynomial that is at least 0 in the first.
+    /// The region divided in two, by a polynomial that is at least 0 in the first part.
     Divided(FormulaRegion, FormulaRegion),
 }
 
@@ -167,6 +168,7 @@ impl Search<'_> {
             mut inherited,
         }) = open.pop()
         {
+            // A division replaces this region by two.
             let may_divide = open.len() + done + 1 < MAX_REGIONS;
             match self.region(&region, &mut inherited, may_divide) {
                 RegionResult::Done(found) => {
@@ -174,6 +176,7 @@ impl Search<'_> {
                     claims.extend(found);
                 }
                 RegionResult::Divided(first, second) => {
+                    // The stack returns the last one first, so the pieces are in the order of the divisions.
                     for region in [second, first] {
                         let inherited = inherited.clone();
                         open.push(OpenRegion { region, inherited });
@@ -184,7 +187,7 @@ impl Search<'_> {
         claims
     }
 
-    /// Finds claims in a region, or divides it.
+    /// Finds claims in a region, or divides the region.
     fn region(
         &mut self,
         region: &FormulaRegion,
@@ -205,7 +208,7 @@ impl Search<'_> {
             .filter_map(|solved| Candidate::of(solved, region).ok())
             .collect();
         let mut loose = Vec::new();
-        // Once, before the whole range is divided.
+        // The search by coefficients is made once, before the whole range is divided.
         let mut is_tried = !region.conditions.is_empty() || region.least.iter().any(|l| *l > 1);
         for sample in &samples {
             if self.effort.deadline.is_past() {
@@ -239,7 +242,7 @@ impl Search<'_> {
         }
         self.tighten(region, &loose, &mut valid);
         let some_tight = valid.iter().any(|c| c.samples > 0);
-        // Without a tight one any valid claim is better than none.
+        // If no claim reaches an optimum, any valid claim is better than none.
         valid.retain(|c| c.samples > 0 || !some_tight);
         valid.sort_by_key(|c| std::cmp::Reverse(c.samples));
         valid.truncate(if some_tight { MAX_POLYNOMIALS } else { 1 });
@@ -265,8 +268,8 @@ impl Search<'_> {
         Ok(samples)
     }
 
-    /// Finds a claim from one of the optimal bases at a sample point. Otherwise returns a condition under which one of
-    /// them would be valid, if its multipliers are polynomials.
+    /// Finds a claim from one of the optimal bases at a sample point. Otherwise returns a condition that would make
+    /// one of them valid, if its multipliers are polynomials.
     fn claim_of_bases(
         &mut self,
         region: &FormulaRegion,
@@ -323,7 +326,7 @@ impl Search<'_> {
         Some(Candidate { samples, ..found })
     }
 
-    /// Adds claims by their coefficients for sample points at which no claim is the optimum.
+    /// Adds claims by their coefficients for sample points where no claim reaches the optimum.
     fn tighten(&mut self, region: &FormulaRegion, loose: &[&Sample], valid: &mut Vec<Candidate>) {
         for sample in loose {
             let value = |c: &Candidate| c.bound.value(&sample.big);
@@ -407,8 +410,8 @@ impl Solved {
 }
 
 impl Candidate {
-    /// Makes the claim of multipliers in a region; if an obligation cannot be proved there, returns the simplest of
-    /// those that cannot.
+    /// Makes the claim of multipliers in a region. If some obligations cannot be proved there, returns the simplest
+    /// of them.
     fn of(solved: &Solved, region: &FormulaRegion) -> Result<Candidate, Polynomial> {
         let mut proofs = BTreeMap::new();
         let mut failed: Option<&Polynomial> = None;
@@ -419,6 +422,8 @@ impl Candidate {
                     proofs.insert(*obligation, factors);
                 }
                 None => {
+                    // The condition divides the region. One that is linear in a single symbol becomes a minimum value
+                    // of the symbol.
                     let rank = |p: &Polynomial| (p.degree(), p.terms().count());
                     if failed.is_none_or(|least| rank(polynomial) < rank(least)) {
                         failed = Some(polynomial);
@@ -444,7 +449,7 @@ impl Candidate {
 /// Divides a region: `condition` is at least 0 in the first part, and below 0 in the second.
 fn divided(region: &FormulaRegion, condition: &Polynomial) -> (FormulaRegion, FormulaRegion) {
     let condition = condition.primitive();
-    // Symbols and coefficients are integers.
+    // Symbols and coefficients are integers, so a value below 0 is at most -1.
     let below = Polynomial::integer(-1).minus(&condition);
     (
         with_condition(region, condition),
@@ -452,7 +457,7 @@ fn divided(region: &FormulaRegion, condition: &Polynomial) -> (FormulaRegion, Fo
     )
 }
 
-/// The part of a region in which `condition` is at least 0.
+/// Returns the part of a region where `condition` is at least 0.
 fn with_condition(region: &FormulaRegion, condition: Polynomial) -> FormulaRegion {
     let mut part = region.clone();
     match least_value(&condition) {
@@ -466,7 +471,8 @@ fn with_condition(region: &FormulaRegion, condition: Polynomial) -> FormulaRegio
     part
 }
 
-/// The symbol and its least value that a condition means, if it means no more.
+/// Returns a symbol and its minimum value, if `condition` says no more than this. For example, `2*n - 5` is at least
+/// 0 for the integers n from 3 on.
 fn least_value(condition: &Polynomial) -> Option<(usize, u64)> {
     let mut symbols = condition
         .terms()

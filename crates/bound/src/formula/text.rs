@@ -1,4 +1,4 @@
-//! Formulas as text: polynomials in parameters where the counts of loops are polynomials in them, else in named counts.
+//! Formulas as text. Counts of loops that are polynomials in parameters are written out; the other counts have names.
 
 use std::collections::BTreeSet;
 
@@ -25,9 +25,9 @@ pub struct FormulaText {
 /// Bounds of a region as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormulaRegionText {
-    /// Polynomials, the smallest of which, rounded down, is the bound.
+    /// Polynomials; the smallest one, rounded down, is the bound.
     pub bounds: Vec<FormulaSum>,
-    /// Conditions of the region beside the range of the formula.
+    /// Conditions of the region in addition to the range of the formula.
     pub conditions: Vec<String>,
 }
 
@@ -46,9 +46,9 @@ struct Names<'a> {
     loops: &'a [LoopSymbol],
     /// Counts of loops that are written as polynomials in parameters.
     written: Vec<Option<Polynomial>>,
-    /// Least values of parameters and then of counts for which the formula is written.
+    /// Minimum values of parameters and then of counts for which the formula is written.
     least: Vec<u64>,
-    /// Greatest values of parameters; `u64::MAX` for no limit.
+    /// Maximum values of parameters; `u64::MAX` for no limit.
     most: Vec<u64>,
 }
 
@@ -99,13 +99,14 @@ impl<'a> Names<'a> {
         let mut most = vec![u64::MAX; parameters.len()];
         for (parameter, from, to) in formula.ranges() {
             if let Some(least) = least.get_mut(*parameter) {
+                // The text is about parameters from 1 on, so a negative limit says nothing more.
                 *least = u64::try_from(*from).unwrap_or(0).max(*least);
             }
             if let Some(most) = most.get_mut(*parameter) {
                 *most = u64::try_from(*to).unwrap_or(0).min(*most);
             }
         }
-        // The least count that the formula needs, or that the expression gives in any case.
+        // Minimum count that the formula needs, or that the expression gives in any case.
         let needed = |symbol: usize, count: &CountExpression| {
             let regions = of_loops.pieces().iter().map(|piece| piece.region());
             let of_pieces = regions.filter_map(|region| region.least.get(symbol).copied());
@@ -134,8 +135,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Bound and conditions of a piece in the symbols of the text, without conditions that always hold; `None` if one
-    /// never holds.
+    /// Bound and conditions of a piece in the symbols of the text, without conditions that always hold; `None` if a
+    /// condition never holds.
     fn piece(&self, piece: &FormulaPiece) -> Option<(Polynomial, Vec<Polynomial>)> {
         let by = |symbol: usize| {
             let named = Polynomial::symbol(self.parameters.len() + symbol);
@@ -151,6 +152,7 @@ impl<'a> Names<'a> {
         for condition in least.chain(region.conditions.iter().cloned()) {
             let condition = condition.substituted(by)?;
             let shifted = condition.shifted(&self.least);
+            // It holds for all parameters of the stated range, so the text need not say it.
             if shifted.has_no_negative_term() {
                 continue;
             }
@@ -247,8 +249,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether `polynomial` is at least 0 for all parameters from their least values on; the least value of its only
-/// parameter is raised where that makes it so, up to its greatest value.
+/// Whether `polynomial` is at least 0 for all parameters from their minimum values on. If it has only one parameter,
+/// the minimum of the parameter is raised to make this true, up to its maximum.
 fn is_reached(polynomial: &Polynomial, least: &mut [u64], most: &[u64]) -> bool {
     if polynomial.shifted(least).has_no_negative_term() {
         return true;

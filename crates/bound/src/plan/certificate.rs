@@ -11,13 +11,13 @@ use warpbound_base::Diagnostic;
 
 use super::{Derivation, LinearForm, MeasurementPlan, PlanProblem};
 
-/// Checks that each target t is `Σ λ_i · equality_i + Σ κ_j · known_j + Σ μ_k · probe_k` by its derivation, exactly, and
-/// that every probe with a multiplier is measured. Then the value of t is `Σ κ_j · value_j + Σ μ_k · counter_k` in every
-/// run in which the equalities hold and the known values are right.
+/// Checks that each target t is `Σ λ_i · equality_i + Σ κ_j · known_j + Σ μ_k · probe_k` by its derivation, exactly,
+/// and that every probe with a multiplier is measured. Then the value of t is `Σ κ_j · value_j + Σ μ_k · counter_k`
+/// in every run where the equalities hold and the known values are right.
 ///
 /// # Errors
 ///
-/// Names the target, and an unknown in which the sum differs, or a form that does not exist or is not measured.
+/// Names the target, and an unknown whose factor differs, or a form that does not exist or is not measured.
 pub fn verify_plan(problem: &PlanProblem, plan: &MeasurementPlan) -> Result<(), Diagnostic> {
     let measured: BTreeSet<usize> = plan.probes.iter().copied().collect();
     if plan.derivations.len() != problem.targets.len() {
@@ -42,6 +42,7 @@ pub fn verify_plan(problem: &PlanProblem, plan: &MeasurementPlan) -> Result<(), 
             &BigRational::from(BigInt::from(-1)),
             target,
         );
+        // Equal values in some runs do not suffice: the forms must be equal in every unknown.
         if let Some((unknown, value)) = difference.iter().find(|(_, value)| !value.is_zero()) {
             return Err(fault(format!("unknown {unknown} is off by {value}")));
         }
@@ -49,7 +50,7 @@ pub fn verify_plan(problem: &PlanProblem, plan: &MeasurementPlan) -> Result<(), 
     Ok(())
 }
 
-/// The factor of each unknown in the sum of a derivation.
+/// Returns the factor of each unknown in the sum of a derivation.
 fn multiplied_out(
     problem: &PlanProblem,
     derivation: &Derivation,

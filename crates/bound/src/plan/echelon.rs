@@ -1,8 +1,8 @@
 //! Echelon form of sparse rows over the rationals, with the steps that led to it.
 //!
-//! Row i of the form is `orig_i - Σ factor · row_j` over earlier rows j, has its pivot in a column in which all later
-//! rows are 0, and keeps these factors. So a form is reduced by the rows in order, and its combination of the original
-//! rows follows by going through the factors in reverse (an LU decomposition by rows).
+//! Row i of the form is `orig_i - Σ factor · row_j` over earlier rows j. Its pivot is in a column where all later
+//! rows are 0, and it keeps these factors. So a form is reduced by the rows in order, and its combination of the
+//! original rows follows by going through the factors in reverse (an LU decomposition by rows).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -34,10 +34,10 @@ pub(super) struct Echelon {
 }
 
 impl Echelon {
-    /// Makes the form of `rows`, and returns the indices of those that are independent, in the order of the form.
+    /// Makes the form of `rows`, and returns the indices of the independent rows, in the order of the form.
     ///
-    /// The next row is always one with the fewest values, its pivot in a column that the fewest rows share: each column
-    /// of a flow is in two rows, so a step adds one row to another.
+    /// The next row is always one with the fewest values, and its pivot is in a column that the fewest rows share.
+    /// Each column of a flow is in two rows, so a step adds one row to another.
     pub(super) fn of_rows(rows: Vec<Sparse>) -> (Echelon, Vec<usize>) {
         let mut columns: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for (number, row) in rows.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Echelon {
     /// Adds `row` if it is independent of the rows so far; returns whether it is.
     pub(super) fn insert(&mut self, row: &[(usize, Rational)]) -> bool {
         let (rest, subtracted) = self.reduce(row);
-        // A column that later rows do not have would be best; which one that is depends on rows to come.
+        // A column that later rows do not have would be best, but the later rows are not known yet.
         let pivot = rest
             .iter()
             .find(|(_, value)| value.is_unit())
@@ -112,7 +112,8 @@ impl Echelon {
         true
     }
 
-    /// Returns the combination of the original rows, by their order in the form, that is `row`; `None` if there is none.
+    /// Returns the combination of the original rows that is `row`, by their order in the form; `None` if there is
+    /// none.
     pub(super) fn express(&self, row: &[(usize, Rational)]) -> Option<Sparse> {
         let (rest, steps) = self.reduce(row);
         if !rest.is_empty() {
@@ -120,6 +121,7 @@ impl Echelon {
         }
         let mut open: BTreeMap<usize, Rational> = steps.into_iter().collect();
         let mut combination = Vec::new();
+        // The last row first: only earlier rows were subtracted from it, so no factor that was taken changes again.
         while let Some((order, factor)) = open.pop_last() {
             if factor.is_zero() {
                 continue;
@@ -197,7 +199,7 @@ fn minus(row: &Sparse, factor: &Rational, by: &Sparse) -> Sparse {
     values.into_iter().collect()
 }
 
-/// Notes in which columns a row has values now.
+/// Notes the columns where a row has values now.
 fn update_users(
     columns: &mut BTreeMap<usize, BTreeSet<usize>>,
     number: usize,

@@ -157,7 +157,7 @@ fn greedy_is_the_optimum() {
     assert!(probed > 2_000);
 }
 
-/// Derived values are those of random points that satisfy the equalities.
+/// For random points that satisfy the equalities, derived values are the values of the targets.
 #[test]
 fn derived_values_are_those_of_the_point() {
     let mut numbers = Numbers(7);

@@ -5,8 +5,9 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::Multiplier;
 
-/// Makes factors whole numbers without a common divisor; returns them with the factor of their sum, so that
-/// `Σ factor · x = returned factor · Σ whole · x`. `None` if there are none, or if a number exceeds 31 bits.
+/// Makes factors whole numbers without a common divisor. Returns them with the factor of their sum, so that
+/// `Σ factor · x = returned factor · Σ whole · x`. `None` if there are none, or if a number exceeds 31 bits. For
+/// example, the factors 1/2 and 3/4 become 2 and 3 with the factor 1/4.
 pub fn whole_factors(terms: &[(usize, Multiplier)]) -> Option<(Vec<(usize, i64)>, Multiplier)> {
     let denominators = terms.iter().map(|(_, factor)| factor.denom());
     let scale = denominators.fold(BigInt::one(), |scale, of| {
@@ -26,7 +27,7 @@ pub fn whole_factors(terms: &[(usize, Multiplier)]) -> Option<(Vec<(usize, i64)>
     Some((whole, Multiplier::new(divisor, scale)))
 }
 
-/// Greatest common divisor; of 0 and n it is |n|.
+/// Returns the greatest common divisor; of 0 and n it is |n|.
 fn gcd(mut a: BigInt, mut b: BigInt) -> BigInt {
     while !b.is_zero() {
         (a, b) = (b.clone(), a % b);

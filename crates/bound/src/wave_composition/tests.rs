@@ -37,7 +37,7 @@ fn composed(shape: LaunchShape, chain: BlockChain, windows_bind: bool) -> Launch
     LaunchBound::of_waves(&shape, SPREAD, &times, Delays::default()).expect("it fits")
 }
 
-/// A wave whose own services are in its path waits for those of others only, unless it finds windows full.
+/// A wave whose own services are in its path waits for the services of others only, unless it finds windows full.
 #[test]
 fn own_services_are_in_the_path() {
     let limit = |shape, windows_bind| {
@@ -45,7 +45,7 @@ fn own_services_are_in_the_path() {
         found.upper_bound().limit().0
     };
     assert_eq!(limit(shape(1, 1, 1, (1, 1)), true), 107);
-    // Five waves on a compute unit: one more in the SIMD, four more beside it.
+    // Five waves on a compute unit: one other wave in the SIMD of the wave, and four others on the unit.
     assert_eq!(
         limit(shape(1, 5, 1, (1, 1)), false),
         100 + 100 + 400 + 400 + 7
@@ -66,8 +66,8 @@ fn waves_with_barriers_follow_each_other() {
     assert_eq!(term(LaunchTerm::Sm), 15 * 100);
 }
 
-/// Of eight places for groups of one wave two are in a SIMD at a time, so that each instruction of earlier groups delays two
-/// of eight chains, and two waves at most run beside the last.
+/// With eight places for groups of one wave, two waves are in a SIMD at a time. So each instruction of earlier groups
+/// delays two of the eight chains, and at most two waves run together with the last one.
 #[test]
 fn waves_in_free_slots_share_the_simds() {
     let found = composed(shape(17, 1, 1, (8, 8)), BlockChain::OneWarp, false);

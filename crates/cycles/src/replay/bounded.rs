@@ -1,5 +1,5 @@
-//! Replay with the memory accesses of the bound: each access has the numbers of requests, lines and sectors of the trace,
-//! and nothing else of it.
+//! Replay with the memory accesses of the bound. Each access has the numbers of requests, lines and sectors of the
+//! trace, and nothing else from it.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ use crate::outcomes::StepOutcomes;
 use crate::state::{Layout, Part, TimeVector};
 use crate::step::Transfer;
 
-/// Replays a warp with the functions of the bound: units and pipes at their worst, no pairs, memory accesses by numbers of
-/// requests, lines and sectors, one server for all slices. No instruction may issue earlier than in the run, but for
-/// refreshes of DRAM, which the bound adds at the end; `numbers` as for [`super::replay`].
+/// Replays a warp with the functions of the bound: units and pipes at their worst, no pairs, memory accesses by
+/// numbers of requests, lines and sectors, one server for all slices. No instruction may issue earlier than in the
+/// run, except that the bound adds refreshes of DRAM at the end. `numbers` as for [`super::replay`].
 pub fn replay_bounded(
     facts: &[InstrFacts],
     trace: &RecordedTrace,
@@ -33,6 +33,7 @@ pub fn replay_bounded(
     let mut accesses = BTreeMap::new();
     for (instr, own) in trace.instrs.iter().zip(&limits) {
         if let Some(own) = own {
+            // An instruction may be executed several times, and the layout is made for its largest access.
             let known = accesses.entry(instr.at).or_insert_with(|| own.clone());
             cover(known, own);
         }
@@ -58,6 +59,7 @@ pub fn replay_bounded(
                     .arrival(&transfer, &mut vector, (at, latency), line)
             };
             let arrival = lines.code.arrival(at, line, beyond);
+            // The warp waits for its own line; lines ahead are only requested.
             if line.ahead == 0 {
                 account.wait(&mut vector, arrival, Term::Fetch);
             }
@@ -83,7 +85,7 @@ pub fn replay_bounded(
     }
 }
 
-/// Lines of code and constants, which are found where the trace says and served as in the bound.
+/// Lines of code and constants. The trace says where they are found; they are served as in the bound.
 struct BoundedLines {
     code: SmLines,
     constants: SmLines,
@@ -93,12 +95,12 @@ struct BoundedLines {
 /// Lines of the L2 cache.
 #[derive(Clone, Copy)]
 struct LineService {
-    /// Latency of DRAM beyond that of the L2 cache.
+    /// Latency of DRAM beyond the latency of the L2 cache.
     dram: i64,
 }
 
 impl LineService {
-    /// Arrival of a line that neither cache of the SM has; `latency` is that of a hit of the L2 cache.
+    /// Arrival of a line that neither cache of the SM has; `latency` is the latency of a hit in the L2 cache.
     fn arrival(
         self,
         transfer: &Transfer<'_>,
@@ -200,8 +202,8 @@ impl StepOutcomes for BoundedOutcomes<'_> {
     }
 }
 
-/// Raises the limits of an instruction to those of one execution, as far as they shape the windows and decide whether
-/// loads wait for lines in flight.
+/// Raises the limits of an instruction to the numbers of one execution, as far as they shape the windows and decide
+/// whether loads wait for lines in flight.
 fn cover(known: &mut AccessLimits, own: &AccessLimits) {
     let hits = own.spaces.iter().any(|space| space.may_hit_l1);
     let hit_before = known.spaces.iter().any(|space| space.may_hit_l1);

@@ -9,7 +9,7 @@ use super::trace::{TracedL2Line, TranslationSource};
 use crate::memory::{AccessDirection, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 
-/// ConfigValues of parameters of one configuration.
+/// Values of the parameters of one configuration.
 #[derive(Clone, Copy)]
 pub(super) struct ConfigValues<'a>(pub(super) &'a MachineNumbers);
 
@@ -30,7 +30,7 @@ struct ReplayedDram {
     read: i64,
     write: i64,
     turnaround: i64,
-    /// Sectors read since the bus was turned, and the most that count.
+    /// Sectors read since the bus was turned, and the maximum that counts.
     unturned: i64,
     most_unturned: i64,
     refresh: i64,
@@ -194,6 +194,7 @@ impl Levels {
             self.atomics.insert(line.line, times);
         } else if direction == AccessDirection::Load
             && let Some(atomics) = self.atomics.get(&line.line)
+            // A read that reaches the slice before the atomic operation does not wait for it.
             && atomics.last <= begin
         {
             done = done.max(atomics.settled);
@@ -201,7 +202,8 @@ impl Levels {
         LevelTimes { done, unloaded }
     }
 
-    /// Arrival of a line of code or constants that is requested at a time; `latency` is that of a hit of the L2 cache.
+    /// Arrival of a line of code or constants that is requested at a time; `latency` is the latency of a hit in the
+    /// L2 cache.
     pub(super) fn fetch(
         &mut self,
         (now, at): (i64, i64),
@@ -213,7 +215,7 @@ impl Levels {
             let done = self
                 .access((now, at), line, AccessDirection::Load, false)
                 .done;
-            // What exceeds the latency of a load that hits.
+            // Only the excess over the latency of a load that hits counts, because the line has a latency of its own.
             arrival = arrival.max(at + latency + (done - at - self.hit).max(0));
         }
         arrival

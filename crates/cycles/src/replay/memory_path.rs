@@ -14,7 +14,7 @@ use crate::numbers::MILLI;
 /// Times of a replayed access.
 #[derive(Clone, Copy)]
 pub(super) struct PathTimes {
-    /// The last request has been looked up and has its place in the window.
+    /// Time when the last request has been looked up and has its place in the window.
     pub(super) accepted: i64,
     pub(super) done: i64,
 }
@@ -79,12 +79,15 @@ impl MemoryPath {
                     let arrival = self.arrivals.get(&line.line).copied().unwrap_or(0);
                     times.done = times.done.max(arrival).max(looked_up + self.hit);
                 }
+                // A sector that an earlier request of the access has fetched, or that the cache has, is not requested
+                // again.
                 let missing = line.sectors & !line.merged & !line.l1_hits;
                 if missing != 0 {
                     let instant = (now, looked_up);
                     let done = self.miss(instant, access, (line, missing), levels, &mut times);
                     times.done = times.done.max(done);
                     requested.push((line.line, missing, done));
+                    // Only loads bring lines into the L1 cache, so only their arrivals delay later hits.
                     if access.cached && access.direction == AccessDirection::Load {
                         let arrival = self.arrivals.entry(line.line).or_insert(0);
                         *arrival = (*arrival).max(done);

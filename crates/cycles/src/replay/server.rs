@@ -1,12 +1,13 @@
 //! Servers of a replay: reservations of a resource that serves one request at a time.
 
-/// Order in which the servers of a replay serve requests.
+/// Order of service at the servers of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ServiceOrder {
-    /// In the order of the requests: none is served before one that was made earlier. The rule of bounds.
+    /// In the order of the requests: no request is served before an earlier one. The rule of bounds.
     Requests,
-    /// In the first idle time after the arrival of each request, which may be before an earlier request that arrives
-    /// later. The rule of the simulator.
+    /// In the first idle time after the arrival of each request. It may lie before the service of an earlier request
+    /// that arrives later. The rule of the simulator. For example, a request that arrives at 0 is served before an
+    /// earlier one that arrives at 50.
     Gaps,
 }
 
@@ -32,7 +33,7 @@ impl ReplayServer {
         self.busy.drain(..past);
     }
 
-    /// Pieces of idle time that a request takes which arrives at a time.
+    /// Pieces of idle time that a request takes if it arrives at a time.
     fn idle_from(&self, at: i64, service: i64) -> Vec<(i64, i64)> {
         let mut pieces = Vec::new();
         let (mut time, mut left) = (at, service);
@@ -96,8 +97,8 @@ impl InFlight {
         }
     }
 
-    /// Returns the first time from `at` on at which `count` sectors more may be in flight; all others have to be complete
-    /// if there are more than the limit.
+    /// Returns the first time from `at` on when `count` more sectors may be in flight. All others must be complete if
+    /// `count` exceeds the limit.
     pub(super) fn free_from(&mut self, at: i64, count: u64) -> i64 {
         self.completions.sort_by_key(|(done, _)| *done);
         let mut time = at;
@@ -107,7 +108,7 @@ impl InFlight {
             if done > time && left + count <= self.capacity {
                 break;
             }
-            // What completes by then makes room without a wait.
+            // Sectors that complete by then make room without a wait.
             time = time.max(done);
             left -= sectors;
             complete += 1;

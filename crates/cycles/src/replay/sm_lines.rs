@@ -51,8 +51,9 @@ impl SmLines {
         }
     }
 
-    /// Time from which what is requested at a time is present in the first cache; nothing is present before `at`.
-    /// `beyond` returns the arrival of a line that neither cache has, from the latency of a hit of the L2 cache.
+    /// Time from which the line or constant requested at a time is present in the first cache; nothing is present
+    /// before `at`. `beyond` returns the arrival of a line that neither cache has, from the latency of a hit in the
+    /// L2 cache.
     pub(super) fn arrival(
         &mut self,
         at: i64,

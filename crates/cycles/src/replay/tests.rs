@@ -54,8 +54,8 @@ fn in_order(facts: &[InstrFacts]) -> RecordedTrace {
     }
 }
 
-/// Replays instructions; returns the cycles of their issues after the start of the warp. Checks that the functions of the
-/// bound are never earlier.
+/// Replays instructions; returns the cycles of their issues after the start of the warp. Checks that the functions of
+/// the bound are never earlier.
 fn issues(facts: &[InstrFacts], trace: &RecordedTrace, machine: &MachineConfig) -> Vec<u64> {
     let numbers = MachineNumbers::of_config(machine).expect("a machine for bounds");
     let replayed = replay(facts, trace, &numbers, ServiceOrder::Gaps);
@@ -133,7 +133,7 @@ fn either_pipe_is_taken() {
     );
 }
 
-/// Returns an access of one line, of which a sector is in the L2 cache.
+/// Returns an access of one line with a sector in the L2 cache.
 fn one_sector(direction: AccessDirection) -> TracedAccess {
     TracedAccess {
         direction,

@@ -1,4 +1,6 @@
-//! Trace of a warp that runs alone: its path, and the outcomes that decide its times.
+//! Trace of a warp that runs alone: its path, and the outcomes that decide its times. For example, a load has the
+//! lines that each of its requests accesses, and for each line the sectors that hit the L1 cache and the ones that
+//! are missing in the L2 cache.
 
 use smallvec::SmallVec;
 use warpbound_ir::OpIndex;
@@ -26,7 +28,7 @@ pub struct TracedInstr {
     pub operands: SmallVec<[TracedFetch; 1]>,
     /// Constants that it loads, one after the other (LDC).
     pub loaded: Vec<TracedFetch>,
-    /// Whether it waits at the barrier at which it arrives.
+    /// Whether it waits at the barrier where it arrives.
     pub waits_at_barrier: bool,
     /// Bytes per lane of its memory access; 0 if no lane takes part.
     pub bytes: u32,
@@ -37,7 +39,8 @@ pub struct TracedInstr {
 }
 
 impl TracedInstr {
-    /// Returns the requests, lines and sectors of its access, and what they found in caches; `None` if no lane takes part.
+    /// Returns the requests, lines and sectors of its access, and what they found in caches; `None` if no lane takes
+    /// part.
     pub fn limits(&self) -> Option<AccessLimits> {
         limits_of(self)
     }
@@ -84,11 +87,11 @@ pub enum FetchSource {
 pub struct TracedShared {
     /// Direction.
     pub direction: AccessDirection,
-    /// Transactions, those due to conflicts included.
+    /// Transactions, conflicts included.
     pub transactions: u32,
     /// Transactions due to bank conflicts.
     pub conflicts: u32,
-    /// Most lanes that access one word, for atomic operations.
+    /// Maximum number of lanes that access one word, for atomic operations.
     pub same_word: u32,
 }
 
@@ -114,9 +117,9 @@ pub struct TracedLine {
     pub line: u64,
     /// Mask of the sectors accessed.
     pub sectors: u32,
-    /// Mask of those that earlier requests of the access have requested.
+    /// Mask of the sectors that earlier requests of the access have requested.
     pub merged: u32,
-    /// Mask of the others that hit the L1 cache.
+    /// Mask of the other sectors that hit the L1 cache.
     pub l1_hits: u32,
     /// Access to the L2 cache for the other sectors, if there are any.
     pub beyond: Option<TracedMiss>,
@@ -146,7 +149,7 @@ pub enum TranslationSource {
     Walk,
 }
 
-/// Line of the L2 cache of which sectors are accessed.
+/// Line of the L2 cache with accessed sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TracedL2Line {
     /// Number of the line.

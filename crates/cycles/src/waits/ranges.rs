@@ -6,7 +6,9 @@ use warpbound_ir::OpIndex;
 use super::BANK_STRIDE;
 use crate::kernel::TimedKernel;
 
-/// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.
+/// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and the lines
+/// prefetched after them. For example, with lines of 128 bytes and one line ahead, code from 0 to 200 brings the
+/// bytes 0 to 383.
 pub(super) fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64)> {
     let nodes = kernel.nodes.iter().flatten();
     nodes
@@ -34,7 +36,7 @@ pub(super) fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
     operands.chain(loaded).collect()
 }
 
-/// Returns for each node whether a warp executes it at most once: whether it is in no cycle of steps.
+/// Returns for each node whether a warp executes it at most once, because it is in no cycle of steps.
 pub(super) fn acyclic(kernel: &TimedKernel<'_>) -> Vec<bool> {
     let count = kernel.nodes.len();
     let edges = kernel

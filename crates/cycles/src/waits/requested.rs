@@ -6,7 +6,7 @@ use warpbound_ir::OpIndex;
 
 use super::{Builder, space_number};
 
-/// Lines requested on every path, by number: of the first and of the second cache.
+/// Numbers of the lines that every path has requested, of the first and of the second cache.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Requested {
     pub(super) code: BTreeSet<u64>,
@@ -26,6 +26,7 @@ impl Requested {
             (second, other_second),
         ] {
             let before = own.len();
+            // A line is known only if all paths to the node request it.
             own.retain(|line| other.contains(line));
             changed |= own.len() != before;
         }
@@ -38,8 +39,8 @@ impl Requested {
 }
 
 impl Builder<'_> {
-    /// Returns for each space the only access that may be the first one, if it is executed once: the walk is part of its
-    /// time then. Walks of several accesses are counted instead.
+    /// Returns for each space the only access that may be the first one, if it is executed at most once. Then the
+    /// walk is part of its time. If several accesses may be first, the walks are counted instead.
     pub(super) fn first_accesses(&self, requested: &[Option<Requested>]) -> [Option<OpIndex>; 2] {
         let mut first: [Vec<(OpIndex, bool)>; 2] = Default::default();
         for (node, requested) in requested.iter().enumerate() {
@@ -75,7 +76,7 @@ impl Builder<'_> {
         found
     }
 
-    /// Returns what every path to a node has requested, for each node that is reached.
+    /// Returns the lines and translations that every path to a node has requested, for each node that is reached.
     pub(super) fn requested(&self, ahead: u64) -> Vec<Option<Requested>> {
         let kernel = self.kernel;
         let mut before: Vec<Option<Requested>> = vec![None; kernel.nodes.len()];

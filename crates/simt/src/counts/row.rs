@@ -2,7 +2,8 @@
 
 use super::CountVar;
 
-/// Coefficient: a number, or a number times a value of a flow fact.
+/// Coefficient: a number, or a number times a value of a flow fact. For example, the row `headers - 10 · entries ≤ 0`
+/// of a loop has the factors `Number(1)` and `TimesBound(-1, fact)`, where the bound of the fact is 10.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Factor {
     /// This number.
@@ -22,7 +23,7 @@ pub enum RowRelation {
     Exactly,
 }
 
-/// Rule that a row follows from (subsections of SOUNDNESS 5).
+/// Rule that a row follows from (subsections of SOUNDNESS 5). For example, `Pops` is SOUNDNESS 5.3.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum RowFamily {
     /// The warp or its lanes start once.
@@ -50,7 +51,7 @@ pub enum RowFamily {
 }
 
 impl RowFamily {
-    /// The reason why rows of this family hold, in one clause.
+    /// Returns the reason why rows of this family hold, in one clause.
     pub fn reason(self) -> &'static str {
         match self {
             RowFamily::Start => "the kernel is entered once by the live lanes",

@@ -1,7 +1,9 @@
 //! Successors of an abstract warp state (`warp-cfg-2023` 3.4, Algorithm 1).
 //!
-//! For each control operation the rules follow the concrete ones of [`crate::activation_stack`] and [`crate::frame_stack`], with
-//! an unknown condition: it holds in all active lanes, in none, or, where it may differ, in some.
+//! For each control operation the rules follow the concrete ones of [`crate::activation_stack`] and
+//! [`crate::frame_stack`], with an unknown condition: it holds in all active lanes, in none, or, where it may differ,
+//! in some. For example, a BRA whose condition may differ has up to four successors: all lanes jump, none jumps, and
+//! both orders of the two sides.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -93,8 +95,8 @@ impl WarpState {
         Ok(())
     }
 
-    /// Partitions this state by its stacks: those with a frame on top that reconverges at `at`, or a side pending on
-    /// one, and the others.
+    /// Partitions this state by its stacks. The first part has the stacks whose topmost entry is a frame that
+    /// reconverges at `at`, or a side pending on such a frame; the second part has the others.
     ///
     /// The others have no such frame at all: all paths from the branch of a frame lead through its reconvergence
     /// point, so frames reconverge from the top (SOUNDNESS 3.3).
@@ -120,7 +122,7 @@ impl WarpState {
         )
     }
 
-    /// The state restricted to stacks without these slots; `None` if there are none.
+    /// Returns the state restricted to stacks without these slots; `None` if there are none.
     fn without_slots(&self, slots: &BitSet) -> Option<WarpState> {
         let mut state = self.clone();
         if let Some(moves) = state.stack.remove_slots(slots) {
@@ -129,8 +131,9 @@ impl WarpState {
         (!state.stack.is_infeasible()).then_some(state)
     }
 
-    /// The states in which a divergent branch at `here` splits the active lanes: those whose topmost frame already
-    /// reconverges at the branch's point (all, if it has none), and the others after the push of a frame.
+    /// Returns the states that a divergent branch at `here` may split. First the state whose topmost frame already
+    /// reconverges at the branch's point (the whole state, if the branch has no such point); then the other state,
+    /// after the push of a frame.
     fn with_frame(
         &self,
         here: NodeId,
@@ -165,7 +168,7 @@ impl ControlOp {
     }
 }
 
-/// Emitter of the steps in which the condition of a control operation holds in all active lanes or in some.
+/// Emitter of the steps for a condition that holds in all active lanes or in some.
 struct Successors<'a> {
     /// Node that ends with the operation.
     here: NodeId,
@@ -244,10 +247,11 @@ impl Successors<'_> {
             self.emit(WarpStep::walk(target), state.clone());
         }
         let mut sides = targets.to_vec();
-        // Lanes in which the condition fails are one more side.
+        // The condition may fail in some lanes, which are one more side.
         if self.may_split {
             sides.extend(self.next);
         }
+        // `next` may be a target too; each side may be pending only once.
         sides.sort_unstable();
         sides.dedup();
         if !self.model.may_diverge || (agreed && !self.may_split) || sides.len() <= 1 {
@@ -312,7 +316,7 @@ impl Successors<'_> {
     }
 }
 
-/// The entry of lanes that a divergent branch leaves pending.
+/// Returns the entry of lanes that a divergent branch leaves pending.
 fn nil_entry(pushed_by: NodeId, resume: NodeId, reconvergence: Option<NodeId>) -> EntrySite {
     EntrySite {
         pushed_by,
@@ -322,7 +326,7 @@ fn nil_entry(pushed_by: NodeId, resume: NodeId, reconvergence: Option<NodeId>) -
     }
 }
 
-/// Possible orders of the two sides of a divergent branch: the one that runs first, and the pending one.
+/// Returns the possible orders of the two sides of a divergent branch: the side that runs first, and the pending one.
 fn side_orders(
     model: &WarpModel,
     target: NodeId,
@@ -340,7 +344,7 @@ fn side_orders(
 }
 
 impl WarpStep {
-    /// The active lanes continue at `to`.
+    /// Step of the active lanes to `to`.
     fn walk(to: NodeId) -> WarpStep {
         WarpStep {
             to: Some(to),
@@ -349,7 +353,7 @@ impl WarpStep {
         }
     }
 
-    /// The warp finishes.
+    /// Step with which the warp finishes.
     pub(super) fn finish() -> WarpStep {
         WarpStep {
             to: None,
@@ -358,7 +362,7 @@ impl WarpStep {
         }
     }
 
-    /// This step with the push of `entries`.
+    /// Returns this step with the push of `entries`.
     fn pushing(mut self, entries: &[EntryId]) -> WarpStep {
         self.pushes = SmallVec::from_slice(entries);
         self
