@@ -42,7 +42,7 @@ pub(super) fn fill_buffers(file: &LaunchFile, memory: &mut GlobalMemory) {
     }
 }
 
-/// The byte offset and the value of each pointer.
+/// Returns the byte offset and the value of each pointer.
 fn addresses(pointer: &LaunchPointer, memory: &GlobalMemory) -> impl Iterator<Item = (u64, u64)> {
     let target = memory.buffers().get(pointer.buffer);
     let start = target.map_or(0, |buffer| buffer.address);

@@ -20,7 +20,7 @@ pub struct Texture {
     pub filter: Filter,
     /// Address mode of each axis.
     pub address: [AddressMode; 3],
-    /// Whether coordinates are normalized to 0 to 1. If not, wrap and mirror are clamp.
+    /// Whether coordinates are normalized to 0 to 1. Otherwise, wrap and mirror act as clamp.
     pub normalized_coordinates: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Families of machines, which share a timing model and its parameters.
+//! Machine families. The machines of a family share one timing model and its parameters, and differ in their values.
 
 use std::fmt;
 
@@ -14,6 +14,7 @@ pub enum MachineFamily {
 impl MachineFamily {
     /// Returns the family of the machines for code of an architecture, such as `sm_62` or `gfx803`.
     pub fn of_architecture(architecture: &str) -> MachineFamily {
+        // LLVM names AMD's targets `gfx…`; every other name is one of NVIDIA's (`sm_…`).
         if architecture.starts_with("gfx") {
             MachineFamily::Gcn3
         } else {

@@ -14,9 +14,11 @@ pub struct Expected {
 }
 
 impl ElementType {
-    /// Whether a number equals the expected one, or for a float, is within the larger tolerance. With a tolerance, any
-    /// two NaNs match, and the two zeros; an infinity matches only itself.
+    /// Whether a number equals the expected one or, if it is a float, lies within the larger of the two tolerances.
+    /// With a tolerance, any two NaNs match, and so do the two zeros; an infinity matches only itself. For example,
+    /// with a relative tolerance of 0.01, 100 matches an expected 101 and does not match 102.
     pub fn matches(self, found: &[u8], expected: &[u8], tolerance: &Expected) -> bool {
+        // Identical bytes match without a tolerance even if the number is a NaN or an infinity.
         if found == expected {
             return true;
         }
@@ -28,6 +30,7 @@ impl ElementType {
         }
         let limit = tolerance.absolute.max(tolerance.relative * expected.abs());
         found.is_nan() && expected.is_nan()
+            // An infinite expectation would make the relative limit infinite, so that every number matched.
             || expected.is_finite() && (found - expected).abs() <= limit
     }
 }

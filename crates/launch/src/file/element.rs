@@ -74,7 +74,8 @@ impl ElementType {
         }
     }
 
-    /// Returns the integer of some bytes, the lowest first; `None` for floats.
+    /// Returns the integer that little-endian bytes represent; `None` for floats. For example, the bytes 0xfe, 0xff
+    /// are -2 as `s16` and 65534 as `u16`.
     pub fn integer(self, bytes: &[u8]) -> Option<i128> {
         let (least, most) = self.range()?;
         let value = bytes
@@ -85,7 +86,7 @@ impl ElementType {
         Some(if value > most { value - all } else { value })
     }
 
-    /// Least and greatest value of an integer type; `None` for floats.
+    /// Minimum and maximum value of an integer type; `None` for floats.
     pub fn range(self) -> Option<(i128, i128)> {
         Some(match self {
             ElementType::U8 => (0, u8::MAX.into()),
@@ -131,6 +132,7 @@ impl ElementType {
                         value.is_infinite()
                     }
                 };
+                // A finite number that rounds to infinity overflows the type.
                 (infinite == value.is_infinite()).then_some(())
             }
         }

@@ -137,7 +137,7 @@ fn descr_of(element: ElementType) -> &'static str {
     }
 }
 
-/// The type of a `descr`.
+/// Returns the type of a `descr`: for example, `<f4` is `f32`.
 fn element_of(descr: &str) -> Result<ElementType, Diagnostic> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or(("", descr));
     let found = ElementType::ALL
@@ -180,10 +180,12 @@ impl<'a> Parser<'a> {
                 "fortran_order" => header.fortran = Some(self.boolean()?),
                 "shape" => header.shape = Some(self.tuple()?),
                 key => {
+                    // The file may contain anything, so the message has a short and escaped key.
                     let key: String = key.escape_default().take(40).collect();
                     return Err(damaged(&format!("its header has a key {key}")));
                 }
             }
+            // Python allows a comma after the last entry, and NumPy writes one.
             if !self.take(b',') {
                 self.expect(b'}')?;
                 break;

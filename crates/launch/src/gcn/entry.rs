@@ -1,4 +1,5 @@
-//! Registers of a wave when it begins.
+//! Registers of a wave when it begins. For example, a kernel that requests the block index in x finds it in the first
+//! SGPR after the user SGPRs.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ pub struct WaveEntry {
     pub(super) descriptor: GcnDescriptor,
     pub(super) block: Size,
     pub(super) grid: Size,
-    /// Values of the user SGPRs, from s0 on; fewer than the descriptor states where it states more than it fills.
+    /// Values of the user SGPRs, from s0 on. The descriptor may state more registers than it fills.
     pub(super) user: Vec<u32>,
     /// Bytes of scratch of a lane, a multiple of 4.
     pub(super) lane_scratch: u32,
@@ -26,12 +27,13 @@ const EXEC_LOW: u8 = 126;
 const EXEC_HIGH: u8 = 127;
 const MODE: u8 = 129;
 
-/// Bit of the word with facts about the block: this is its first wave (gem5, `ComputeUnit::startWavefront`).
+/// Bit of the word with facts about the block that marks its first wave (gem5, `ComputeUnit::startWavefront`).
 const FIRST_WAVE: u32 = 1 << 31;
 
 impl WaveEntry {
-    /// Returns the state for blocks of a size in a grid of these many: values of the user SGPRs from s0 on, bytes of
-    /// scratch of a lane (a multiple of 4), address of the first byte of the code.
+    /// Returns the state for a size of blocks and a number of blocks in the grid. `user` has the values of the user
+    /// SGPRs from s0 on, `lane_scratch` the bytes of scratch of a lane (a multiple of 4), and `code_base` is the
+    /// address of the first byte of the code.
     pub fn new(
         descriptor: GcnDescriptor,
         [block, grid]: [Size; 2],
@@ -54,7 +56,8 @@ impl WaveEntry {
         self.threads().div_ceil(LANES)
     }
 
-    /// The lanes of a wave that exist, and so its mask of active lanes.
+    /// Returns the lanes of a wave that exist, which are its initial mask of active lanes. For example, wave 1 of a
+    /// block of 100 work-items has the lowest 36 lanes.
     pub fn lanes(&self, wave: u32) -> u64 {
         let first = wave.saturating_mul(LANES);
         match self.threads().saturating_sub(first) {
@@ -123,8 +126,8 @@ impl WaveEntry {
         values
     }
 
-    /// VGPRs of a wave that are defined when it begins, from v0 on, lane by lane: the index of the work-item in its block
-    /// along x, y, z. Lanes that do not exist have 0.
+    /// VGPRs of a wave that are defined when it begins, from v0 on, lane by lane: the index of the work-item in its
+    /// block along x, y, z. Lanes that do not exist have 0.
     pub fn vectors(&self, wave: u32) -> Vec<[u32; LANES as usize]> {
         let [x, y, _] = self.block.map(|size| size.max(1));
         let exists = self.lanes(wave);
@@ -156,7 +159,7 @@ impl WaveEntry {
     }
 }
 
-/// Values with the numbers of their registers, the first of which is `first`.
+/// Pairs values with the numbers of their registers, from `first` on.
 fn numbered(first: u32, values: &[u32]) -> Vec<(u8, u32)> {
     let numbers = (first..).map_while(|number| u8::try_from(number).ok());
     numbers.zip(values.iter().copied()).collect()

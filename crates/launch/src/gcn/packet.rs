@@ -59,7 +59,8 @@ pub(super) fn queue(shared_base: u32, private_base: u32) -> Vec<u8> {
     bytes
 }
 
-/// Number of axes of a grid: up to the last with more than one work-item, at least 1.
+/// Number of axes of a grid: up to the last with more than one work-item, at least 1. For example, 4 blocks in x of 8
+/// x 8 work-items have two axes.
 pub(super) fn grid_dimensions(grid: Size, block: Size) -> u16 {
     let is_long = |axis: &usize| {
         let sizes = (grid.get(*axis), block.get(*axis));

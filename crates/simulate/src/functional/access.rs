@@ -70,12 +70,14 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 MemorySpace::Local | MemorySpace::Generic
             )
         {
-            // Zeroed pages of the operating system: most threads touch a small part of a large stack.
+            // Zeroed pages of the operating system cost nothing until they are touched, and most threads touch only a
+            // small part of a large stack.
             *local = vec![0; self.launch.local as usize * W];
         }
     }
 
-    /// Executes a load. Each combination of width and count has a [`Block::gather`] of its own, with constant sizes.
+    /// Executes a load. Each combination of width and count has a [`Block::gather`] of its own, so that sizes are
+    /// constants.
     pub(super) fn load(
         &mut self,
         request: Request<'_>,
@@ -128,7 +130,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         } = context;
         listener.access(&request.memory_access(AccessKind::Load, SIZE, &addresses));
         let mut rows = [[0; W]; WORDS];
-        // Recorded before the loop over the lanes, in which windows borrow the memory.
+        // Recorded before the loop over the lanes, because windows borrow the memory there.
         if matches!(
             request.access.space,
             MemorySpace::Global | MemorySpace::Generic
@@ -146,7 +148,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, SIZE, lane)?;
-            // The local memory of each lane is a window of its own.
+            // The local memory of each lane is a window of its own, so one lane's window cannot serve the next.
             let known = window.start(address, SIZE);
             let start = match known.filter(|_| window.space != MemorySpace::Local) {
                 Some(start) => Some(start),
@@ -183,7 +185,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// Executes a store. Of lanes that write the same address, the highest wins (CUDA leaves the choice open).
+    /// Executes a store. If several lanes write the same address, the highest lane wins (CUDA leaves the choice
+    /// open).
     pub(super) fn store(
         &mut self,
         request: Request<'_>,
@@ -217,6 +220,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                         *chunk = row[lane].to_le_bytes();
                     }
                 }
+                // A size that is no multiple of 4 is a single byte or half word.
                 (_, bytes) => write_word(bytes, rows[0][lane]),
             }
             if space == MemorySpace::Shared {
@@ -260,7 +264,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             if space == MemorySpace::Shared {
                 self.note_unwritten(request, address - base, size, lane, counts);
             }
-            // An atomic operation reads, too: a speculative block is validated by it.
+            // An atomic operation also reads, so a speculative block has to be validated against this address.
             if space == MemorySpace::Global {
                 memory.record_read(address, size);
             }
@@ -340,7 +344,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Err(self.lane_fault(request.at, request.warp_index, lane, kind))
     }
 
-    /// The window that contains an address; empty if the address is unmapped.
+    /// Returns the window that contains an address; empty if the address is unmapped.
     #[inline]
     fn window<'m>(
         &'m self,
@@ -364,7 +368,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Window { space, base, bytes }
     }
 
-    /// The bytes of an access at an address of a memory space; `None` if some are out of bounds.
+    /// Returns the bytes of an access at an address of a memory space; `None` if some are out of bounds.
     #[inline]
     fn bytes_mut<'m>(
         &'m mut self,
