@@ -1,10 +1,11 @@
 //! Functional simulation of a launch, without time: executes all blocks one after the other (`pastis-2022` 4, the
 //! instruction set simulator).
 //!
-//! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes of a
-//! warp together. The number of lanes is a constant parameter: warps of NVIDIA's GPUs have 32, waves of AMD's 64. Where
-//! lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the activation stack,
-//! on AMD's GPUs the mask that the program writes. A warp runs until it waits at a barrier or exits.
+//! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes
+//! of a warp together. The number of lanes is a constant parameter: warps of NVIDIA's GPUs have 32, waves of AMD's
+//! 64. Where lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the
+//! activation stack, on AMD's GPUs the mask that the program writes. A warp runs until it waits at a barrier or
+//! exits.
 
 mod access;
 mod barrier;
@@ -72,7 +73,7 @@ pub(crate) const WAVE_LANES: usize = gcn::LANES as usize;
 ///
 /// # Errors
 ///
-/// If a warp reaches an unsupported operation, or if the kernel makes an error, see [`FaultKind`].
+/// A warp reaches an unsupported operation, or the kernel makes an error, see [`FaultKind`].
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
     match launch.wave_entry {
         Some(_) => launch_waves(code, launch, memory, &mut NoListener),
@@ -116,8 +117,8 @@ pub fn launch_with_listener(
     run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener)
 }
 
-/// Executes all blocks of a launch on the machine that it is for, and reports each instruction to a listener that follows
-/// the execution models of all machines.
+/// Executes all blocks of a launch on the machine that it is for, and reports each instruction to a listener that
+/// follows the execution models of all machines.
 ///
 /// # Errors
 ///
@@ -236,6 +237,7 @@ pub fn launch_parallel(
     done: &mut dyn FnMut(u64),
 ) -> Result<Counts, Fault> {
     match (&launch.wave_entry, threads.get()) {
+        // A single thread has nothing to gain from speculation.
         (None, 1) => launch_with_listener(code, launch, memory, &mut Progress { done, blocks: 0 }),
         (Some(_), 1) => launch_waves(code, launch, memory, &mut Progress { done, blocks: 0 }),
         (None, _) => {
@@ -262,7 +264,7 @@ impl<E> ExecutionListener<E> for Progress<'_> {
     }
 }
 
-/// The operations of a code that cannot be executed without time, ascending.
+/// Returns the operations of a code that cannot be executed without time, in ascending order.
 pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
     match launch.wave_entry {
         Some(_) => Program::<WAVE_LANES>::untimed(code, launch).unsupported_ops(),

@@ -47,7 +47,7 @@ pub(crate) struct Block<'a, E, const W: usize> {
     pub(super) block_values: [LaneValues<W>; 3 + ClockRegister::COUNT],
     /// Values of [`ValueSlot::Scratch`], valid during one operation.
     pub(super) scratch: Vec<LaneValues<W>>,
-    /// The same in operations that are executed once for the warp.
+    /// Scratch words of operations that are executed once for the warp.
     pub(super) scratch_words: Vec<u32>,
 }
 
@@ -75,7 +75,8 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
-    /// Ends all warps but one before their first instruction, in models in which a warp without lanes has finished.
+    /// Ends all warps but one before their first instruction. Requires a model whose warps have finished when they
+    /// have no lanes.
     pub(crate) fn end_other_warps(&mut self, number: u32) {
         let entry = self.program.code.entry.0;
         for (_, warp) in (0..).zip(&mut self.warps).filter(|(n, _)| *n != number) {
@@ -150,6 +151,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         let Some(op) = program.ops.get(at as usize) else {
             return Err(self.fault(at, FaultKind::PastLastInstruction));
         };
+        // The limit ends kernels that would not terminate.
         if *context.budget == 0 {
             let limit = self.launch.max_instructions;
             return Err(self.fault(at, FaultKind::InstructionLimit(limit)));
@@ -159,6 +161,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Guard::Never => 0,
             Guard::Always => active,
             Guard::Predicate(predicate, negated) => {
+                // The mask only shows the compiler that the index is in bounds.
                 let holds = self.warps[warp_index].predicates[usize::from(predicate & 7)];
                 active & if negated { !holds } else { holds }
             }
@@ -198,6 +201,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         if matches!(op.extent, Extent::Once | Extent::AllLanes) {
             return self.step_warp(warp_index, at, op, context);
         }
+        // Words of the warp are written even if no lane takes part: a ballot of no lanes is 0.
         if taken != 0 || op.extent == Extent::LanesAndWords {
             self.execute(warp_index, at, op, taken, context)?;
         }
@@ -221,6 +225,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 let transfer = ControlTransfer::SetActive(mask);
                 self.apply_transfer(warp_index, at, &transfer, taken, counts)?;
                 let active = self.warps[warp_index].model.running();
+                // The words may have lanes of sibling splits; EXEC as read has lanes of the split only (E6).
                 if let Some((_, active)) = active
                     && active != mask
                 {
@@ -296,7 +301,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         self.apply_transfer(warp_index, at, &transfer, taken, counts)
     }
 
-    /// The values that an operation of a warp can read.
+    /// Returns the values that an operation of a warp can read.
     #[inline(always)]
     pub(super) fn rows(&self, warp_index: usize) -> Rows<'_, W> {
         Rows {
@@ -307,7 +312,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
-    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect. Always inlined, as
+    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect. Always inlined, like
     /// [`Block::step`], its only caller.
     #[inline(always)]
     fn execute(
@@ -426,8 +431,8 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
-    /// Arrives at a barrier; blocks the warp if it waits. The barrier number and the number of threads are those of the
-    /// first taken lane.
+    /// Arrives at a barrier; blocks the warp if it waits. The first taken lane gives the number of the barrier and
+    /// the number of threads.
     #[inline]
     fn barrier(&mut self, warp_index: usize, at: u32, barrier: &BarrierEffect, taken: Mask) {
         let lane = taken.trailing_zeros() as usize % W;
@@ -505,6 +510,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 let bytes = self.launch.constants.get(usize::from(*bank));
                 let bytes = bytes.map_or(&[][..], |(_, bytes)| bytes.as_slice());
                 let addresses = *rows.get(*addresses);
+                // Inactive lanes may hold any address, and their words are not used.
                 for lane in lanes_of::<W>(taken) {
                     let start = addresses[lane] as usize;
                     let word = bytes.get(start..).and_then(|rest| rest.first_chunk::<4>());

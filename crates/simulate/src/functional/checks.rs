@@ -1,5 +1,5 @@
-//! Checks of a launch on an AMD GPU: reads of registers that are undefined, and wait states that software has to insert.
-//! Both are notes: a run goes on with the value that the simulator has.
+//! Checks of a launch on an AMD GPU: reads of registers that are undefined, and wait states that software has to
+//! insert. Both are notes: a run goes on with the value that the simulator has.
 
 mod hazards;
 mod registers;
@@ -65,6 +65,7 @@ impl ExecutionListener<WaveModel> for WaveChecks<'_> {
     }
 
     fn block_done(&mut self, _block: Size) {
+        // The waves of the next block have the same first threads.
         self.waves.clear();
     }
 }

@@ -23,7 +23,7 @@ struct OnceAddress {
 }
 
 impl OnceAddress {
-    /// Address of a byte; `None` if it is out of range of the buffer.
+    /// Returns the address of a byte; `None` if it is out of range of the buffer.
     fn get(&self, byte: u32) -> Option<u64> {
         match &self.layout {
             None => Some(self.plain.wrapping_add(byte.into())),

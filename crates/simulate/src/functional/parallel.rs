@@ -23,7 +23,7 @@ const BLOCKS_PER_THREAD: usize = 8;
 /// Instruction budget of a speculative block, as a multiple of the longest block so far. A budget is needed because its
 /// reads may be stale: it could spin for ever on a value that an earlier block of the round writes.
 const BUDGET_FACTOR: u64 = 16;
-/// Least instruction budget of a speculative block.
+/// Minimum instruction budget of a speculative block.
 const MIN_BUDGET: u64 = 1 << 20;
 
 /// Executes all blocks of a launch; `done` receives the number of finished blocks after each.
@@ -209,6 +209,7 @@ impl Page {
             // Accesses do not cross a multiple of their size.
             *written |= (u64::MAX >> (64 - size.clamp(1, 64))) << first;
             let words = words(byte, size);
+            // An access of several words writes all of them whole, so the first one decides.
             let is_whole = *written >> (first & !3) & 15 == 15;
             self.words |= words;
             self.full_words |= if is_whole { words } else { 0 };
@@ -260,8 +261,9 @@ impl GlobalAccess for MemoryView<'_> {
         if let Some(own) = self.pages.get(&page) {
             return Some((start, &own.bytes));
         }
-        // Of the buffer, only this page: the block may have written others.
+        // Only this page of the buffer, because the block may have written other pages.
         let (first, bytes) = self.memory.bytes_around(address)?;
+        // Buffers are aligned to pages, so none begins inside a page.
         let from = usize::try_from(start.checked_sub(first)?).ok()?;
         let end = bytes.len().min(from + PAGE_SIZE);
         Some((start, bytes.get(from..end)?))
@@ -269,7 +271,8 @@ impl GlobalAccess for MemoryView<'_> {
 
     fn record_read(&mut self, address: u64, size: usize) {
         let (page, byte) = page_of(address);
-        // Of a word that the block has written in part, the other bytes are those from before the round.
+        // If the block has written only a part of a word, the other bytes are from before the round, so the read has
+        // to be validated.
         let own = self.pages.get(&page).map_or(0, |own| own.full_words);
         let words = words(byte, size) & !own;
         if words != 0 {

@@ -75,8 +75,8 @@ impl ClockRegister {
     /// Number of clock registers.
     pub(super) const COUNT: usize = 6;
 
-    /// The clock register that is this special register (bit fields: code that compilers emit for `%smid`, `%nsmid` and
-    /// `%warpid`).
+    /// Returns the clock register that a special register stands for (bit fields: code that compilers emit for
+    /// `%smid`, `%nsmid` and `%warpid`).
     pub(super) fn of_special(register: SpecialReg) -> Option<ClockRegister> {
         Some(match register {
             SpecialReg::VirtualConfig => ClockRegister::VirtCfg,
@@ -147,7 +147,7 @@ pub(super) enum Guard {
 pub(super) enum Extent {
     /// The active lanes for which the condition holds.
     Lanes,
-    /// Those lanes; words of the warp are written also if there are none.
+    /// The same lanes; words of the warp are written even if there are none.
     LanesAndWords,
     /// All lanes of the warp, active or not, if the condition holds.
     AllLanes,
@@ -272,9 +272,9 @@ pub(super) struct MemoryOperand {
 pub(super) struct WaveAccess {
     pub(super) operation: WaveOperation,
     pub(super) operand: MemoryOperand,
-    /// Buffer in which the low word of the address is an offset.
+    /// Buffer into which the low word of the address is an offset.
     pub(super) buffer: Option<BufferSlots>,
-    /// Distance in bytes from the first half of the words to the second; `None` if one follows the other.
+    /// Distance in bytes from the first half of the words to the second; `None` if they are contiguous.
     pub(super) second_half: Option<u32>,
     /// Whether the word M0 limits addresses of shared memory.
     pub(super) is_limited: bool,
@@ -306,7 +306,7 @@ pub(super) struct BufferSlots {
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
     Transfer(ControlTransfer<'static, u32>),
-    /// The active mask becomes that in two words of the warp.
+    /// The active mask becomes the mask in two words of the warp.
     SetActive([u8; 2]),
     /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
@@ -378,6 +378,7 @@ impl<'a, const W: usize> Program<'a, W> {
         let ops = code.ops.iter().map(|op| compiler.compile_op(op)).collect();
         Program {
             code,
+            // Waves begin with values in their words, even in words that no operation names.
             words: match launch.wave_entry.is_some() || code.ops.iter().any(names_words) {
                 true => usize::from(RegisterKind::Scalar.capacity()),
                 false => 0,

@@ -445,7 +445,7 @@ fn faults_in_upper_lanes() {
     assert_eq!(wide, fault::<32>());
 }
 
-/// Shuffles, votes and lane masks are those of warps of 32 lanes: wider warps refuse them.
+/// Shuffles, votes and lane masks exist in warps of 32 lanes only: wider warps refuse them.
 #[test]
 fn operations_of_warps_of_32_lanes() {
     let shuffle = Meaning::Shuffle {

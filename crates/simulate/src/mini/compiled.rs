@@ -49,7 +49,8 @@ pub(crate) enum Effect {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub(crate) transfer: ControlTransfer<'static, u32>,
-    /// Condition: the cell, and whether the lanes in which it is 0 are taken, not the others; `None` takes all.
+    /// Condition: the cell, and whether the lanes that take the branch have 0 in the cell, or another value; `None`
+    /// if all take it.
     pub(crate) condition: Option<(u16, bool)>,
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn compile(code: &Code) -> Result<Vec<MiniOp>, UnsupportedOp> {
 
 /// Compiles an operation; `None` if it is not supported.
 fn compile_op(op: &Op) -> Option<MiniOp> {
-    // Each lane has all registers for itself.
+    // Each lane has all registers for itself: mini-SIMT has no registers of the warp.
     let cells = op.reads.iter().chain(&op.writes).copied();
     let of_warp = cells
         .chain(op.condition.cells())
@@ -200,7 +201,7 @@ fn operand(expr: &Expr) -> Option<MiniOperand> {
     eval(expr, &mut Operands)
 }
 
-/// Domain of operands; a result of an operation is none.
+/// Domain of operands: constants, cells and the thread number. The result of an operation is no operand.
 struct Operands;
 
 impl ValueDomain for Operands {

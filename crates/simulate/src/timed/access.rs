@@ -174,8 +174,9 @@ impl<'r> Sm<'r> {
         (sources, done)
     }
 
-    /// Accesses local memory, word by word. The words of the lanes at one offset are consecutive, so that the access of
-    /// a warp to one variable is one line (CUDA C Programming Guide, "Local Memory").
+    /// Accesses local memory, word by word. The words of the lanes at one offset are consecutive, so that the access
+    /// of a warp to one variable is one line (CUDA C Programming Guide, "Local Memory"). For example, byte 8 of lane
+    /// 3 is at byte 2 · 128 + 12 of the warp's local memory.
     fn access_local(
         &mut self,
         start: u64,
@@ -190,7 +191,7 @@ impl<'r> Sm<'r> {
         let mut outcome = AccessOutcome::default();
         for word in 0..u64::from(request.size).div_ceil(4) {
             let addresses: [u64; NVIDIA_LANES] = std::array::from_fn(|lane| {
-                // Addresses of lanes that do not take part are undefined.
+                // Addresses of lanes that do not take part are undefined, and the sums below could overflow.
                 let offset = match request.taken >> lane & 1 {
                     1 => request.addresses[lane] + 4 * word,
                     _ => 0,
@@ -209,7 +210,7 @@ impl<'r> Sm<'r> {
     }
 }
 
-/// Splits the lanes of an access by memory space; addresses of generic accesses become those of their space.
+/// Splits the lanes of an access by memory space; generic addresses become addresses within their space.
 fn split_by_space(access: &ProbedAccess, addresses: &mut [u64]) -> [(MemorySpace, Mask); 3] {
     let mut lanes = [
         (MemorySpace::Shared, 0),

@@ -6,7 +6,7 @@ use warpbound_simt::Mask;
 
 use super::*;
 
-/// Branch on an empty EXEC at an address.
+/// Splitting without sites: one split per wave, no marks and no merges.
 const SPLITTING: UntimedSplits = UntimedSplits {
     splits: 1,
     sites: BTreeMap::new(),
@@ -79,7 +79,7 @@ const IF_ELSE: &str = "\
     0x28: store global [S1:add(S0, shl(R0, 2))] = R1\n\
     0x2c: warp exit\n";
 
-/// Table 4.1 of `wavefront-splitting-2022`: four lanes, of which three take the first side.
+/// Table 4.1 of `wavefront-splitting-2022`: three of four lanes take the first side.
 #[test]
 fn masks_of_both_parts() {
     let sites = at(&[(3, None)]);
@@ -198,7 +198,7 @@ fn barriers_wait_for_all_splits() {
     assert!(found.is_err() || run.stored() != expected);
 }
 
-/// Scratch is that of the wave: a part reads what a lane stored before the split, and merged parts what each stored.
+/// Scratch belongs to the wave: a part reads what a lane stored before the split, and merged parts what each stored.
 #[test]
 fn scratch_of_splits() {
     let program = "\
