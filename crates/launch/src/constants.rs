@@ -66,6 +66,7 @@ pub fn bind(
     let launch = Launch {
         grid: file.grid,
         block: file.block,
+        // `limits::check_shared` has limited the sum.
         shared: shared.saturating_add(file.dynamic_shared),
         local: local(kernel, file).map_err(fault)?,
         constants,
@@ -164,6 +165,7 @@ impl<'a> Addresses<'a> {
         let mut addresses = HashMap::new();
         for variable in variables {
             addresses
+                // An ambiguous symbol is an error only if the kernel needs its address.
                 .entry(&*variable.name)
                 .and_modify(|address| *address = None)
                 .or_insert(Some(variable.address));

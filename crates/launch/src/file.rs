@@ -250,6 +250,7 @@ impl LaunchFile {
             ),
             Some(shared) => (shared.variables.clone(), shared.texels.clone()),
         };
+        // Aliases are resolved only now, because they may name a buffer that comes later in the file.
         let params = order_params(params, &texels)?;
         check_texels(&raw.buffer, &params, &texels)?;
         let mut launch = LaunchFile {
@@ -473,6 +474,7 @@ fn order_params(
     mut params: Vec<PositionedParam>,
     texels: &[TexelBuffer],
 ) -> Result<Vec<LaunchParam>, LocatedError> {
+    // A stable sort, so that the message about a shared position has the order of the file.
     params.sort_by_key(|param| param.position);
     check_order(&params)?;
     let mut values = Vec::with_capacity(params.len());

@@ -1,4 +1,4 @@
-//! Launches of AMD's GPUs: the state in which the waves of a kernel begin (LLVM, "User Guide for AMDGPU Backend",
+//! Launches of AMD's GPUs: the initial state of the waves of a kernel (LLVM, "User Guide for AMDGPU Backend",
 //! "Initial Kernel Execution State"; HSA, "Platform System Architecture", AQL packets).
 
 mod bind;

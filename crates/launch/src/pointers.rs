@@ -12,6 +12,7 @@ pub(super) fn with_pointers<'a>(
     file: &LaunchFile,
     memory: &GlobalMemory,
 ) -> Cow<'a, [u8]> {
+    // Copied only if pointers are written, because most contents have none.
     let mut bytes = Cow::Borrowed(bytes);
     for pointer in file.pointers.iter().filter(|p| p.location == location) {
         let contents = bytes.to_mut();

@@ -142,6 +142,7 @@ impl GpuModel {
     ///
     /// A frequency is outside the range of real GPUs: for example, 1500 kHz, which is probably in MHz.
     pub fn with_clock(mut self, (least, most): (u64, u64)) -> Result<GpuModel, Diagnostic> {
+        // Runs may use either end.
         for value in [least, most] {
             crate::validity::check_value(self.family, Parameter::Clock, value)
                 .map_err(Diagnostic::new)?;
@@ -238,6 +239,7 @@ impl GpuModel {
     /// checks whether its values together describe a machine.
     #[must_use]
     pub fn with(mut self, parameter: Parameter, value: u64) -> GpuModel {
+        // One entry for each parameter, so the index is in bounds.
         let range = &mut self.ranges[parameter as usize];
         (range.least, range.most, range.typical) = (value, value, value);
         self

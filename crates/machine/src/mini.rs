@@ -123,6 +123,7 @@ impl Machine {
             let at = error.span().map(|span| span.start);
             Diagnostic::for_text(file, text, error.message(), at)
         })?;
+        // Masks of lanes have 64 bits.
         if !(1..=64).contains(&raw.warp_width) {
             return Err(error(format!(
                 "warp_width is {}; warps have 1 to 64 lanes",

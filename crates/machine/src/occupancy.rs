@@ -1,6 +1,6 @@
 //! Occupancy: the number of blocks that fit on an SM or a compute unit, and the resources that limit it.
 //!
-//! The rules for SMs are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to
+//! The rules for SMs follow NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to
 //! warps in steps, each sub-partition holds whole warps only, and shared memory is allocated to blocks in steps.
 
 use std::fmt;
@@ -70,6 +70,7 @@ impl BlockResources {
         let warps = threads.div_ceil(32);
         let has = machine[Parameter::SmRegisters];
         let share = match has.checked_div(registers_of_warp(machine, registers)) {
+            // A block without registers is not limited by them.
             None => 0,
             Some(held) => {
                 let step = machine[Parameter::WarpStep].max(1);

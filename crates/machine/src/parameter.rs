@@ -136,6 +136,7 @@ macro_rules! parameters {
 /// Returns the error for an unknown name. The hint lists the names in the same section, or else the names with the
 /// same key.
 fn unknown_name(name: &str) -> Diagnostic {
+    // A name without a dot may be meant as a section or as a key.
     let (section, key) = name.split_once('.').unwrap_or((name, name));
     let parts = |parameter: &Parameter| parameter.name().split_once('.').unwrap_or_default();
     let names = |is_similar: &dyn Fn(&Parameter) -> bool| -> Vec<&str> {
@@ -165,7 +166,7 @@ fn unknown_name(name: &str) -> Diagnostic {
 }
 
 impl Parameter {
-    /// Parameters that were added after the first release of machine files, in the order in which they were added.
+    /// Parameters that were added after the first release of machine files, in the order of their addition.
     const ADDED: &[Parameter] = &[
         Parameter::OccupancyShuffle,
         Parameter::SharedBanks,

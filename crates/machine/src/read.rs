@@ -18,6 +18,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
         let at = error.span().map(|span| span.start);
         Diagnostic::for_text(file, text, error.message(), at)
     })?;
+    // Read first, because a file without architectures has the family of the model that it inherits from.
     let base = base_model(file, &raw)?;
     let family = family_of(&raw.architectures, base.as_ref()).map_err(error)?;
     let mut sections = Sections {
@@ -130,6 +131,7 @@ impl Sections<'_> {
     /// Takes the modes of the clock. Without any, times are stated at the base clock.
     fn take_modes(&mut self, family: MachineFamily) -> Result<ClockBasis, Diagnostic> {
         let section = self.sections.get_mut("clock");
+        // Removed, because `first_unknown` refuses what no parameter has taken.
         let modes = section.and_then(|section| section.as_table_mut()?.remove("modes"));
         let Some(modes) = modes else {
             return Ok(ClockBasis::Base);
@@ -216,6 +218,7 @@ impl Sections<'_> {
                 }
                 // An empty section of the family has had its keys taken.
                 Some(None) if Parameter::of_family(family).any(is_in) => None,
+                // No table, or a section that no parameter of the family has.
                 _ => Some(section.clone()),
             }
         })

@@ -166,7 +166,7 @@ impl GpuModel {
             if !is_size || range.least == range.most {
                 continue;
             }
-            // Inverted, so that these draws differ from those of `select`.
+            // Inverted, so that these draws differ from the draws of `select`.
             let mut random = Random::of(!seed, parameter);
             if random.next().is_multiple_of(4) {
                 continue;
@@ -214,6 +214,7 @@ impl GpuModel {
         let range = self.range(parameter);
         let (least, most) = (range.least, range.most);
         if parameter.domain() == Domain::PowerOfTwo {
+            // Valid machine files state powers of two, so both ends are candidates.
             return Candidates::Powers {
                 first: least.max(1).ilog2(),
                 last: most.max(1).ilog2(),

@@ -164,6 +164,7 @@ fn total_lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
     let values = |parameter: Parameter| stated[parameter as usize].into_iter();
     let most = |parameter| values(parameter).max().unwrap_or(0);
     let least = |parameter| values(parameter).min().unwrap_or(0);
+    // The largest size over the shortest line: no selection of values has more lines.
     let cache = |bytes, line| most(bytes) / least(line).max(1);
     let of_unit = (most(P::L1Units) * cache(P::L1Bytes, P::L1Line))
         + cache(P::ConstantL1Bytes, P::ConstantL1Line)

@@ -153,6 +153,7 @@ impl<'a> Simulation<'a> {
                 };
                 // The stall is attributed to the warp that becomes ready first.
                 let op = OpIndex(run.warps[waiting].last_issued);
+                // Cycles from the limit on are not part of the run.
                 for cycle in cycle..at.min(limit) {
                     let warp = waiting;
                     observe(CycleEvent::Stall { cycle, warp, op });
@@ -544,7 +545,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the fault of a run in which all remaining warps are blocked.
+    /// Returns the fault of a run whose remaining warps are all blocked.
     fn deadlock(&self, cycle: u64) -> Fault {
         // No warp is ready or pending, so the remaining ones are blocked at barriers.
         let barrier = self.barriers.iter().min_by_key(|b| b.number);

@@ -93,6 +93,7 @@ fn range(element: ElementType, low: Option<Number>, high: Option<Number>) -> Res
             low.map_or(0.0, Number::float),
             high.map_or(1.0, Number::float),
         );
+        // The width may overflow although both ends are finite, as from -1e308 to 1e308.
         return match low <= high && (high - low).is_finite() {
             true => Ok(Range::Float(low, high - low)),
             false => Err(format!("nothing is between {low} and {high}")),

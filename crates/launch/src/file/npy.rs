@@ -73,6 +73,8 @@ impl NpyArray {
         let descr = descr_of(self.element);
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         let mut out = MAGIC.to_vec();
+        // The header of a file of version 1 begins at byte 10, of version 2 at byte 12, because its length has two
+        // more bytes.
         let padded = |before: usize| (before + header.len() + 1).next_multiple_of(ALIGNMENT);
         let total = match u16::try_from(padded(10) - 10) {
             Ok(length) => {

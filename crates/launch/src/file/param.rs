@@ -356,6 +356,7 @@ impl RawParam {
             }
             None => locate(reader.reserve(count, element), byte).map(|()| vec![count]),
         };
+        // `check_keys` has refused several sources of contents.
         if let Some((values, byte)) = with_span(&self.values) {
             let shape = sized(values.len() as u64, byte)?;
             return Ok((shape, locate(encode(element, values, "values"), byte)?));

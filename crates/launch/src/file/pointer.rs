@@ -111,6 +111,7 @@ impl RawPointer {
                 "{count} addresses, {step} bytes apart; there must be one at least, and {SIZE} bytes for each"
             ));
         }
+        // The file may state any numbers, so sums and products are checked.
         let last = |offset: u64, step: u64| (count - 1).checked_mul(step)?.checked_add(offset);
         let end = last(self.offset, step).and_then(|last| last.checked_add(SIZE));
         if end.is_none_or(|end| end > size) {

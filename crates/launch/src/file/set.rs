@@ -202,6 +202,7 @@ impl LaunchSet {
 
     /// Whether a file is a launch set: a line of it begins a `[[launch]]`.
     pub fn is_set(text: &str) -> bool {
+        // Decided before the file is parsed, because sets and single launches have parsers of their own.
         text.lines()
             .any(|line| line.trim_start().starts_with("[[launch]]"))
     }

@@ -68,6 +68,7 @@ pub(crate) fn bind(
             );
             return Err(fault(message));
         }
+        // Without a symbol, the word is an address in the code itself.
         let address = entry.code_base.wrapping_add_signed(word.addend);
         code_words.extend_from_slice(&word.half.of(address).to_le_bytes());
     }
@@ -169,6 +170,7 @@ fn loaded_bytes(loaded: &LoadedFile) -> Result<Vec<u8>, String> {
     let end = |segment: &LoadedSegment| segment.address.checked_add(segment.size);
     let mut bytes = Vec::new();
     for segment in &loaded.segments {
+        // Checked before the allocation, because a damaged file may state any size.
         let end = end(segment).filter(|end| *end <= MAX_LOADED);
         let end = end.and_then(|end| usize::try_from(end).ok());
         let end = end

@@ -8,7 +8,7 @@ use warpbound_load::GcnDescriptor;
 use super::{LANES, words};
 use crate::launch::Size;
 
-/// State in which the waves of a launch begin. Registers that it does not give a value are undefined at the start.
+/// Initial state of the waves of a launch. Registers without a value are undefined at the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaveEntry {
     pub(super) descriptor: GcnDescriptor,
@@ -110,6 +110,7 @@ impl WaveEntry {
 
     /// Values of the SGPRs after the user SGPRs.
     fn system(&self, group: Size, wave: u32) -> Vec<u32> {
+        // The order of the ABI: block indices, facts about the block, offset of the wave's scratch.
         let mut values = Vec::new();
         for (axis, index) in (0..).zip(group) {
             if self.descriptor.has_block_index(axis) {
@@ -118,6 +119,7 @@ impl WaveEntry {
         }
         if self.descriptor.has_block_info() {
             let first = if wave == 0 { FIRST_WAVE } else { 0 };
+            // The number of waves has six bits.
             values.push(first | self.waves() & 0x3f);
         }
         if self.descriptor.has_wave_offset() {

@@ -80,6 +80,7 @@ impl BlockResources {
     pub fn of_group(machine: &MachineConfig, threads: u64, lds: u64) -> BlockResources {
         let waves = threads.max(1).div_ceil(WAVE_LANES);
         BlockResources {
+            // A saturated size exceeds `group.threads`, so it is refused.
             threads: waves.saturating_mul(WAVE_LANES),
             warps: waves,
             blocks: 1,
@@ -157,7 +158,7 @@ impl Occupancy {
         })
     }
 
-    /// Returns the number of batches in which `units` CUs or SMs of this occupancy execute a number of blocks, since
+    /// Returns the number of batches that `units` CUs or SMs of this occupancy need for a number of blocks, because
     /// each unit holds whole blocks only. For example, 10 blocks take 2 batches on 2 units that hold 3 blocks each.
     pub fn batches(&self, units: u64, blocks: u64) -> u64 {
         let resident = units.saturating_mul(self.blocks).max(1);

@@ -84,6 +84,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         dests: &[Option<u16>],
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
+        // Before the lanes are served, which only borrows the block.
         self.ensure_local(request);
         let width = request.access.width;
         match (width, dests.len()) {
@@ -293,6 +294,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             if space == MemorySpace::Shared {
                 self.shared.mark_written(address - base, size);
             }
+            // Addresses and operands have been copied, so a destination may be one of their registers.
             let rows = &mut self.warps[request.warp_index].rows;
             for (word, dest) in dests.iter().enumerate() {
                 if let Some(row) = dest {

@@ -34,7 +34,7 @@ pub(crate) struct Block<'a, E, const W: usize> {
     pub(super) program: &'a Program<'a, W>,
     pub(super) launch: &'a Launch,
     pub(super) index: Size,
-    /// Its warps, then the splits of waves in the order in which they began.
+    /// Its warps, then the splits of waves in the order of their start.
     pub(crate) warps: Vec<Warp<E, W>>,
     /// Number of warps without splits.
     pub(super) waves: usize,
@@ -205,6 +205,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         if taken != 0 || op.extent == Extent::LanesAndWords {
             self.execute(warp_index, at, op, taken, context)?;
         }
+        // After the effect, because an operation may write the mask that becomes active (`v_cmpx`).
         self.apply_flow(warp_index, at, op, taken, context.counts)
     }
 
@@ -580,7 +581,7 @@ mod tests {
         };
         let program = Program::<W>::untimed(&code, &launch);
         let mut block = Block::<ActivationStack<u32>, W>::new(&program, &launch, [0; 3]);
-        // Nested divergent branches, each of which splits off one lane.
+        // Nested divergent branches; each splits off one lane.
         for warp in &mut block.warps {
             for lane in 0..8u32 {
                 let above = (all_lanes::<W>() << lane << 1) & all_lanes::<W>();

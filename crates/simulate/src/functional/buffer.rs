@@ -42,6 +42,7 @@ impl BufferLayout {
     pub(super) fn address(&self, offset: u32, index: u32, lane: usize) -> Option<u64> {
         let lane = if self.adds_lane { lane as u64 } else { 0 };
         let (offset, index) = (u64::from(offset), u64::from(index) + lane);
+        // In 64 bits: the stride has at most 18 bits and the index 33, so nothing overflows.
         let linear = offset + self.stride * index;
         let is_inside = match self.swizzle {
             Some(_) if self.stride != 0 => index < u64::from(self.records) && offset < self.stride,

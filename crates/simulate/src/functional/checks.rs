@@ -51,6 +51,7 @@ impl ExecutionListener<WaveModel> for WaveChecks<'_> {
                 times: 1,
             });
         };
+        // Reads are checked first, because an operation may write a register that it reads.
         if let Some((cell, lane)) = wave.defined.first_undefined(op, issue.taken) {
             note(NoteKind::Undefined { cell, lane });
         }
@@ -71,7 +72,7 @@ impl ExecutionListener<WaveModel> for WaveChecks<'_> {
 }
 
 /// Executes all blocks of a launch on an AMD GPU, one after the other, and checks each instruction of `program`, from
-/// which `code` was lifted. The notes of the checks follow those of the run.
+/// which `code` was lifted. The notes of the checks follow the notes of the run.
 ///
 /// # Errors
 ///

@@ -530,7 +530,7 @@ impl<const W: usize> Compiler<'_, W> {
     }
 }
 
-/// Returns the lanes in which an operation takes effect.
+/// Returns the lanes where an operation takes effect.
 fn extent(op: &Op, has_waves: bool) -> Extent {
     let moves_wave = !matches!(
         op.control,

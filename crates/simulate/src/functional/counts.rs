@@ -14,7 +14,7 @@ pub struct Counts {
     pub issues: Vec<u64>,
     /// Active lanes, summed over all issues.
     pub active: Vec<u64>,
-    /// Active lanes in which the execution condition was true, summed over all issues.
+    /// Active lanes where the execution condition was true, summed over all issues.
     pub executed: Vec<u64>,
     /// Issues after which lanes diverged.
     pub divergences: Vec<u64>,

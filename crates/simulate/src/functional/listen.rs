@@ -77,7 +77,7 @@ pub struct Issue<'a, E> {
     pub at: OpIndex,
     /// Mask of the active lanes.
     pub active: Mask,
-    /// Mask of the active lanes in which the execution condition is true.
+    /// Mask of the active lanes where the execution condition is true.
     pub taken: Mask,
     pub(super) first_thread: u32,
     pub(super) model: &'a E,

@@ -96,6 +96,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                     warp_index,
                     at,
                     access: &access.operand,
+                    // Listeners see scalar accesses as accesses of lane 0.
                     taken: 1,
                 };
                 self.access_once(request, access, context)
@@ -163,6 +164,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         let threads = barrier.threads.map(|slot| self.word(warp_index, slot));
         self.warps[warp_index].barrier_wait = Some(Wait {
             barrier: self.word(warp_index, barrier.number),
+            // A count of 0 means all of the block, as in `Block::barrier`.
             threads: threads.filter(|&threads| threads != 0),
             at,
             reduction: None,

@@ -1,9 +1,9 @@
 //! Parallel execution of blocks with the result of sequential execution, by speculation and validation.
 //!
-//! Each block of a round executes speculatively on a private view of the memory before the round. Then, in grid order,
-//! each block is validated: if it has read no word that an earlier block of the round wrote, its writes equal those of
-//! sequential execution and are committed; otherwise it is executed again, alone. Results therefore do not depend on
-//! the number of threads.
+//! Each block of a round executes speculatively on a private view of the memory before the round. Then, in grid
+//! order, each block is validated: if it has read no word that an earlier block of the round wrote, its writes equal
+//! the writes of sequential execution and are committed; otherwise it is executed again, alone. Results therefore do
+//! not depend on the number of threads.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -109,7 +109,7 @@ impl SpeculativeRun {
 
     /// Whether it finished or faulted by itself within the remaining instructions of the launch.
     fn fits_budget(&self, left: u64) -> bool {
-        // The instruction limit may be that of the speculative budget: sequential execution decides.
+        // The limit may be the speculative budget: sequential execution decides.
         let gave_up = matches!(&self.outcome, Err(fault) if fault.is_instruction_limit());
         !gave_up && self.counts.issued() <= left
     }

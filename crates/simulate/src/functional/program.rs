@@ -1,4 +1,4 @@
-//! Operations compiled to the form in which a warp executes them: steps on lane values, then one effect.
+//! Operations compiled to the form that a warp executes: steps on lane values, then one effect.
 
 use std::collections::HashMap;
 
@@ -142,7 +142,7 @@ pub(super) enum Guard {
     Words([u8; 2], bool),
 }
 
-/// Lanes in which an operation takes effect.
+/// Lanes where an operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Extent {
     /// The active lanes for which the condition holds.
@@ -347,7 +347,7 @@ pub(crate) struct Program<'a, const W: usize> {
 }
 
 impl<'a, const W: usize> Program<'a, W> {
-    /// Compiles a kernel for a simulation without time, in which clock registers fault.
+    /// Compiles a kernel for a simulation without time, where clock registers fault.
     pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Self {
         Self::compile(code, launch, false)
     }

@@ -137,6 +137,7 @@ impl BlockRun<'_, '_> {
             let ready: Vec<usize> = (0..self.block.warps.len())
                 .filter(|&warp| self.is_ready(warp))
                 .collect();
+            // The schedule chooses among at least one alternative, even if no warp is ready.
             if let Some(&warp) = ready.get(schedule(ready.len().max(1))) {
                 self.take_turn(warp, 1 + schedule(LONGEST_TURN), context)?;
                 if self.block.warps[warp].barrier_wait.is_some() {
@@ -246,6 +247,7 @@ impl BlockRun<'_, '_> {
 
     /// Splits of a wave that have not ended.
     fn live_splits(&self, wave: usize) -> impl Iterator<Item = usize> {
+        // Splits follow the waves of the block.
         let splits = self.block.waves..self.block.warps.len();
         splits
             .filter(move |&warp| self.block.wave_of(warp) == wave && self.position(warp).is_some())

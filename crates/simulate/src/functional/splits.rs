@@ -22,7 +22,7 @@ const SPLIT_BIT: u32 = 1 << 21;
 /// Fault in splitting that tests plant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SplitFault {
-    /// The child has all lanes that are not active in its parent, also those of siblings (E1).
+    /// The child has all lanes that are not active in its parent, including lanes of siblings (E1).
     BareComplement,
     /// A wave may split unless no lane is active, or all 64 are (E2).
     FullMask,
@@ -139,6 +139,7 @@ impl Block<'_, WaveModel, WAVE_LANES> {
         let Ok([into, from]) = self.warps.get_disjoint_mut([into, from]) else {
             return;
         };
+        // Before the models merge, which leaves `from` without lanes.
         let lanes = from.model.own();
         for (to, row) in into.rows.iter_mut().zip(&from.rows) {
             blend(to, row, lanes);

@@ -23,7 +23,7 @@ pub(super) const M0: u8 = 124;
 
 /// The steps of one operation, value-numbered: for example, `add(x, y)` in two writes of an operation is one step.
 pub(super) struct Steps {
-    /// Lanes in which the operation takes effect.
+    /// Lanes where the operation takes effect.
     pub(super) extent: Extent,
     /// Whether the operation reads the word M0.
     pub(super) reads_m0: bool,

@@ -15,7 +15,7 @@ use super::program::{Dest, WaveAccess, WaveOperation};
 const MAX_WORDS: usize = 4;
 
 impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
-    /// Executes an access if it loads or stores words of shared memory, all of which exist, at multiples of its size;
+    /// Executes an access if it loads or stores existing words of shared memory at multiples of its size;
     /// returns whether it does.
     pub(super) fn access_shared(
         &mut self,

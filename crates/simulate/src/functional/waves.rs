@@ -27,8 +27,9 @@ impl WaveRun {
         WaveRun::with_scratch(program, threads, words, 0)
     }
 
-    /// The same with bytes of scratch for each lane: its descriptor is in s0 to s3, s4 and s5 have the address of `out`,
-    /// s6 and s7 the start of FLAT_SCRATCH, s8 the index of the block and s9 the offset of the scratch of the wave.
+    /// The same with bytes of scratch for each lane: its descriptor is in s0 to s3, s4 and s5 have the address of
+    /// `out`, s6 and s7 the start of FLAT_SCRATCH, s8 the index of the block and s9 the offset of the scratch of the
+    /// wave.
     pub(super) fn with_scratch(program: &str, threads: u32, words: usize, scratch: u32) -> WaveRun {
         let code = text::parse("test", program).expect("a program");
         let mut memory = GlobalMemory::default();

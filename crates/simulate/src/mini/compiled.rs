@@ -1,4 +1,4 @@
-//! Operations compiled to the form in which a warp executes them: operands are values of all lanes.
+//! Operations compiled to the form that a warp executes: operands are values of all lanes.
 
 use crate::UnsupportedOp;
 use warpbound_ir::{

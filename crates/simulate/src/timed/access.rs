@@ -18,8 +18,8 @@ use crate::functional::{AccessKind, NVIDIA_LANES, space_of};
 use warpbound_isa::nvidia::ExecUnit;
 
 impl<'r> Sm<'r> {
-    /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles in which its sources
-    /// have been read and in which its result is present.
+    /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles when its sources
+    /// have been read and its result is present.
     pub(super) fn access<L: EventListener>(
         &mut self,
         start: u64,
@@ -85,7 +85,7 @@ impl<'r> Sm<'r> {
             atomic = parameters.get(Parameter::SharedAtomic) + serial;
             occupied += serial;
         }
-        // Accesses are served in the order of issue, those of a warp after its own atomic operations.
+        // Accesses are served in the order of issue, and an access of a warp after its own atomic operations.
         let served = self
             .shared_memory
             .reserve(warp.last_issue, start, occupied)
@@ -144,6 +144,7 @@ impl<'r> Sm<'r> {
             }
             _ => self.l1_path.access(start, &request, &mut gpu.l2),
         };
+        // The last request is accepted within a cycle, whose end frees the lanes.
         self.hold_lsu(outcome.accepted + 1, warp, parameters);
         let done = outcome.done;
         // Atomic operations write as well: fences and the end of the kernel wait for them.
@@ -187,6 +188,7 @@ impl<'r> Sm<'r> {
     ) -> AccessOutcome {
         let lanes = NVIDIA_LANES as u64;
         let bytes_of_warp = u64::from(bytes_per_lane).next_multiple_of(4) * lanes;
+        // Each warp slot of the GPU has local memory of its own.
         let slot = u64::from(self.number) * self.slots + u64::from(warp.place.slot);
         let mut outcome = AccessOutcome::default();
         for word in 0..u64::from(request.size).div_ceil(4) {

@@ -1,4 +1,5 @@
-//! Calendar queue of the simulator: events (cycle, id), earliest cycle first.
+//! Calendar queue of the simulator: events (cycle, id), earliest cycle first. For example, in cycle 100 an event of
+//! cycle 163 goes to the ring, and one of cycle 164 to the heap.
 //!
 //! Nearly all events are due within a few cycles. These are bits in a ring of sets, one set per cycle; the rest are in
 //! a binary heap (R. Brown, "Calendar queues", CACM 31(10), 1988, with a heap for the later years).
@@ -39,7 +40,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event at a cycle that is not before that of the last event taken. A duplicate in the ring has no effect.
+    /// Adds an event at a cycle that is not before the last event taken. A duplicate in the ring has no effect.
     pub(super) fn push(&mut self, cycle: u64, id: u32) {
         if cycle - self.now < RING_CYCLES {
             let set = (cycle % RING_CYCLES) as usize;
@@ -57,6 +58,7 @@ impl EventQueue {
             (None, None) => return None,
             (Some(cycle), None) => cycle,
             (None, Some(Reverse((cycle, _)))) => *cycle,
+            // An event of the heap may have come nearer than all events of the ring since it was added.
             (Some(near), Some(Reverse((far, _)))) => near.min(*far),
         };
         self.now = next;

@@ -60,9 +60,10 @@ pub(super) struct Transactions {
 impl Banks {
     /// Returns the transactions of an access of `size` bytes per lane by the lanes of `taken`.
     ///
-    /// A warp of 32 lanes is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128 bits.
-    /// A pool takes one transaction, even without active threads, plus its bank-conflict degree less one. Threads that
-    /// request the same word do not conflict.
+    /// A warp of 32 lanes is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128
+    /// bits. A pool takes one transaction, even without active threads, plus its bank-conflict degree less one.
+    /// Threads that request the same word do not conflict. For example, with 32 banks, 32 threads that load the words
+    /// 0, 32, 64 and so on take 32 transactions, 31 of them due to conflicts.
     pub(super) fn transactions(self, size: u32, addresses: &[u64], taken: Mask) -> Transactions {
         let words = (size / 4).clamp(1, 4) as usize;
         let lanes = addresses.len().max(1);
@@ -80,8 +81,8 @@ impl Banks {
         }
     }
 
-    /// Returns the bank-conflict degree of a pool: the most distinct words that its threads request from one bank, at
-    /// least 1. Each thread requests `words` consecutive words.
+    /// Returns the bank-conflict degree of a pool: the maximum number of distinct words that its threads request from
+    /// one bank, at least 1. Each thread requests `words` consecutive words.
     fn conflict_degree(
         self,
         words: usize,

@@ -9,7 +9,7 @@ use warpbound_simt::Mask;
 /// Words of FLAT_SCRATCH.
 const FLAT_SCRATCH: [Cell; 2] = [Cell::scalar(102), Cell::scalar(103)];
 
-/// For each cell, the lanes in which it has a defined value; all or none for words of the warp.
+/// For each cell, the lanes where it has a defined value; all or none for words of the warp.
 pub(super) struct DefinedRegisters(Vec<Mask>);
 
 impl DefinedRegisters {

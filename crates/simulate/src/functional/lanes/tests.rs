@@ -29,7 +29,7 @@ const SPECIAL_WORDS: [u32; 14] = [
     0xffff_ffff,
 ];
 
-/// A random row, in which special words are frequent.
+/// A random row with many special words.
 fn random_row(random: &mut fastrand::Rng) -> LaneValues<64> {
     std::array::from_fn(|_| match random.u8(0..4) {
         0 => SPECIAL_WORDS[random.usize(0..SPECIAL_WORDS.len())],

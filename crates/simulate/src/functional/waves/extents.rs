@@ -1,4 +1,4 @@
-//! Lanes in which operations take effect: active ones, all, or the warp as a whole.
+//! Lanes where operations take effect: active ones, all, or the warp as a whole.
 
 use super::*;
 
@@ -265,7 +265,7 @@ fn reads_of_undefined_registers() {
     );
 }
 
-/// Faults in what operations do, each planted in a program: the results differ from those of the program without it.
+/// Faults in what operations do, each planted in a program: the results differ from the program without it.
 #[test]
 fn planted_faults_change_results() {
     let own = "and(funnel_right(S106, S107, special.lane), 1)";

@@ -70,13 +70,14 @@ impl<'r> ComputeUnit<'r> {
         }
         self.vector_memory = free;
         let done = wave.counters.raise_vm(now, done);
+        // Flat instructions raise both counters, and lower both when they are complete.
         if facts.raises.lgkm > 0 {
             wave.counters
                 .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
         }
     }
 
-    /// Finds the memory of each lane of an access, and changes its addresses to those of that memory.
+    /// Finds the memory of each lane of an access, and changes its addresses to addresses of that memory.
     fn translate<L>(
         &self,
         access: &mut LaneAccess,
@@ -91,6 +92,7 @@ impl<'r> ComputeUnit<'r> {
         let highest = lanes_of(access.taken)
             .map(|lane| access.addresses[lane])
             .max();
+        // The windows lie above global memory, so one comparison decides for most accesses.
         if highest.is_none_or(|highest| highest < aperture::SCRATCH) {
             lanes.global = access.taken;
             return lanes;
@@ -107,6 +109,7 @@ impl<'r> ComputeUnit<'r> {
         for lane in lanes_of(access.taken) {
             let address = access.addresses[lane];
             let within = |window: u64| {
+                // An address below a window wraps around to a large offset.
                 let offset = address.wrapping_sub(window);
                 (offset < aperture::SIZE).then_some(offset)
             };
@@ -129,8 +132,8 @@ impl<'r> ComputeUnit<'r> {
         lanes
     }
 
-    /// Accesses global memory or scratch through the L1 cache, from cycle `start`. Returns the cycles until which it holds
-    /// its unit, and in which it completes.
+    /// Accesses global memory or scratch through the L1 cache, from cycle `start`. Returns the cycles until which it
+    /// holds its unit, and when it completes.
     fn pass_l1<L: EventListener>(
         &mut self,
         now: u64,
@@ -149,6 +152,7 @@ impl<'r> ComputeUnit<'r> {
             size: access.size,
             addresses: &access.addresses,
             taken: access.taken,
+            // Stores and atomic operations go to the L2 cache (docs/timing-model-gcn3.md).
             cached: all_loads,
             contended: is_atomic && has_equal_addresses(&access.addresses, access.taken),
             unit: 0,
@@ -184,7 +188,7 @@ impl<'r> ComputeUnit<'r> {
         (free, outcome.done)
     }
 
-    /// Accesses scratch dword by dword: those of the lanes at one offset follow each other.
+    /// Accesses scratch dword by dword; the dwords of the lanes at one offset are consecutive.
     fn pass_scratch<L>(
         &mut self,
         start: u64,
@@ -230,7 +234,7 @@ impl<'r> ComputeUnit<'r> {
             .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
     }
 
-    /// Accesses LDS from cycle `start`. Returns the cycles until which it holds its unit, and in which it completes.
+    /// Accesses LDS from cycle `start`. Returns the cycles until which it holds its unit, and when it completes.
     fn pass_lds<L: EventListener>(
         &mut self,
         now: u64,
@@ -301,6 +305,7 @@ impl<'r> ComputeUnit<'r> {
         }
         let access = gpu.probe.accesses().first();
         let done = match access.map(|access| (access.kind, access.addresses[0], access.size)) {
+            // Out of range of its buffer, the access completes like a hit (docs/timing-model-gcn3.md).
             None => start + parameters.get(Parameter::ScalarHit),
             Some((kind, address, bytes)) => {
                 let outcome = match kind {
