@@ -128,6 +128,7 @@ pub fn compare_buffers(file: &LaunchFile, memory: &GlobalMemory) -> BufferCompar
 fn indices(shape: &[u64], index: usize) -> String {
     let mut rest = index as u64;
     let mut out = Vec::new();
+    // From the last axis, along which elements follow each other.
     for &length in shape.iter().skip(1).rev() {
         out.push(format!("[{}]", rest % length.max(1)));
         rest /= length.max(1);

@@ -270,6 +270,7 @@ impl LaunchFile {
         };
         match objects {
             None => {
+                // Texels are in buffers, whose sizes are known by now.
                 let buffers: Vec<(&str, &LaunchBuffer)> = launch.buffers().collect();
                 let images = image::read(&raw.texture, &raw.surface, &buffers);
                 (launch.textures, launch.surfaces) = images?;
@@ -281,6 +282,7 @@ impl LaunchFile {
                 launch.pointers.clone_from(&shared.pointers);
             }
         }
+        // Last, because pointers may lie in parameters, buffers and variables.
         let pointers = pointer::read(&raw.pointer, &launch)?;
         launch.pointers.extend(pointers);
         Ok(launch)
@@ -613,6 +615,7 @@ fn size(name: &str, given: &[u32], axes: [u32; 3], most: u64) -> Result<[u32; 3]
             return Err(Diagnostic::new(message));
         }
     }
+    // A saturated product exceeds every limit, so the size is refused.
     let all = size.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()));
     match (1..=most).contains(&all) {
         true => Ok(size),

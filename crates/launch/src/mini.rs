@@ -160,6 +160,7 @@ impl RawWords {
     /// Expands the words and checks that they fit a memory of `memory` words.
     fn words(&self, memory: u32) -> Result<MemoryWords, String> {
         let at = self.at;
+        // Even an empty list of words has to begin within the memory.
         let fits = |count: usize| match usize::try_from(memory.saturating_sub(at)) {
             Ok(rest) if count <= rest && at <= memory => Ok(()),
             _ => Err(format!(

@@ -14,7 +14,7 @@ pub enum MachineFamily {
 impl MachineFamily {
     /// Returns the family of the machines for code of an architecture, such as `sm_62` or `gfx803`.
     pub fn of_architecture(architecture: &str) -> MachineFamily {
-        // LLVM names AMD's targets `gfx…`; every other name is one of NVIDIA's (`sm_…`).
+        // LLVM names AMD's targets like `gfx803`; every other name is one of NVIDIA's, like `sm_62`.
         if architecture.starts_with("gfx") {
             MachineFamily::Gcn3
         } else {

@@ -151,6 +151,7 @@ impl GpuModel {
             *range = ParameterRange {
                 least,
                 most,
+                // Times are stated for the minimum frequency (SOUNDNESS 2, `clock`).
                 typical: least,
                 provenance: Provenance::Published,
                 source: "stated by the user".to_owned(),

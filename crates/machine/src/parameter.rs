@@ -228,6 +228,7 @@ impl Parameter {
     /// selects the same values of the other parameters in all versions. New rows go to the end of
     /// [`Parameter::ADDED`].
     pub(crate) fn draw_number(self) -> u64 {
+        // Parameters of the first release have the numbers below `first`.
         let first = Parameter::ALL.len() - Parameter::ADDED.len();
         let added = Parameter::ADDED.iter().position(|added| *added == self);
         let before = Parameter::ADDED.iter().filter(|added| **added < self);

@@ -288,6 +288,7 @@ fn subtract_other(
     let other = other.map_or(0, |range| range.typical);
     let (name, of) = (sum.name(), sum.other().name());
     ParameterRange {
+        // A sum below the typical value of the other summand leaves nothing for the part.
         least: range.least.saturating_sub(other),
         most: range.most.saturating_sub(other),
         typical: range.typical.saturating_sub(other),
@@ -312,6 +313,7 @@ struct RawModel {
     #[serde(default)]
     same: Vec<String>,
     scheduler: Option<RawScheduler>,
+    // A sorted map, so that the first unknown key is the same in each run.
     #[serde(flatten)]
     sections: BTreeMap<String, toml::Value>,
 }

@@ -135,6 +135,7 @@ impl GpuModel {
                 Selection::Slow => end(parameter, true),
                 Selection::Fast => end(parameter, false),
                 Selection::Seed(seed) => {
+                    // By parameter, so that a new range of one of them leaves the values of the others as they are.
                     let random = Random::of(seed, parameter).next();
                     match parameter.domain() {
                         // Any combination of stated sizes is valid (`validity::check`). Other sizes depend on each

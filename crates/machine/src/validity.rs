@@ -126,6 +126,7 @@ pub(crate) fn check<const N: usize>(
         // All combinations, since a selection takes the value of each parameter independently.
         let products = parts.iter().fold(vec![1_u64], |products, part| {
             let factors = stated[*part as usize];
+            // A saturated product divides no valid value, so the value is refused.
             let with = |product: u64| factors.map(|factor| product.saturating_mul(factor));
             products.into_iter().flat_map(with).collect()
         });

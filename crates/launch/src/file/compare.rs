@@ -22,6 +22,7 @@ impl ElementType {
         if found == expected {
             return true;
         }
+        // Integers have no tolerance.
         let (Some(found), Some(expected)) = (self.to_f64(found), self.to_f64(expected)) else {
             return false;
         };
@@ -53,6 +54,7 @@ mod tests {
         assert!(!matches(1.0, 1.0f32.next_up(), 0.0, 0.0));
         assert!(matches(100.0, 101.0, 0.01, 0.0) && !matches(100.0, 102.0, 0.01, 0.0));
         assert!(matches(0.5, 0.75, 0.0, 0.25) && !matches(0.5, 0.8, 0.0, 0.25));
+        // The two zeros differ in their bits.
         assert!(!matches(0.0, -0.0, 0.0, 0.0) && matches(0.0, -0.0, 0.1, 0.0));
         assert!(!matches(f32::NAN, -f32::NAN, 0.0, 0.0) && matches(f32::NAN, -f32::NAN, 0.1, 0.0));
         assert!(!matches(f32::NAN, 1.0, 9.0, 9.0) && !matches(1.0, f32::NAN, 9.0, 9.0));

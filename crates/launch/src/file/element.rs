@@ -83,6 +83,7 @@ impl ElementType {
             .rev()
             .fold(0i128, |value, &byte| value << 8 | i128::from(byte));
         let all = most - least + 1;
+        // Two's complement: words above the maximum of a signed type are negative numbers.
         Some(if value > most { value - all } else { value })
     }
 

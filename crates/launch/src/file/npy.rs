@@ -284,6 +284,7 @@ mod tests {
     fn a_file_of_numpy() {
         let header = "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3), }";
         let bytes = [0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0];
+        // `numpy.save` pads this header so that the numbers begin at byte 128.
         let padded = format!("{header:<117}\n");
         let contents = file(1, &padded, &bytes);
         assert_eq!(contents.len(), 128 + 12);
@@ -298,6 +299,7 @@ mod tests {
     #[test]
     fn round_trip() {
         for element in ElementType::ALL {
+            // The last shape has a header that is too long for version 1.
             for shape in [vec![], vec![3], vec![2, 0], vec![2, 1, 3], vec![1; 20_000]] {
                 let count = shape.iter().product::<u64>() as usize;
                 let bytes = (0..count * element.size()).map(|n| n as u8).collect();
@@ -390,6 +392,7 @@ mod tests {
         for end in 0..whole.len() {
             assert!(NpyArray::from_npy(&whole[..end]).is_err());
         }
+        // The header takes the first 128 bytes.
         for at in 0..128 {
             for byte in 0..=255 {
                 let mut changed = whole.clone();

@@ -93,6 +93,7 @@ impl<'a> ParamReader<'a> {
 
     /// Adds a buffer to the total size and checks the limit, before the buffer is allocated.
     fn reserve(&mut self, count: u64, element: ElementType) -> Result<(), Diagnostic> {
+        // Saturated sums exceed the limit.
         let bytes = count.saturating_mul(element.size() as u64);
         self.total = self.total.saturating_add(bytes);
         match self.total <= LaunchFile::MAX_BYTES {
@@ -159,6 +160,7 @@ fn error_at<T>(message: impl Into<String>, byte: usize) -> Result<T, LocatedErro
 impl RawParam {
     /// Reads the parameter. The keys that are present decide its kind.
     pub(super) fn read(&self, reader: &mut ParamReader<'_>) -> Result<ParsedParam, LocatedError> {
+        // From here on, one key decides the kind of the parameter.
         self.check_keys()?;
         if let Some((&number, byte)) = with_span(&self.value) {
             let element = self.element(byte)?;

@@ -50,6 +50,7 @@ pub(crate) fn bind(
     .map_err(fault)?;
     // Launches of a set may change the buffers of the file, but nothing that the runtime owns.
     memory.mark_of_runtime(of_file);
+    // The registers hold addresses of what has been placed.
     let user = user_registers(&object.descriptor, file, &addresses, lane_scratch).map_err(fault)?;
     let entry = WaveEntry {
         descriptor: object.descriptor,
@@ -249,8 +250,8 @@ impl Addresses {
 }
 
 /// Words of the buffer descriptor of scratch besides its base (LLVM, `SIFrameLowering.cpp`, and ROCR,
-/// `FillBufRsrcWord3`): swizzled elements of 4 bytes, one of each of the 64 lanes next to each other; the lane is
-/// added to the index.
+/// `FillBufRsrcWord3`): swizzled elements of 4 bytes, with the elements of the 64 lanes next to each other; the lane
+/// is added to the index.
 const SWIZZLE_ENABLE: u32 = 1 << 31;
 const SCRATCH_LAYOUT: u32 = 1 << 19 | 3 << 21 | 1 << 23;
 

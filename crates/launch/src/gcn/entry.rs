@@ -59,6 +59,7 @@ impl WaveEntry {
     /// Returns the lanes of a wave that exist, which are its initial mask of active lanes. For example, wave 1 of a
     /// block of 100 work-items has the lowest 36 lanes.
     pub fn lanes(&self, wave: u32) -> u64 {
+        // Waves past the last one have no lanes.
         let first = wave.saturating_mul(LANES);
         match self.threads().saturating_sub(first) {
             0 => 0,

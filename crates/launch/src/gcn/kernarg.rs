@@ -38,6 +38,7 @@ pub(super) fn dynamic_shared(
     let too_large = || "the dynamic LDS has 4 GiB or more".to_owned();
     let mut end = object.descriptor.group_segment;
     let mut offsets = Vec::with_capacity(values.len());
+    // Hidden arguments have no parameter in the launch file.
     let explicit = object.args.iter().filter(|arg| !arg.kind.is_hidden());
     for (arg, value) in explicit.zip(values) {
         if arg.kind != ArgKind::DynamicSharedPointer {

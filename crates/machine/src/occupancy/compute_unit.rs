@@ -149,6 +149,7 @@ impl Occupancy {
             .filter(|(_, fit)| *fit == blocks)
             .map(|(limit, _)| *limit)
             .collect();
+        // [`Occupancy::limits`] has the order of [`Limit`], and the arrays above have another one.
         limits.sort_unstable();
         Ok(Occupancy {
             blocks,
@@ -161,6 +162,7 @@ impl Occupancy {
     /// Returns the number of batches that `units` CUs or SMs of this occupancy need for a number of blocks, because
     /// each unit holds whole blocks only. For example, 10 blocks take 2 batches on 2 units that hold 3 blocks each.
     pub fn batches(&self, units: u64, blocks: u64) -> u64 {
+        // At least 1, because a GPU without units would divide by 0.
         let resident = units.saturating_mul(self.blocks).max(1);
         blocks.div_ceil(resident)
     }

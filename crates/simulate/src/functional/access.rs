@@ -84,7 +84,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         dests: &[Option<u16>],
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
-        // Before the lanes are served, which only borrows the block.
+        // Allocated first, because `gather` only reads the block.
         self.ensure_local(request);
         let width = request.access.width;
         match (width, dests.len()) {
@@ -203,6 +203,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         } = context;
         let memory = &mut **memory;
         listener.access(&request.memory_access(AccessKind::Store, size, &addresses));
+        // An access has at most 16 bytes per lane.
         let mut rows = [[0; W]; 4];
         for (row, &value) in rows.iter_mut().zip(values) {
             *row = *self.rows(request.warp_index).get(value);
@@ -251,6 +252,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         } = context;
         let memory = &mut **memory;
         listener.access(&request.memory_access(AccessKind::Atomic, size, &addresses));
+        // Two operands of at most 64 bits.
         let mut rows = [[0; W]; 4];
         for (row, &operand) in rows.iter_mut().zip(operands) {
             *row = *self.rows(request.warp_index).get(operand);

@@ -70,6 +70,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             };
             let waits_here =
                 |warp: &&Warp<E, W>| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
+            // Threads that arrived without waiting count as well.
             let arrived: u32 = self
                 .warps
                 .iter()
@@ -89,6 +90,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             if arrived < expected {
                 continue;
             }
+            // A barrier with a stated count does not depend on exited threads.
             if wait.threads.is_none() && exited != 0 {
                 let ended = self.ended_threads();
                 if ended != 0 {
@@ -101,6 +103,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             for warp in &mut self.warps {
                 if warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier) {
                     warp.barrier_wait = None;
+                    // A barrier without a reduction leaves the result of the last one.
                     warp.barrier_result = result.unwrap_or(warp.barrier_result);
                 }
             }

@@ -65,6 +65,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             shared: SharedMemory::new(launch.shared),
             block_values: {
                 let [x, y, z] = index;
+                // Clocks are set before each instruction that may read them.
                 [x, y, z, 0, 0, 0, 0, 0, 0].map(|value| [value; W])
             },
             scratch: vec![[0; W]; program.scratch],
@@ -114,6 +115,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
 
     /// Sets the value of a clock register for the next instruction of a warp.
     pub(crate) fn set_clock_register(&mut self, register: ClockRegister, value: u32) {
+        // The first three values are the block index.
         self.block_values[3 + register as usize] = [value; W];
     }
 

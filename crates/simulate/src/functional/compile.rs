@@ -74,6 +74,7 @@ impl<const W: usize> Compiler<'_, W> {
             .tests_cc()
             .then(|| self.compile_cc_test(condition.cc_test));
         let (effect, flow) = match test {
+            // An operation whose guard is not modelled must not execute unguarded.
             _ if guard.is_none() => (Effect::Unsupported, Flow::Unsupported),
             // The test is not modelled.
             Some(None) => (Effect::Unsupported, Flow::Unsupported),
@@ -87,6 +88,7 @@ impl<const W: usize> Compiler<'_, W> {
         };
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
         CompiledOp {
+            // If there is none, the effect faults.
             guard: guard.unwrap_or(Guard::Always),
             extent,
             cc_test: test.flatten(),
@@ -156,6 +158,7 @@ impl<const W: usize> Compiler<'_, W> {
                 relative,
             } if *relative || self.has_waves => {
                 let base = match base {
+                    // Without a register, the anchor is the address.
                     None => Operand::Const(0),
                     Some(cell) => match self.cell_slot(*cell, steps) {
                         Some(at) => Operand::Slot(at),

@@ -173,6 +173,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             let accessed = match &effect.operation {
                 SurfaceOperation::Load(dests) => {
                     let bytes = match address {
+                        // In mode `Zero`, a read out of bounds gives 0 and a write has no effect.
                         None => Ok([0; 16]),
                         Some(address) => GlobalTexels(memory).read_texel(address, effect.size),
                     };

@@ -267,6 +267,7 @@ impl BlockRun<'_, '_> {
 
     /// Removes the merges of a warp that has ended: the other splits go on alone.
     fn forget_merges(&mut self, warp: usize) {
+        // Taken, because the loop changes the records of all parts.
         for record in std::mem::take(&mut self.parts[warp].records) {
             for other in [record.parent, record.child] {
                 let kept = |known: &MergeRecord| known.number != record.number;

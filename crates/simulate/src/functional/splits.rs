@@ -61,6 +61,7 @@ impl Block<'_, WaveModel, WAVE_LANES> {
     pub(crate) fn existing_lanes(&self, warp: usize) -> Mask {
         let warp = &self.warps[warp];
         let threads = self.launch.block.iter().product::<u32>();
+        // The last wave of a block may be partial.
         lowest_lanes(threads.saturating_sub(warp.first_thread)) & warp.model.own()
     }
 

@@ -115,6 +115,7 @@ impl<const W: usize> Compiler<'_, W> {
                 | BinaryOp::Ne
         );
         let combines = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+        // Comparisons give 0 or 1, and so do bit operations on such values.
         if compares || combines && are_boolean {
             steps.booleans.insert(made);
         }

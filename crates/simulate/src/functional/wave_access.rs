@@ -132,6 +132,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         access: &WaveAccess,
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
+        // Most accesses to LDS take a shorter way.
         if request.taken == 0 || self.access_shared(request, access, context) {
             return Ok(());
         }
@@ -160,6 +161,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             access,
             addresses: self.wave_addresses(request.warp_index, access),
         };
+        // Listeners observe an access before it takes effect.
         by_words.report::<E>(context.listener);
         match &access.operation {
             WaveOperation::Load(dests) => self.load_by_words(by_words, dests, context),
@@ -273,6 +275,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 } else if is_flat && address.wrapping_sub(aperture::PRIVATE) < aperture::SIZE {
                     self.private_place(request.warp_index, lane, address - aperture::PRIVATE)
                 } else if address.wrapping_sub(aperture::SCRATCH) < aperture::SIZE {
+                    // Buffer instructions reach scratch here, too, because their descriptor has this base.
                     self.scratch(address - aperture::SCRATCH)
                 } else {
                     Place::Global(address)
@@ -359,6 +362,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         let (request, size) = (whole.request, access_size(width));
         match place {
             Place::OutOfRange => return Ok(0),
+            // AMD's machines do not fault here, but the kernel is probably wrong.
             Place::PastShared(address) => {
                 self.note_past_shared(request, lane, address, context);
                 return Ok(0);

@@ -87,6 +87,7 @@ fn target(index: u32) -> ControlTarget {
 fn address(base: u64, offset: Expr) -> Address {
     Address {
         low: add(Expr::Const(base as u32), offset),
+        // Addresses of shared and local memory have 32 bits.
         high: (base != 0).then_some(Expr::Const((base >> 32) as u32)),
         buffer: None,
         second_half: None,

@@ -81,6 +81,7 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         return None;
     }
     let effect = match &op.meaning {
+        // An operation without a meaning does nothing, unless it writes a cell or waits.
         None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
         None => return None,
         Some(Meaning::Set(writes)) => {
@@ -193,6 +194,7 @@ fn compile_flow(op: &Op) -> Option<Flow> {
 }
 
 fn cell_index(cell: Cell) -> u16 {
+    // There are far fewer than 2^16 cells.
     cell.index() as u16
 }
 

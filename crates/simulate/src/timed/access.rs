@@ -33,6 +33,7 @@ impl<'r> Sm<'r> {
         };
         let (mut sources, mut done) = (start + 1, start + 1);
         for (space, lanes) in split_by_space(&access, &mut gpu.probe.addresses) {
+            // The access does not reach this space.
             if lanes == 0 {
                 continue;
             }
@@ -44,6 +45,7 @@ impl<'r> Sm<'r> {
                 MemorySpace::Shared => self.access_shared(start, access, warp, gpu),
                 _ => self.access_global(start, (space, cached), access, warp, gpu),
             };
+            // The instruction is complete when the parts in all spaces are.
             sources = sources.max(sources_read);
             done = done.max(completed);
         }
@@ -80,6 +82,7 @@ impl<'r> Sm<'r> {
         let mut occupied = conflicts + u64::from(found.all - found.conflicts) * section.transaction;
         let (mut atomic, mut same_word) = (0, 0);
         if access.kind == AccessKind::Atomic {
+            // Lanes that access one word are served one after the other.
             same_word = same_word_degree(addresses, access.taken);
             let serial = u64::from(same_word) * parameters.get(Parameter::SharedAtomicThread);
             atomic = parameters.get(Parameter::SharedAtomic) + serial;

@@ -162,6 +162,7 @@ mod tests {
         for address in [0, 128] {
             assert_eq!(cache.request_line(address), None);
         }
+        // Byte 63 is in line 0.
         assert_eq!(cache.request_line(63), Some(0));
         // Lines 0, 2 and 4 are in the same set: 2 is replaced.
         assert_eq!(cache.request_line(256), None);
@@ -210,6 +211,7 @@ mod tests {
         let mut cache = small();
         cache.lookup(0).line.valid = 0b11;
         cache.invalidate(32, 0b01);
+        // A line that the cache does not hold.
         cache.invalidate(4096, 0b11);
         assert_eq!(cache.lookup(0).line.valid, 0b10);
     }

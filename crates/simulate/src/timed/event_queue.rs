@@ -1,8 +1,8 @@
-//! Calendar queue of the simulator: events (cycle, id), earliest cycle first. For example, in cycle 100 an event of
-//! cycle 163 goes to the ring, and one of cycle 164 to the heap.
+//! Calendar queue of the simulator: events (cycle, id), earliest cycle first.
 //!
-//! Nearly all events are due within a few cycles. These are bits in a ring of sets, one set per cycle; the rest are in
-//! a binary heap (R. Brown, "Calendar queues", CACM 31(10), 1988, with a heap for the later years).
+//! Nearly all events are due within a few cycles. These are bits in a ring of sets, one set per cycle; the rest are
+//! in a binary heap (R. Brown, "Calendar queues", CACM 31(10), 1988, with a heap for the later years). For example,
+//! in cycle 100 an event of cycle 163 goes to the ring, and one of cycle 164 to the heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -103,8 +103,10 @@ mod tests {
         let mut now = 0;
         for _ in 0..50_000 {
             if random.u32(0..2) == 0 || expected.is_empty() {
+                // Distances of up to 511 cycles, so that some events go to the heap.
                 let distance = 1 << random.u32(0..10);
                 let entry = (now + random.u64(0..distance), random.u32(0..200));
+                // Each entry once, because a duplicate in the ring has no effect.
                 if expected.insert(entry) {
                     queue.push(entry.0, entry.1);
                 }

@@ -86,6 +86,7 @@ impl InstructionCaches {
                 (ready, Some(found))
             }
         };
+        // After the line in use, which must not wait for prefetched lines.
         for number in 1..=*self.ahead.unmarked() {
             let next = line + number * self.line;
             let first = self.first.get_mut(parameters);

@@ -178,6 +178,7 @@ fn gpu_of<'r>(
     let of_block = BlockResources::of_block(machine, threads, registers, shared);
     let resources = reader.track((of_sm, of_block));
     let (of_sm, of_block) = *resources.get(parameters);
+    // Machine files limit the number of SMs, so the cast is exact.
     let sm_count = parameters.get(Parameter::SmCount).max(1) as u32;
     let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
     let sms = (0..sm_count).map(|number| Sm::new(number, entry, parameters));
@@ -311,6 +312,7 @@ impl<M> Gpu<M> {
             self.wake_schedulers(sm, now, context);
         }
         if effects.ended_blocks > 0 {
+            // Several groups may end in one turn of a SIMD.
             for _ in 0..effects.ended_blocks {
                 self.dispatcher.block_finished(self.kernel, sm);
             }

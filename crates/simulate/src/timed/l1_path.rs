@@ -94,6 +94,7 @@ impl L1Caches {
         let mut reader = parameters.reader();
         let bytes = reader.get(Parameter::L1Bytes);
         let line = reader.get(Parameter::L1Line).max(1);
+        // Machine files state the sets of this cache, and `Cache` takes the ways.
         let ways = bytes / line / reader.get(Parameter::L1Sets).max(1);
         let units = reader.get(Parameter::L1Units).max(1) as usize;
         let caches = L1Caches {

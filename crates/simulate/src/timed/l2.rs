@@ -175,6 +175,7 @@ impl<'a> L2Cache<'a> {
     /// Enters a range of addresses into the cache and the TLB, as if the host had just written it.
     pub(super) fn warm(&mut self, address: u64, bytes: u64) {
         let L2Section { line, sector, .. } = self.section;
+        // Lines have at most 32 sectors (`machine/src/validity.rs`).
         let all_sectors = u32::MAX >> (32 - (line / sector).clamp(1, 32));
         let end = address + bytes;
         let mut at = address / line * line;
@@ -202,6 +203,7 @@ impl<'a> L2Cache<'a> {
         let slice = slices.slice_of(number);
         let bytes = u64::from(count) * section.sector;
         let port = &mut slices.ports[slice];
+        // Hits, misses and stores all pass the port of their slice.
         let start = port.transfer(now, at, bytes, section.slice_bandwidth);
         let mut atomic_latency = 0;
         if let L2Access::Atomic { contended } = kind {
@@ -251,6 +253,7 @@ impl<'a> L2Cache<'a> {
                 done = done.max(accepted);
             }
         }
+        // For requests that wait for a translation: their data takes this long from then on.
         let unloaded = match missing {
             0 => section.hit,
             _ => self.dram.get(parameters).latency,
@@ -295,6 +298,7 @@ impl<'a> L2Cache<'a> {
         latency: u64,
     ) -> u64 {
         match kind {
+            // Most kernels have no atomic operations, so most reads need no lookup.
             L2Access::Read if !self.atomics.is_empty() => {
                 if let Some(atomics) = self.atomics.get(&line) {
                     done = done.max(atomics.settled(arrival));
@@ -381,6 +385,7 @@ mod tests {
         let machine = GpuModel::built_in("gtx1080").expect("a built-in machine");
         let machine = machine.select(Selection::Typical);
         let section = L2Section::read(&mut UsedParameters::new(&machine).reader());
+        // A single line, so that each new line evicts another one.
         let machine = machine.with(Parameter::L2Bytes, section.line);
         let machine = machine.with(Parameter::L2Ways, 1);
         let parameters = UsedParameters::new(&machine);
@@ -402,6 +407,8 @@ mod tests {
             } => Some((line, hits, missing, evicted, after_atomics)),
             _ => None,
         });
+        // The atomic operation misses two sectors, the first read waits for it, the second no longer does, and the
+        // write evicts both dirty sectors.
         let expected = [
             (0, 0, 2, 0, false),
             (0, 1, 0, 0, true),
@@ -437,9 +444,11 @@ mod tests {
         let parameters = UsedParameters::new(&machine.select(Selection::Typical));
         let mut l2 = L2Cache::new(&parameters);
         let mut hits = |address, sectors| l2.access_range(0, address, sectors, L2Access::Read).hits;
+        // The second half of the L2 line, its first half, and then both.
         assert_eq!(hits(64, 0b11), 0);
         assert_eq!(hits(0, 0b11), 0);
         assert_eq!(hits(0, 0b1111), 4);
+        // Sectors 4 and 7 lie in the L2 line at 384.
         assert_eq!(hits(256, 0b1001_0000), 0);
         assert_eq!(hits(384, 0b1111), 2);
     }

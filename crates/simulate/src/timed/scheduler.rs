@@ -190,6 +190,7 @@ impl Scheduler {
             return now;
         };
         let index = unit as usize;
+        // A queued instruction starts when the unit has finished all before it.
         let start = now.max(self.idle[index]);
         let done = start + parameters.get(occupancy) * times;
         self.idle[index] = done;
@@ -237,6 +238,7 @@ mod tests {
     /// Returns the slots in the order of issue, one per cycle, if all of them can issue in every cycle.
     fn issue_order(policy: SchedulerPolicy, yields: bool) -> Vec<u32> {
         let mut scheduler = Scheduler::new();
+        // Not in the order of slots, because policies go by age.
         for slot in [4, 0, 8] {
             scheduler.add(slot, 0, ExecUnit::None);
         }
@@ -266,6 +268,7 @@ mod tests {
         scheduler.add(2, 0, ExecUnit::None);
         assert_eq!(scheduler.select(0, SchedulerPolicy::Gto), Some(1));
         scheduler.record_issue(1, false);
+        // The older warp 0 is ready from cycle 5 on.
         assert_eq!(scheduler.select(6, SchedulerPolicy::Gto), Some(1));
         scheduler.update(1, 9, ExecUnit::None);
         assert_eq!(scheduler.select(6, SchedulerPolicy::Gto), Some(0));
@@ -318,6 +321,7 @@ mod tests {
             for slot in 0..4 {
                 scheduler.add(slot, 0, ExecUnit::None);
             }
+            // Not ready within the 400 cycles.
             scheduler.add(4, 1000, ExecUnit::None);
             let select = |now| {
                 scheduler
@@ -331,6 +335,7 @@ mod tests {
         assert_ne!(first, order_of(2));
         for slot in 0..4 {
             let count = first.iter().filter(|&&s| s == slot).count();
+            // About 100 of 400 selections each.
             assert!((60..140).contains(&count), "{slot}: {count}");
         }
     }

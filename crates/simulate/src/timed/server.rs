@@ -164,6 +164,7 @@ mod tests {
             let (mut now, mut last) = (0, 0);
             for _ in 0..50_000 {
                 now += random.u64(0..=pace);
+                // Bounds the backlog of an overloaded server, and so the table of slots.
                 if last > now + 4096 {
                     now = last;
                 }
@@ -188,6 +189,7 @@ mod tests {
                     }
                     slot += 1;
                 }
+                // A request without service starts in the first idle slot.
                 let expected = if cycles == 0 {
                     slot as u64
                 } else {

@@ -65,6 +65,7 @@ impl Banks {
     /// Threads that request the same word do not conflict. For example, with 32 banks, 32 threads that load the words
     /// 0, 32, 64 and so on take 32 transactions, 31 of them due to conflicts.
     pub(super) fn transactions(self, size: u32, addresses: &[u64], taken: Mask) -> Transactions {
+        // An access of less than a word counts as a word.
         let words = (size / 4).clamp(1, 4) as usize;
         let lanes = addresses.len().max(1);
         let threads = (self.pool_threads / words).clamp(1, lanes);
@@ -225,6 +226,7 @@ mod tests {
             [31, 31, 31],
             [32, 32, 32],
         ];
+        // All words lie in bank 0.
         let addresses = std::array::from_fn(|lane| lane as u64 * 128);
         for ((threads, mask), row) in masks().zip(TABLE) {
             let found = [4, 8, 16].map(|size| transactions(size, &addresses, mask).all);
@@ -279,6 +281,7 @@ mod tests {
             let found = banks.transactions(4, &every_second, ALL);
             (found.all, found.conflicts)
         };
+        // 16 banks with two words each; 8 of 16 banks with four; no two words of a smaller pool in one bank.
         assert_eq!(of(32, 32), (2, 1));
         assert_eq!(of(16, 32), (4, 3));
         assert_eq!(of(32, 16), (2, 0));

@@ -300,6 +300,7 @@ impl<'r> Sm<'r> {
         let delay = timing.issue.get(parameters);
         let stall = match gpu.setup.interlock {
             Interlock::ControlWords => u64::from(delay.stall),
+            // Without control words, registers alone delay the next instruction beyond the next cycle.
             Interlock::Scoreboard => 1,
         };
         // The cycle of the issue itself; the first instruction of a pair has none.

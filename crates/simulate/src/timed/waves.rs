@@ -131,6 +131,7 @@ pub fn run_waves<L: EventListener>(
     if setup.caches == StartCaches::Warm {
         warm_l2(&mut l2, code, launch, memory);
     }
+    // Without a warp that runs alone, all groups of the grid are still to start.
     let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
     let mut context = WaveContext {
         parameters: &parameters,
@@ -170,6 +171,7 @@ fn gpu_of<'r>(
 ) -> Result<Gpu<ComputeUnit<'r>>, Fault> {
     let (shape, of_unit, of_group) = resources(launch, setup, parameters);
     let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
+    // Machine files limit the number of units, so the cast is exact.
     let count = parameters.get(Parameter::CuCount).max(1) as u32;
     let pipelines = setup.splitting.pipelines;
     let units =

@@ -92,6 +92,7 @@ fn masks_of_both_parts() {
             masks.sort_unstable();
             masks
         };
+        // The child issues the branch without an active lane.
         assert_eq!(masks(3), [0, 0b0111]);
         assert_eq!(masks(7), [0, 0b1000]);
         // Each side, and all that follows, by the part that has the lanes.
@@ -103,6 +104,7 @@ fn masks_of_both_parts() {
 
 #[test]
 fn parts_merge_at_the_join() {
+    // Operation 9 unites the lanes of both sides, and 10 follows it.
     for point in [9, 10] {
         let sites = UntimedSplits {
             merges: true,
@@ -145,6 +147,7 @@ fn marks_by_the_mode() {
         let program = format!("0x-4: warp S129 = {value}\n").replace("0x-4", "0x0");
         let rest = IF_ELSE.lines().map(|line| {
             let (address, rest) = line.trim().split_once(": ").expect("an address");
+            // The new operation moves all others by 4 bytes.
             let number = |text: &str| {
                 let digits = text.trim_start_matches("0x");
                 u32::from_str_radix(digits, 16).expect("a number") + 4

@@ -42,6 +42,7 @@ impl<'r> ComputeUnit<'r> {
         let parameters = gpu.parameters;
         let cycles = parameters.get(Parameter::VmemCycles) * u64::from(facts.dwords);
         let start = now + cycles;
+        // Without an access of some lane, the instruction completes when it begins.
         let (mut free, mut done) = (start, start);
         if facts.invalidates {
             self.l1_path.invalidate_all();
@@ -69,6 +70,7 @@ impl<'r> ComputeUnit<'r> {
             }
         }
         self.vector_memory = free;
+        // Operations complete in the order of issue, so this may be later than the arrival of the data.
         let done = wave.counters.raise_vm(now, done);
         // Flat instructions raise both counters, and lower both when they are complete.
         if facts.raises.lgkm > 0 {
@@ -161,6 +163,7 @@ impl<'r> ComputeUnit<'r> {
             MemorySpace::Local => self.pass_scratch(start, &request, gpu),
             _ => self.l1_path.access(start, &request, &mut gpu.l2),
         };
+        // The end of the kernel may wait for all stores (`launch.stores`).
         if !is_load {
             gpu.stores_done = gpu.stores_done.max(outcome.done);
         }
@@ -270,6 +273,7 @@ impl<'r> ComputeUnit<'r> {
             size: accesses.iter().map(|access| access.size).sum(),
             transactions: passes.all,
             conflicts: passes.further,
+            // The time of LDS does not depend on it.
             same_word: 0,
         });
         let event = Event::Shared {

@@ -449,6 +449,7 @@ impl<'r> ComputeUnit<'r> {
         let slots = std::mem::take(&mut resident.base_slots);
         for slot in slots {
             self.held[slot as usize] = false;
+            // Base slots belong to the SIMDs in turn, see `take_slot`.
             let simd = &mut self.simds[(slot % self.shape.simds) as usize];
             simd.holders -= 1;
             simd.base_waves -= 1;
@@ -489,6 +490,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
         }
         match first {
             NEVER => NEVER,
+            // A SIMD issues in its turns only.
             first => simd.turns.from(first),
         }
     }
@@ -524,6 +526,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
         (number, index): (u64, Size),
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
+        // `reserve_slot` keeps registers for groups that have not started.
         gpu.unstarted = gpu.unstarted.saturating_sub(1);
         let mut block = Block::<WaveModel, _>::new(gpu.program, gpu.launch, index);
         if let Some(only) = gpu.setup.only {

@@ -153,6 +153,7 @@ mod tests {
     fn vector_memory_is_in_order() {
         let mut counters = Counters::default();
         assert_eq!(counters.raise_vm(0, 90), 90);
+        // Complete in cycle 50, but counted after the first load.
         assert_eq!(counters.raise_vm(4, 50), 90);
         assert_eq!(counters.raise_vm(8, 120), 120);
         let release = |most| counters.release_cycle(&waits(Some(most), None));
@@ -183,6 +184,7 @@ mod tests {
         child.raise_vm(4, 220);
         parent.unite(&child);
         let release = |most| parent.release_cycle(&waits(Some(most), None));
+        // In the order of issue: 200, 220, and 220 instead of 210, because it follows the second.
         assert_eq!([0, 1, 2, 3].map(release), [220, 220, 200, 0]);
     }
 }

@@ -105,6 +105,7 @@ mod tests {
             assert_eq!(pipelines.accepts(4, issuer(slot, 1)), 4);
             pipelines.occupy(4, issuer(slot, 1), 8);
         }
+        // All three pipelines are busy.
         assert_eq!(pipelines.accepts(4, issuer(43, 1)), 12);
         assert_eq!(pipelines.accepts(4, issuer(2, 2)), 12);
         // The first pipeline belongs to another wave: the siblings of the first wave wait for it.

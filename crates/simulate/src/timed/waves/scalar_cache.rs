@@ -72,6 +72,7 @@ impl ScalarCache {
                 }
             };
             outcome.done = outcome.done.max(ready + hit);
+            // The last line of the address space has no next one.
             let Some(next) = line.checked_add(self.line) else {
                 break;
             };

@@ -103,6 +103,7 @@ impl<'r> ComputeUnit<'r> {
         resident.slots[index] = slot;
         let lanes = [wave.index, index].map(|part| resident.block.existing_lanes(part));
         let active = resident.block.warps[index].model.running();
+        // Registers, counters and the line of code are copies of the parent's.
         let mut child = Wave {
             place: WarpPlace { slot, ..wave.place },
             index,
