@@ -346,6 +346,7 @@ fn read_params(
             None => next,
             Some(position) => *position.get_ref(),
         };
+        // Checked first, so that the position after this one does not overflow.
         if position >= LaunchFile::MAX_PARAMS {
             let max = LaunchFile::MAX_PARAMS;
             let message = format!("position {position} is beyond the {max} that there can be");

@@ -288,6 +288,7 @@ fn read_image(
         let message = Diagnostic::new(format!("there is no buffer {texels}"));
         return Err(message.hint("a parameter or [[buffer]] of this name holds the texels"));
     };
+    // Layers count as the last axis of the size.
     let axes = kind.axes() + usize::from(kind.is_layered());
     if sizes.len() != axes || sizes.contains(&0) {
         let message = format!("size is {sizes:?}, not {axes} numbers from 1 on");

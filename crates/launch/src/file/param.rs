@@ -445,6 +445,7 @@ impl RawParam {
         let bytes = match expect {
             Numbers::List(numbers) => {
                 let bytes = locate(encode(element, numbers, "expect"), byte)?;
+                // `array` has compared the shape of a file.
                 if bytes.len() != size {
                     let (given, count) = (numbers.len(), element_count(shape));
                     return error_at(

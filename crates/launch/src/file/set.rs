@@ -255,6 +255,7 @@ impl LaunchSet {
             let launch = launch.read(file, at, rounds, &set.objects, &shared, reader)?;
             set.launches.push(launch);
         }
+        // Probably a mistake in the file.
         let unused = raw.repeat.iter().find(|repeat| {
             let name = Some(&repeat.get_ref().name);
             set.repetitions
@@ -295,6 +296,7 @@ impl LaunchSet {
                         end: None,
                     },
                     RepeatName::Name(name) => {
+                        // The launches of a repetition are consecutive, so only the last repetition can grow.
                         let is_it = |other: &Repetition| other.name.as_ref() == Some(&name);
                         if let Some(last) = self.repetitions.last_mut()
                             && is_it(last)
@@ -433,6 +435,7 @@ impl RawWrite {
         let (buffer, element, count) = find_buffer(objects, &self.buffer)?;
         let bytes = encode(element, self.value)?;
         let (first, repeated) = match self.at {
+            // Without an index, the host fills the whole buffer.
             None => (0, count),
             Some(at) if at < count => (at, 1),
             Some(at) => return Err(past_the_end(&self.buffer, at, count)),
@@ -520,6 +523,7 @@ fn check_shared(launch: &LaunchFile, shared: usize) -> Result<(), Diagnostic> {
         let hint = "launches share buffers: write a [[buffer]], and buffer = \"NAME\" here";
         return Err(Diagnostic::new(message).hint(hint));
     }
+    // The first pointers are those that all launches share.
     let mut own = launch.pointers.iter().skip(shared);
     match own.all(|pointer| matches!(pointer.location, PointerLocation::Param(_))) {
         true => Ok(()),
@@ -554,6 +558,7 @@ fn grid_steps(grid: [u32; 3], by: &[i64], rounds: u64) -> Result<[i64; 3], Diagn
 fn grid_in_round(grid: [u32; 3], by: [i64; 3], round: u64) -> Option<[u32; 3]> {
     let mut found = grid;
     for (blocks, by) in found.iter_mut().zip(by) {
+        // In 128 bits, neither the product nor the sum overflows.
         let now = i128::from(*blocks) + i128::from(by) * i128::from(round);
         *blocks = u32::try_from(now).ok().filter(|&now| now > 0)?;
     }

@@ -141,6 +141,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 None => &self.texture_by_handle(issued, lane, handle)?.image,
             };
             let [width, height, depth] = image.size;
+            // A layered texture has its number of layers in place of the depth.
             let depth = match image.kind.is_layered() {
                 true => image.layers,
                 false => depth,

@@ -115,8 +115,10 @@ impl<E> Issue<'_, E> {
         let index = match cell {
             Cell::CC => self.registers + ExtraRegister::Cc.index(),
             cell if cell.index() < self.registers => cell.index(),
+            // A register that the code does not name has never been written.
             _ => return CellValues::Truths(0),
         };
+        // The rows are flattened, lane after lane of each register.
         let first = index * self.lanes;
         let words = self.rows.get(first..first + self.lanes);
         CellValues::Words(words.unwrap_or_default())

@@ -358,6 +358,7 @@ impl<'a, const W: usize> Program<'a, W> {
     }
 
     fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Self {
+        // Most programs for NVIDIA's GPUs name no words of the warp, and need no memory for them.
         let names_words = |op: &Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
             op.scope == OpScope::Warp

@@ -119,6 +119,7 @@ impl Sampler<'_> {
         coordinates: &TexelCoordinates,
         texels: &mut T,
     ) -> Result<[Component; 4], T::Error> {
+        // Absent axes have the index 0.
         let mut inside = [Some(0); 3];
         for (axis, index) in inside.iter_mut().enumerate().take(self.axes()) {
             let requested =

@@ -46,11 +46,14 @@ impl WaveRun {
             ),
             _ => {
                 let base = aperture::SCRATCH;
+                // The window of scratch has all waves of the block.
                 let bytes = threads.div_ceil(64) * 64 * scratch;
+                // As a launch binds it: swizzled, with elements of 4 bytes and the lane added to the index.
                 let mut user = vec![base as u32, (base >> 32) as u32 | 1 << 31, bytes, 0xe8_0000];
                 user.extend(address);
                 user.extend([0, scratch]);
                 let descriptor = GcnDescriptor {
+                    // Eight user SGPRs, the block along x, and the offset of the wave's scratch.
                     rsrc2: 8 << 1 | 1 << 7 | 1,
                     properties: GcnDescriptor::PRIVATE_BUFFER | GcnDescriptor::FLAT_SCRATCH,
                     ..GcnDescriptor::default()

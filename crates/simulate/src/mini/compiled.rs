@@ -85,6 +85,7 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
         None => return None,
         Some(Meaning::Set(writes)) => {
+            // Operations of mini-SIMT write one cell.
             let [(dest, value)] = writes.as_slice() else {
                 return None;
             };

@@ -90,6 +90,7 @@ fn integer_operations() {
         }
         use TernaryOp::*;
         let mut ternary_ops = vec![Select, Carry, FunnelRight, FunnelLeft, Permute];
+        // All truth tables of three bits.
         ternary_ops.extend((0..=255).map(Lut));
         for op in ternary_ops {
             let parts = [&low, &high].map(|[a, b, c]| ternary(op, a, b, c));

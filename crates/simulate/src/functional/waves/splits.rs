@@ -114,6 +114,7 @@ fn parts_merge_at_the_join() {
             let mut run = WaveRun::new(IF_ELSE, 4, 4);
             let (counts, issues) = run.split(&sites, last).expect("no fault");
             assert_eq!((counts.splits, counts.merges), (1, 1));
+            // All lanes are together again.
             assert_eq!(issues.0[&10], [0b1111]);
             assert_eq!(run.stored(), [1, 1, 1, 2]);
         }
@@ -188,6 +189,7 @@ fn barriers_wait_for_all_splits() {
     for last in [false, true] {
         let mut run = WaveRun::new(program, 100, 100).shared(400);
         let (counts, _) = run.split(&at(&[(2, None)]), last).expect("no fault");
+        // Each of the two waves splits once.
         assert_eq!((counts.splits, counts.most), (2, 1));
         assert_eq!(counts.counts.notes, []);
         assert_eq!(run.stored(), expected);
@@ -198,6 +200,7 @@ fn barriers_wait_for_all_splits() {
     };
     let mut run = WaveRun::new(program, 100, 100).shared(400);
     let found = run.split(&faulty, false);
+    // The barrier opens too early, or never.
     assert!(found.is_err() || run.stored() != expected);
 }
 

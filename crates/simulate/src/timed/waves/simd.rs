@@ -93,6 +93,7 @@ impl Simd {
                 let position = self.last.and_then(last);
                 position.map_or(0, |position| position + 1)
             }
+            // Other policies begin with the oldest wave.
             _ => 0,
         };
         let (before, after) = self.waves.split_at(next.min(self.waves.len()));
@@ -141,6 +142,7 @@ impl TurnIssues {
     /// Records an issue.
     pub(super) fn record(&mut self, entry: &SimdWave) {
         let wave = &mut self.waves[entry.kind as usize];
+        // Internal instructions need no unit, so any number of them may issue.
         if entry.kind != IssueKind::Internal && wave.is_none() {
             *wave = Some(entry.base);
             self.kinds += 1;

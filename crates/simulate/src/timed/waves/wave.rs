@@ -115,6 +115,7 @@ impl Wave {
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {
+            // A wave can issue in turns of its SIMD only.
             let turn = self.turns.from(until);
             self.stalls[reason as usize] += turn - self.ready;
             self.ready = turn;
