@@ -2,8 +2,9 @@
 //!
 //! Each block of a round executes speculatively on a private view of the memory before the round. Then, in grid
 //! order, each block is validated: if it has read no word that an earlier block of the round wrote, its writes equal
-//! the writes of sequential execution and are committed; otherwise it is executed again, alone. Results therefore do
-//! not depend on the number of threads.
+//! the writes of sequential execution and are committed; otherwise it is executed again, alone. For example, a block
+//! that has read a flag before an earlier block of the round set it is executed again. Results therefore do not
+//! depend on the number of threads.
 
 use std::num::NonZero;
 use std::sync::Mutex;

@@ -23,11 +23,11 @@ pub(super) struct Dram {
     write: u64,
     turnaround: u64,
     /// Sectors read since the bus was last turned, at most `max_unturned`: each of that many sectors written pays a
-    /// turnaround.
+    /// turnaround. For example, after 4 sectors read, 4 of 6 sectors written pay one.
     unturned: u64,
     /// Reads that may be queued while the bus is turned: a line for each L2 slice.
     max_unturned: u64,
-    /// Cycles of a refresh, from one to the next, and the cycle when the next one starts.
+    /// Cycles of a refresh; cycles from one refresh to the next; cycle when the next one starts.
     refresh: u64,
     refresh_interval: u64,
     next_refresh: u64,
@@ -82,7 +82,7 @@ impl Dram {
         self.bus.reserve_milli(now, at, milli)
     }
 
-    /// Cycle when the last refresh starts that the bus was reserved for.
+    /// Start of the last refresh for which the bus was reserved.
     pub(super) fn last_refresh(&self) -> u64 {
         self.next_refresh - self.refresh_interval
     }

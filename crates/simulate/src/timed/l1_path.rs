@@ -40,7 +40,8 @@ impl L1Section {
         reader.track(section)
     }
 
-    /// Coalesces the accesses of some lanes: adds their lines, each once, with the sectors accessed.
+    /// Coalesces the accesses of some lanes: adds their lines, each once, with the sectors accessed. For example, 8
+    /// lanes that load consecutive words from the start of a line need one of its sectors of 32 bytes.
     fn coalesce(&self, access: &WarpAccess<'_>, lanes: Mask, lines: &mut Vec<LineSectors>) {
         for lane in lanes_of(lanes) {
             let first = access.addresses[lane];

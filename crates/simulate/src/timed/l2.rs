@@ -315,7 +315,8 @@ impl<'a> L2Cache<'a> {
     }
 
     /// Accesses sectors that follow each other from an address on, in cycle `at`; they may be in several lines,
-    /// because lines of the L1 cache may be longer or shorter than lines of the L2 cache.
+    /// because lines of the L1 cache may be longer or shorter than lines of the L2 cache. For example, four sectors
+    /// of 32 bytes from address 64 on are the last two of one line of 128 bytes and the first two of the next.
     pub(super) fn access_range(
         &mut self,
         at: u64,

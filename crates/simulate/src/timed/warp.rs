@@ -74,8 +74,9 @@ impl Warp {
         self.stalls = [0; 7];
     }
 
-    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every cycle
-    /// has one reason: the first one that delays the warp past that cycle.
+    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every
+    /// cycle has one reason: the first one that delays the warp past that cycle. For example, if a scoreboard delays
+    /// a ready warp until cycle 10, and its unit until cycle 12, the unit is charged 2 cycles.
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {
