@@ -7,7 +7,7 @@ use warpbound_base::Diagnostic;
 use warpbound_ir::ImageKind;
 
 /// Object of a texture: index of the texture in bits 19:0, of the sampler in bits 31:20, as compiled code expects.
-/// Indices start at 1, so that 0 is no object.
+/// Indices start at 1, so that 0 is no object. For example, the first texture has the object 0x100001.
 pub(super) fn texture_object(number: usize) -> u32 {
     let number = object_number(number);
     number << 20 | number
@@ -29,7 +29,7 @@ fn object_number(position: usize) -> u32 {
 ///
 /// # Errors
 ///
-/// If the properties of a texture or surface are incompatible.
+/// The properties of a texture or surface are incompatible.
 pub(super) fn bind(
     file: &LaunchFile,
     memory: &GlobalMemory,
@@ -78,6 +78,7 @@ fn image(
     file: &LaunchFile,
     memory: &GlobalMemory,
 ) -> Result<TexelArray, String> {
+    // `buffers::place` has placed the buffers in the order of the file.
     let in_file = file.buffers().nth(given.buffer);
     let (Some((_, buffer)), Some(placed)) = (in_file, memory.buffers().get(given.buffer)) else {
         return Err("its buffer does not exist".to_owned());
@@ -101,6 +102,7 @@ fn image(
             ElementType::S32 => TexelElement::S32,
             ElementType::F16 => TexelElement::F16,
             ElementType::F32 => TexelElement::F32,
+            // CUDA has no texels with elements of 64 bits.
             other => return Err(format!("there are no texels of {other}")),
         },
         channels: given.channels,

@@ -14,6 +14,7 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
     for param in &file.params {
         addresses.push(match &param.value {
             ParamValue::Buffer(buffer) => memory.add(&param.name, buffer.bytes.clone()),
+            // Not used: only a buffer has an address of its own.
             _ => 0,
         });
     }
@@ -44,7 +45,7 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
     params.map(value).collect()
 }
 
-/// The buffers of a launch and the global variables that it names, each with its bytes at the end.
+/// Returns the buffers of a launch and the global variables that it names, each with its final bytes.
 fn final_contents<'a>(
     file: &'a LaunchFile,
     memory: &'a GlobalMemory,
@@ -68,6 +69,7 @@ fn final_contents<'a>(
         let mut own = memory.buffers().iter().skip(file.buffers().count());
         let end = match inner {
             Some((_, bytes)) => bytes,
+            // A variable in constant memory has no final contents.
             None => own.find(has_name)?.bytes.as_slice(),
         };
         let location = PointerLocation::Variable(number);
@@ -122,10 +124,11 @@ pub fn compare_buffers(file: &LaunchFile, memory: &GlobalMemory) -> BufferCompar
     compared
 }
 
-/// Index of an element along each axis: `[2][0]`.
+/// Index of an element along each axis: for example, element 5 of the shape [2, 3] is `[1][2]`.
 fn indices(shape: &[u64], index: usize) -> String {
     let mut rest = index as u64;
     let mut out = Vec::new();
+    // From the last axis, along which elements follow each other.
     for &length in shape.iter().skip(1).rev() {
         out.push(format!("[{}]", rest % length.max(1)));
         rest /= length.max(1);
@@ -158,7 +161,7 @@ pub fn final_arrays<'a>(
     })
 }
 
-/// The output files of a launch: name in the launch file, NPY contents.
+/// Returns the output files of a launch: name in the launch file, and NPY contents.
 pub fn output_files<'a>(
     file: &'a LaunchFile,
     memory: &'a GlobalMemory,
@@ -174,6 +177,7 @@ fn array(buffer: &LaunchBuffer, end: &[u8]) -> NpyArray {
     NpyArray {
         element: buffer.element,
         shape: buffer.shape.clone(),
+        // A variable may be larger than the contents that the launch file gives.
         bytes: end.iter().take(buffer.bytes.len()).copied().collect(),
     }
 }

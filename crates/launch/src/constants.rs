@@ -28,7 +28,7 @@ const SURFACE_REFERENCE: u32 = 52;
 ///
 /// # Errors
 ///
-/// If the launch file does not match the parameters of the kernel or the variables of its module.
+/// The launch file does not match the parameters of the kernel or the variables of its module.
 pub fn bind(
     file: &LaunchFile,
     image: &Image,
@@ -66,6 +66,7 @@ pub fn bind(
     let launch = Launch {
         grid: file.grid,
         block: file.block,
+        // `limits::check_shared` has limited the sum.
         shared: shared.saturating_add(file.dynamic_shared),
         local: local(kernel, file).map_err(fault)?,
         constants,
@@ -112,6 +113,7 @@ fn set_variables(
             None => return Err(format!("the module has no variable {name}")),
         }
     }
+    // Modules may state any size, so the total is checked before each allocation.
     let mut left = LaunchFile::MAX_BYTES;
     for variable in variables {
         let in_memory = matches!(variable.location, VariableLocation::Global(_));
@@ -139,6 +141,7 @@ fn set_variables(
             }
             VariableLocation::Global(start) => {
                 let mut bytes = vec![0; variable.size as usize];
+                // Contents from the launch file replace the initial value of the module, from the first byte on.
                 for contents in [start, given] {
                     for (to, from) in bytes.iter_mut().zip(contents) {
                         *to = *from;
@@ -146,7 +149,7 @@ fn set_variables(
                 }
                 memory.add(&*variable.name, bytes);
             }
-            // Code objects are bound elsewhere.
+            // `gcn::bind` handles code objects.
             VariableLocation::Loaded(_) => (),
         }
     }
@@ -162,6 +165,7 @@ impl<'a> Addresses<'a> {
         let mut addresses = HashMap::new();
         for variable in variables {
             addresses
+                // An ambiguous symbol is an error only if the kernel needs its address.
                 .entry(&*variable.name)
                 .and_modify(|address| *address = None)
                 .or_insert(Some(variable.address));
@@ -169,7 +173,8 @@ impl<'a> Addresses<'a> {
         Addresses(addresses)
     }
 
-    /// The address of a variable, `None` if the module has no such variable; an error if the symbol is ambiguous.
+    /// Returns the address of a variable, or `None` if the module has no such variable; an error if the symbol is
+    /// ambiguous.
     fn get(&self, symbol: &str) -> Result<Option<u64>, String> {
         match self.0.get(symbol) {
             Some(None) => Err(format!(
@@ -247,18 +252,18 @@ fn write_references(
     Ok(())
 }
 
-/// Stack size of a thread in bytes if the file states none or 0, as for recursion: CUDA's default of
+/// Stack size of a thread in bytes if the file states none, or 0 as for recursion: CUDA's default of
 /// `cudaLimitStackSize`.
 const STACK: u32 = 1024;
 
-/// Bytes of stack that a launch gives each thread of a kernel whose file states that the size is not known; `None` if the
-/// file knows it, or the launch file states it.
+/// Returns the bytes of stack that a launch gives each thread of a kernel whose file does not know its stack size;
+/// `None` if the file knows it or the launch file states it.
 pub fn assumed_stack(kernel: &Kernel, file: &LaunchFile) -> Option<u32> {
     (kernel.has_unknown_stack && file.stack.is_none()).then(|| stated_stack(kernel))
 }
 
-/// Bytes of stack of a thread by the file of the kernel: at least CUDA's default if code that recurses may need more than it
-/// states.
+/// Returns the bytes of stack of a thread according to the file of the kernel: at least CUDA's default if recursive
+/// code may need more than the file states.
 fn stated_stack(kernel: &Kernel) -> u32 {
     let needed = kernel.min_stack_size.filter(|&needed| needed > 0);
     let least = if kernel.has_unknown_stack { STACK } else { 0 };
@@ -266,11 +271,11 @@ fn stated_stack(kernel: &Kernel) -> u32 {
     needed.unwrap_or(STACK).max(own).max(least)
 }
 
-/// Bytes of local memory of a thread.
+/// Returns the bytes of local memory of a thread.
 ///
 /// # Errors
 ///
-/// If the file states more than a GPU provides.
+/// The file states more than a GPU provides.
 fn local(kernel: &Kernel, file: &LaunchFile) -> Result<u32, String> {
     let bytes = file.stack.unwrap_or_else(|| stated_stack(kernel));
     match bytes <= LaunchFile::MAX_STACK {
@@ -282,7 +287,7 @@ fn local(kernel: &Kernel, file: &LaunchFile) -> Result<u32, String> {
     }
 }
 
-/// Writes bytes to a constant bank; drops those past its end.
+/// Writes bytes to a constant bank, and drops bytes past its end.
 fn write_bank(constants: &mut [(u8, Vec<u8>)], bank: u8, at: usize, bytes: &[u8]) {
     if let Some((_, contents)) = constants.iter_mut().find(|(number, _)| *number == bank) {
         for (to, from) in contents.iter_mut().skip(at).zip(bytes) {
@@ -306,6 +311,7 @@ fn launch_block(
     }
     let (bank, first) = match &kernel.param_block {
         Some(block) => (block.bank, usize::from(block.offset)),
+        // Without parameters their offset does not matter.
         None if file.params.is_empty() => (0, 0),
         None => return Err("the file does not state where the parameters are".to_owned()),
     };

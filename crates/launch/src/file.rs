@@ -83,16 +83,16 @@ impl Named for StartCaches {
 /// A variable of the module.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchVariable {
-    /// Its name, mangled or as in C++.
+    /// Name, mangled or as in C++.
     pub name: String,
-    /// Its initial contents, from its first byte on.
+    /// Initial contents, from the first byte on.
     pub buffer: LaunchBuffer,
 }
 
 /// A buffer that is not a parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TexelBuffer {
-    /// Its name, distinct from those of parameters.
+    /// Name, distinct from the names of parameters.
     pub name: String,
     /// Its contents.
     pub buffer: LaunchBuffer,
@@ -121,7 +121,7 @@ pub enum ParamValue {
     },
     /// A buffer of global memory; the parameter is its address.
     Buffer(LaunchBuffer),
-    /// An address in the buffer of another parameter, or in one that is no parameter.
+    /// An address in the buffer of another parameter, or in a buffer that is no parameter.
     Alias {
         /// The buffer, as index in [`LaunchFile::buffers`].
         buffer: usize,
@@ -185,7 +185,7 @@ impl LaunchFile {
             .any(|param| matches!(param.value, ParamValue::Scalar { vary: Some(_), .. }))
     }
 
-    /// Returns the launch with the values of its parameters, none of which varies.
+    /// Returns the launch with the stated values of its parameters; none varies.
     #[must_use]
     pub fn as_one(&self) -> LaunchFile {
         let mut one = self.clone();
@@ -217,7 +217,8 @@ impl LaunchFile {
         launch.map_err(|(diagnostic, byte)| diagnostic.at_byte(text, byte).in_file(file))
     }
 
-    /// Reads a launch; of a launch set, `objects` are the buffers and the other objects that the launches share.
+    /// Reads a launch. For a launch of a set, `objects` has the buffers and the other objects that the launches
+    /// share.
     fn read(
         raw: &Raw,
         file: &str,
@@ -229,6 +230,7 @@ impl LaunchFile {
             located_size("block", &raw.block, [1024, 1024, 64], 1024)?,
         );
         let stack = stack_size(raw.stack.as_ref())?;
+        // Parameters refer to textures and surfaces by name, so the names have to be known first.
         match objects {
             None => {
                 reader.textures = raw.texture.iter().map(|t| t.get_ref().name()).collect();
@@ -248,6 +250,7 @@ impl LaunchFile {
             ),
             Some(shared) => (shared.variables.clone(), shared.texels.clone()),
         };
+        // Aliases are resolved only now, because they may name a buffer that comes later in the file.
         let params = order_params(params, &texels)?;
         check_texels(&raw.buffer, &params, &texels)?;
         let mut launch = LaunchFile {
@@ -267,6 +270,7 @@ impl LaunchFile {
         };
         match objects {
             None => {
+                // Texels are in buffers, whose sizes are known by now.
                 let buffers: Vec<(&str, &LaunchBuffer)> = launch.buffers().collect();
                 let images = image::read(&raw.texture, &raw.surface, &buffers);
                 (launch.textures, launch.surfaces) = images?;
@@ -274,9 +278,11 @@ impl LaunchFile {
             Some(shared) => {
                 launch.textures.clone_from(&shared.textures);
                 launch.surfaces.clone_from(&shared.surfaces);
+                // Shared pointers come first, so that `set::check_shared` can skip them.
                 launch.pointers.clone_from(&shared.pointers);
             }
         }
+        // Last, because pointers may lie in parameters, buffers and variables.
         let pointers = pointer::read(&raw.pointer, &launch)?;
         launch.pointers.extend(pointers);
         Ok(launch)
@@ -293,7 +299,7 @@ impl LaunchFile {
         !self.pointers.is_empty() || self.params.iter().any(is_address)
     }
 
-    /// The buffers with their names: those of parameters, by position, then the others.
+    /// Returns the buffers with their names: first the buffers of parameters, by position, then the others.
     pub fn buffers(&self) -> impl Iterator<Item = (&str, &LaunchBuffer)> {
         let params = self.params.iter().filter_map(|param| match &param.value {
             ParamValue::Buffer(buffer) => Some((param.name.as_str(), buffer)),
@@ -340,6 +346,7 @@ fn read_params(
             None => next,
             Some(position) => *position.get_ref(),
         };
+        // Checked first, so that the position after this one does not overflow.
         if position >= LaunchFile::MAX_PARAMS {
             let max = LaunchFile::MAX_PARAMS;
             let message = format!("position {position} is beyond the {max} that there can be");
@@ -423,8 +430,8 @@ fn read_texels(
     Ok(all)
 }
 
-/// Checks that the names and output files of buffers are unique, also among those of parameters. `raw` has the buffers
-/// as the file states them; it is empty where the launch does not state its buffers itself.
+/// Checks that the names and output files of buffers are unique and differ from the names and files of parameters.
+/// `raw` has the buffers as the file states them; it is empty where the launch does not state its buffers itself.
 fn check_texels(
     raw: &[Spanned<RawParam>],
     params: &[LaunchParam],
@@ -470,6 +477,7 @@ fn order_params(
     mut params: Vec<PositionedParam>,
     texels: &[TexelBuffer],
 ) -> Result<Vec<LaunchParam>, LocatedError> {
+    // A stable sort, so that the message about a shared position has the order of the file.
     params.sort_by_key(|param| param.position);
     check_order(&params)?;
     let mut values = Vec::with_capacity(params.len());
@@ -513,6 +521,7 @@ fn alias(
         _ => None,
     };
     let params_with = || params.iter().filter_map(|param| Some((param, own(param)?)));
+    // [`LaunchFile::buffers`] has the buffers of parameters first, so this position is an index there.
     let named = params_with().position(|(param, _)| param.name == of);
     let found = match named {
         Some(buffer) => params_with().nth(buffer).map(|(_, size)| (buffer, size)),
@@ -577,10 +586,10 @@ fn check_order(params: &[PositionedParam]) -> Result<(), LocatedError> {
     Ok(())
 }
 
-/// Most blocks of a grid along each axis (CUDA C++ Programming Guide, technical specifications).
+/// Maximum number of blocks of a grid along each axis (CUDA C++ Programming Guide, technical specifications).
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
-/// Reads a size, with its byte of the file in an error.
+/// Reads a size; an error has the byte offset of the size in the file.
 fn located_size(
     name: &str,
     given: &Spanned<Vec<u32>>,
@@ -607,6 +616,7 @@ fn size(name: &str, given: &[u32], axes: [u32; 3], most: u64) -> Result<[u32; 3]
             return Err(Diagnostic::new(message));
         }
     }
+    // A saturated product exceeds every limit, so the size is refused.
     let all = size.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()));
     match (1..=most).contains(&all) {
         true => Ok(size),

@@ -1,4 +1,4 @@
-//! Launches of AMD's GPUs: the state in which the waves of a kernel begin (LLVM, "User Guide for AMDGPU Backend",
+//! Launches of AMD's GPUs: the initial state of the waves of a kernel (LLVM, "User Guide for AMDGPU Backend",
 //! "Initial Kernel Execution State"; HSA, "Platform System Architecture", AQL packets).
 
 use warpbound_base::Family;
@@ -23,8 +23,8 @@ pub mod aperture {
     pub const SCRATCH: u64 = 0x4000_0000_0000;
     /// First address of the window of LDS in the flat address space (Linux, `kfd_flat_memory.c`, GPUs of generation 8).
     pub const SHARED: u64 = 0x2000_0000_0000_0000;
-    /// First address of the window of private memory in the flat address space (there as well): the offset in the window
-    /// is the offset in the scratch of the lane itself.
+    /// First address of the window of private memory in the flat address space (same source): the offset in the
+    /// window is the offset in the scratch of the lane itself.
     pub const PRIVATE: u64 = 0x2000_0001_0000_0000;
     /// Bytes of a window.
     pub const SIZE: u64 = 1 << 32;
@@ -50,9 +50,10 @@ pub struct ScratchPlace {
     pub byte: u32,
 }
 
-/// Place of the byte at an offset in the window [`aperture::SCRATCH`], where each lane has `lane_bytes` bytes of scratch
-/// (a multiple of 4): words of the 64 lanes follow each other. `None` for lanes without scratch, and past the waves that
-/// 32 bits can number.
+/// Returns the place of the byte at an offset in the window [`aperture::SCRATCH`], where each lane has `lane_bytes`
+/// bytes of scratch (a multiple of 4) and the words of the 64 lanes follow each other. `None` for lanes without
+/// scratch, and past the waves that 32 bits can number. For example, with 16 bytes per lane, offset 256 is byte 4 of
+/// lane 0.
 pub fn scratch_place(offset: u64, lane_bytes: u32) -> Option<ScratchPlace> {
     let wave_bytes = u64::from(lane_bytes) * u64::from(LANES);
     let wave = offset.checked_div(wave_bytes)?;

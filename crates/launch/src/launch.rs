@@ -26,7 +26,7 @@ pub struct Launch {
     pub textures: Vec<Texture>,
     /// Surfaces; instructions refer to them by handle.
     pub surfaces: Vec<Surface>,
-    /// Limit of the instructions that all warps of the grid issue.
+    /// Limit on the instructions that all warps of the grid issue together.
     pub max_instructions: u64,
     /// Order of the two paths of a divergent branch.
     pub order: PathOrder,
@@ -52,7 +52,8 @@ impl Named for PathOrder {
 }
 
 impl Launch {
-    /// Index of the block at position `number` of the launch order.
+    /// Returns the index of the block at position `number` of the launch order. For example, position 5 of a grid of
+    /// 4 x 2 blocks is the block (1, 1, 0).
     pub fn block_at(&self, number: u64) -> Size {
         let [width, height, _] = self.grid.map(|blocks| u64::from(blocks.max(1)));
         let index = [
@@ -71,11 +72,11 @@ impl Launch {
             .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
     }
 
-    /// Byte offset in the launch block of the constants of the threads of a block in x, y and z, a word each
+    /// Byte offset, in the launch block of the constants, of the threads of a block in x, y and z, a word each
     /// (experiments with the compiler's output).
     pub const BLOCK_AT: usize = 0x8;
 
-    /// Byte offset there of the blocks of the grid (experiments with the compiler's output).
+    /// Byte offset there of the number of blocks of the grid (experiments with the compiler's output).
     pub const GRID_AT: usize = 0x14;
 
     /// Byte offset there of the top of the local stack (experiments with the compiler's output).

@@ -16,7 +16,7 @@ const MAX_LDS: u64 = 64 << 10;
 ///
 /// # Errors
 ///
-/// If a block has more shared memory than the GPU provides, another size than the kernel requires, or more threads than
+/// A block has more shared memory than the GPU provides, another size than the kernel requires, or more threads than
 /// the kernel was compiled for (`__launch_bounds__`, `amdgpu_flat_work_group_size`).
 pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     let fail = |message: String| {
@@ -50,7 +50,7 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
 ///
 /// # Errors
 ///
-/// If a block has more than the GPU provides.
+/// A block has more shared memory than the GPU provides.
 pub(crate) fn check_shared(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     let (fixed, dynamic) = (
         u64::from(kernel.static_shared.unwrap_or(0)),

@@ -6,7 +6,7 @@
 //! address = 0x0138
 //! ```
 //!
-//! A site without a kernel is of each kernel to which the file is applied.
+//! A site without a kernel applies to every kernel for which the file is used.
 
 use serde::Deserialize;
 use warpbound_base::{CodeAddr, Diagnostic};
@@ -36,9 +36,10 @@ impl MarkedSites {
     ///
     /// # Errors
     ///
-    /// The text is no TOML of this form, or marks a site twice.
+    /// The text is not TOML of this form, or marks a site twice.
     pub fn parse(file: &str, text: &str) -> Result<MarkedSites, Diagnostic> {
         let rows: MarksRow = toml::from_str(text).map_err(|error| {
+            // The message may quote control characters of the file.
             let message = error.message().replace(char::is_control, "\u{fffd}");
             let diagnostic = Diagnostic::new(message);
             match error.span() {
@@ -72,7 +73,7 @@ impl MarkedSites {
         is_new
     }
 
-    /// Addresses that are marked in a kernel with these names, ascending.
+    /// Returns the addresses that are marked in a kernel with these names, in ascending order.
     pub fn of_kernel(&self, names: &[&str]) -> Vec<CodeAddr> {
         let sites = self.sites.iter();
         let is_meant = |kernel: &Option<String>| match kernel {
@@ -82,6 +83,7 @@ impl MarkedSites {
         let of_kernel = sites.filter(|(kernel, _)| is_meant(kernel));
         let mut found: Vec<CodeAddr> = of_kernel.map(|(_, addr)| *addr).collect();
         found.sort_unstable();
+        // An address may be marked for this kernel and again for all kernels.
         found.dedup();
         found
     }

@@ -11,7 +11,8 @@ pub struct Buffer {
     pub address: u64,
     /// Contents.
     pub bytes: Vec<u8>,
-    /// Contents at the start, if the runtime owns the buffer; `None` for buffers of the launch file and variables.
+    /// Contents at the start, if the runtime owns the buffer; `None` for buffers of the launch file and for
+    /// variables.
     pub of_runtime: Option<Vec<u8>>,
 }
 
@@ -46,7 +47,8 @@ impl GlobalMemory {
             None => GlobalMemory::FIRST_ADDRESS,
             Some(last) => {
                 let end = last.address + last.bytes.len() as u64;
-                // The summand leaves a gap also after a buffer that ends at a multiple, or is empty.
+                // The added alignment leaves a gap even if the last buffer is empty or ends at a multiple of the
+                // alignment.
                 end.next_multiple_of(GlobalMemory::ALIGNMENT) + GlobalMemory::ALIGNMENT
             }
         };
@@ -59,7 +61,7 @@ impl GlobalMemory {
         address
     }
 
-    /// Marks the buffers from a number on as owned by the runtime, with their present contents.
+    /// Marks the buffers from index `first` on as owned by the runtime, and keeps their present contents.
     pub(crate) fn mark_of_runtime(&mut self, first: usize) {
         for buffer in self.buffers.iter_mut().skip(first) {
             buffer.of_runtime = Some(buffer.bytes.clone());
@@ -103,7 +105,7 @@ impl GlobalMemory {
         })
     }
 
-    /// Writes bytes that are all in one buffer; returns whether they are.
+    /// Writes bytes to one buffer; returns false if they do not all lie in it.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
         let Some(buffer) = self.buffer_mut(address) else {
             return false;
@@ -115,20 +117,20 @@ impl GlobalMemory {
         target.map(|target| target.copy_from_slice(bytes)).is_some()
     }
 
-    /// The last buffer that starts at or before an address.
+    /// Returns the last buffer that starts at or before an address, which may lie past its end.
     #[inline]
     pub fn buffer(&self, address: u64) -> Option<&Buffer> {
         self.buffers.get(self.index_of(address)?)
     }
 
-    /// The last buffer that starts at or before an address, mutable.
+    /// Returns the last buffer that starts at or before an address, mutable.
     #[inline]
     pub fn buffer_mut(&mut self, address: u64) -> Option<&mut Buffer> {
         let index = self.index_of(address)?;
         self.buffers.get_mut(index)
     }
 
-    /// Index of the last buffer that starts at or before an address.
+    /// Returns the index of the last buffer that starts at or before an address.
     #[inline]
     fn index_of(&self, address: u64) -> Option<usize> {
         let end = self.buffers.partition_point(|b| b.address <= address);
@@ -136,9 +138,10 @@ impl GlobalMemory {
     }
 }
 
-/// Windows of the generic address space: 16 MiB each in the lowest 4 GiB, as compiled code expects. That code takes the
-/// low 24 bits as the address inside a window, recognises global memory by a high word other than 0, and on sm_50 reads
-/// only the low word of the bases. The bases are in the launch block, see [`crate::Launch::WINDOW_BASES`].
+/// Windows of the generic address space: 16 MiB each in the lowest 4 GiB, as compiled code expects. Compiled code
+/// takes the low 24 bits as the address inside a window, recognises global memory by a high word other than 0, and on
+/// sm_50 reads only the low word of the bases. The bases are in the launch block, see
+/// [`crate::Launch::WINDOW_BASES`]. For example, the generic address 0x0100_0010 is byte 0x10 of shared memory.
 pub mod window {
     /// Base of the window of shared memory.
     pub const SHARED: u32 = 0x0100_0000;

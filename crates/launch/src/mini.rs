@@ -40,10 +40,10 @@ pub struct MemoryWords {
 }
 
 impl LaunchFile {
-    /// Largest number of threads of a block.
+    /// Maximum number of threads of a block.
     pub const MAX_THREADS: u32 = 1 << 20;
 
-    /// Largest memory in words.
+    /// Maximum size of the memory in words.
     pub const MAX_MEMORY: u32 = 1 << 26;
 
     /// Parses a launch file; `file` is its name in messages.
@@ -99,7 +99,7 @@ impl LaunchFile {
         })
     }
 
-    /// The initial memory.
+    /// Returns the initial memory.
     pub fn words(&self) -> Vec<u32> {
         let mut memory = vec![0; self.memory as usize];
         for words in &self.data {
@@ -113,7 +113,8 @@ impl LaunchFile {
     }
 }
 
-/// Converts a signed or unsigned 32-bit number; `None` if it is out of range.
+/// Converts a signed or unsigned 32-bit number; `None` if it is out of range. For example, -1 and 4294967295 are the
+/// same word.
 fn word(value: i64) -> Option<u32> {
     let signed = || i32::try_from(value).map(i32::cast_unsigned);
     u32::try_from(value).or_else(|_| signed()).ok()
@@ -159,6 +160,7 @@ impl RawWords {
     /// Expands the words and checks that they fit a memory of `memory` words.
     fn words(&self, memory: u32) -> Result<MemoryWords, String> {
         let at = self.at;
+        // Even an empty list of words has to begin within the memory.
         let fits = |count: usize| match usize::try_from(memory.saturating_sub(at)) {
             Ok(rest) if count <= rest && at <= memory => Ok(()),
             _ => Err(format!(
@@ -177,6 +179,7 @@ impl RawWords {
                     .collect::<Result<_, _>>()?
             }
             (None, Some(ramp)) => {
+                // Checked before the expansion, because a short file can state a ramp of any length.
                 fits(ramp.count as usize)?;
                 let value = |n: u32| {
                     ramp.step

@@ -12,6 +12,7 @@ pub(super) fn with_pointers<'a>(
     file: &LaunchFile,
     memory: &GlobalMemory,
 ) -> Cow<'a, [u8]> {
+    // Copied only if pointers are written, because most contents have none.
     let mut bytes = Cow::Borrowed(bytes);
     for pointer in file.pointers.iter().filter(|p| p.location == location) {
         let contents = bytes.to_mut();
@@ -42,7 +43,7 @@ pub(super) fn fill_buffers(file: &LaunchFile, memory: &mut GlobalMemory) {
     }
 }
 
-/// The byte offset and the value of each pointer.
+/// Returns the byte offset and the value of each pointer.
 fn addresses(pointer: &LaunchPointer, memory: &GlobalMemory) -> impl Iterator<Item = (u64, u64)> {
     let target = memory.buffers().get(pointer.buffer);
     let start = target.map_or(0, |buffer| buffer.address);

@@ -20,7 +20,7 @@ pub struct Texture {
     pub filter: Filter,
     /// Address mode of each axis.
     pub address: [AddressMode; 3],
-    /// Whether coordinates are normalized to 0 to 1. If not, wrap and mirror are clamp.
+    /// Whether coordinates are normalized to 0 to 1. Otherwise, wrap and mirror act as clamp.
     pub normalized_coordinates: bool,
 }
 
@@ -185,10 +185,12 @@ impl Texture {
     pub fn check(&self) -> Result<(), String> {
         let image = &self.image;
         image.check()?;
+        // CUDA normalizes integers of 8 and 16 bits only (`cudaReadModeNormalizedFloat`).
         let is_short = image.element.size() < 4;
         if self.normalized_read && (image.element.is_float() || !is_short) {
             return Err("only integers of 8 and 16 bits are read as 0 to 1".to_owned());
         }
+        // CUDA filters textures only if their reads return floats.
         let reads_floats = image.element.is_float() || self.normalized_read;
         if self.filter == Filter::Linear && !reads_floats {
             return Err("only floats and integers read as 0 to 1 are filtered".to_owned());

@@ -58,9 +58,9 @@ pub enum Provenance {
 /// Range of a parameter of a device, with its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParameterRange {
-    /// Least value.
+    /// Minimum value.
     pub least: u64,
-    /// Greatest value.
+    /// Maximum value.
     pub most: u64,
     /// Value that runs use by default.
     pub typical: u64,
@@ -71,7 +71,7 @@ pub struct ParameterRange {
 }
 
 impl ParameterRange {
-    /// Least, typical and greatest value.
+    /// Returns the minimum, the typical and the maximum value, in this order.
     pub fn stated(&self) -> [u64; 3] {
         [self.least, self.typical, self.most]
     }
@@ -92,11 +92,11 @@ pub struct ClockMode {
 /// Clocks of a device for which times are stated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ClockBasis {
-    /// Least frequency of the machine file: the base clock.
+    /// Minimum frequency in the machine file: the base clock.
     Base,
     /// Modes of the machine file.
     Modes(Vec<ClockMode>),
-    /// Least frequency of a range that the user states.
+    /// Minimum frequency of a range that the user states.
     Stated,
 }
 
@@ -126,7 +126,7 @@ pub struct GpuModel {
     pub(crate) family: Family,
     /// Clocks for which times are stated.
     pub(crate) clock: ClockBasis,
-    /// Range of each parameter, in the order of [`Parameter::ALL`]; those of other families are 0.
+    /// Range of each parameter, in the order of [`Parameter::ALL`]; 0 to 0 for parameters of other families.
     pub(crate) ranges: Vec<ParameterRange>,
 }
 
@@ -140,8 +140,9 @@ impl GpuModel {
     ///
     /// # Errors
     ///
-    /// A frequency is none of a GPU.
+    /// A frequency is outside the range of real GPUs: for example, 1500 kHz, which is probably in MHz.
     pub fn with_clock(mut self, (least, most): (u64, u64)) -> Result<GpuModel, Diagnostic> {
+        // Runs may use either end.
         for value in [least, most] {
             crate::validity::check_value(self.family, Parameter::Clock, value)
                 .map_err(Diagnostic::new)?;
@@ -150,6 +151,7 @@ impl GpuModel {
             *range = ParameterRange {
                 least,
                 most,
+                // Times are stated for the minimum frequency (SOUNDNESS 2, `clock`).
                 typical: least,
                 provenance: Provenance::Published,
                 source: "stated by the user".to_owned(),
@@ -178,7 +180,7 @@ impl GpuModel {
     ///
     /// # Errors
     ///
-    /// If there is none of this name.
+    /// No built-in model has this name.
     pub fn built_in(name: &str) -> Result<GpuModel, Diagnostic> {
         match BUILT_IN.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => GpuModel::parse(name, text),
@@ -197,7 +199,7 @@ impl GpuModel {
     ///
     /// # Errors
     ///
-    /// If no built-in model executes such code.
+    /// No built-in model executes such code.
     pub fn for_architecture(architecture: &str) -> Result<GpuModel, Diagnostic> {
         for name in GpuModel::names() {
             let device = GpuModel::built_in(name)?;
@@ -229,21 +231,22 @@ impl GpuModel {
         self.family
     }
 
-    /// Parameters of the machines of its family, in the order of [`Parameter::ALL`].
+    /// Parameters of the model's family, in the order of [`Parameter::ALL`].
     pub fn parameters(&self) -> impl Iterator<Item = Parameter> + use<> {
         Parameter::of_family(self.family)
     }
 
-    /// Returns the model with one value for a parameter. Whether the values together describe a machine is checked where a
-    /// configuration is used.
+    /// Returns the model with the range of a parameter reduced to one value. The code that uses a configuration
+    /// checks whether its values together describe a machine.
     #[must_use]
     pub fn with(mut self, parameter: Parameter, value: u64) -> GpuModel {
+        // One entry for each parameter, so the index is in bounds.
         let range = &mut self.ranges[parameter as usize];
         (range.least, range.most, range.typical) = (value, value, value);
         self
     }
 
-    /// Returns the model with the range of a parameter extended to a value.
+    /// Returns the model with the range of a parameter extended so that it contains a value.
     #[must_use]
     pub fn extended(mut self, parameter: Parameter, value: u64) -> GpuModel {
         let range = &mut self.ranges[parameter as usize];
@@ -251,7 +254,7 @@ impl GpuModel {
         self
     }
 
-    /// Range of a parameter; 0 to 0 if the machines of its family do not have it.
+    /// Range of a parameter; 0 to 0 if machines of this family lack it.
     pub fn range(&self, parameter: Parameter) -> &ParameterRange {
         &self.ranges[parameter as usize]
     }

@@ -1,4 +1,5 @@
-//! Machines of mini-SIMT (`abstract-cta-2014`, section 4).
+//! Machines of mini-SIMT (`abstract-cta-2014`, section 4). A machine file states the width of warps, the latencies
+//! and the rules of the scheduler. For example, `paper-2014` has warps of 4 lanes and memory reads of 10 cycles.
 
 use std::fmt;
 
@@ -21,14 +22,14 @@ const BUILT_IN: [(&str, &str); 2] = [
 /// Latency: a range of cycles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Latency {
-    /// Least latency.
+    /// Minimum latency.
     pub least: Cycles,
-    /// Greatest latency.
+    /// Maximum latency.
     pub most: Cycles,
 }
 
 impl Latency {
-    /// Returns a latency of one value.
+    /// Returns a latency of exactly `cycles`.
     pub fn exactly(cycles: u64) -> Latency {
         Latency {
             least: Cycles(cycles),
@@ -48,7 +49,7 @@ pub enum Policy {
     Greedy,
 }
 
-/// Start of the round of the scheduler after the release of a barrier.
+/// Warp with which the scheduler resumes after the release of a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AfterBarrier {
     /// The first ready warp of the block.
@@ -64,7 +65,7 @@ pub struct Machine {
     pub name: String,
     /// Lanes per warp, 1 to 64.
     pub warp_width: u32,
-    /// Resident warps at most.
+    /// Maximum number of resident warps.
     pub warps: u32,
     /// Cycles from the issue of an instruction to the next issue of its warp. A warp issues at most once per cycle, so
     /// 0 counts as 1.
@@ -82,10 +83,10 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Greatest latency that a machine file may state, in cycles.
+    /// Upper limit on the latencies in a machine file, in cycles.
     pub const MOST_LATENCY: u64 = 1 << 20;
 
-    /// Greatest number of resident warps that a machine file may state.
+    /// Upper limit on the number of resident warps in a machine file.
     pub const MOST_WARPS: u32 = 1 << 20;
 
     /// Default machine.
@@ -95,7 +96,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// If there is none of this name.
+    /// No built-in machine has this name.
     pub fn built_in(name: &str) -> Result<Machine, Diagnostic> {
         match BUILT_IN.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => Machine::parse(name, text),
@@ -122,6 +123,7 @@ impl Machine {
             let at = error.span().map(|span| span.start);
             Diagnostic::for_text(file, text, error.message(), at)
         })?;
+        // Masks of lanes have 64 bits.
         if !(1..=64).contains(&raw.warp_width) {
             return Err(error(format!(
                 "warp_width is {}; warps have 1 to 64 lanes",

@@ -1,7 +1,7 @@
 //! Occupancy: the number of blocks that fit on an SM or a compute unit, and the resources that limit it.
 //!
-//! The rules for SMs are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to warps in
-//! steps, each sub-partition holds whole warps only, and shared memory is allocated to blocks in steps.
+//! The rules for SMs follow NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to
+//! warps in steps, each sub-partition holds whole warps only, and shared memory is allocated to blocks in steps.
 
 use std::fmt;
 
@@ -57,8 +57,10 @@ impl BlockResources {
     /// Returns the resources that a block needs: `threads` per block (at least 1), `registers` per thread, `shared`
     /// bytes per block.
     ///
-    /// A sub-partition holds whole warps; registers left over are of no use to warps of this size. So a warp counts for
-    /// the registers of the SM divided by the number of warps of this size that all sub-partitions together hold.
+    /// A sub-partition holds whole warps, and its remaining registers are of no use to warps of this size. So a warp
+    /// counts for the registers of the SM divided by the number of warps of this size that all sub-partitions
+    /// together hold. For example, an SM with 65536 registers holds 25 warps of 2560 registers, rounded down to 24 by
+    /// a warp step of 4. Each then counts for 2730 registers.
     pub fn of_block(
         machine: &MachineConfig,
         threads: u64,
@@ -69,6 +71,7 @@ impl BlockResources {
         let warps = threads.div_ceil(32);
         let has = machine[Parameter::SmRegisters];
         let share = match has.checked_div(registers_of_warp(machine, registers)) {
+            // A block without registers is not limited by them.
             None => 0,
             Some(held) => {
                 let step = machine[Parameter::WarpStep].max(1);
@@ -86,7 +89,7 @@ impl BlockResources {
         }
     }
 
-    /// Subtracts resources; `None` if they exceed those of `self`.
+    /// Subtracts resources; `None` if `self` has too few of one.
     pub fn without(&self, taken: &BlockResources) -> Option<BlockResources> {
         Some(BlockResources {
             threads: self.threads.checked_sub(taken.threads)?,
@@ -112,7 +115,7 @@ impl BlockResources {
     }
 }
 
-/// Returns the registers allocated to a warp, from those of a thread.
+/// Returns the number of registers allocated to a warp whose threads have `registers` each.
 fn registers_of_warp(machine: &MachineConfig, registers: u64) -> u64 {
     in_steps(
         registers.saturating_mul(32),
@@ -120,9 +123,10 @@ fn registers_of_warp(machine: &MachineConfig, registers: u64) -> u64 {
     )
 }
 
-/// Returns the least multiple of `step` that is at least `count`; saturates.
+/// Rounds `count` up to a multiple of `step`; saturates.
 fn in_steps(count: u64, step: u64) -> u64 {
     let step = step.max(1);
+    // A saturated need exceeds every limit, so the block is refused.
     count.div_ceil(step).saturating_mul(step)
 }
 
@@ -178,9 +182,9 @@ pub struct Occupancy {
     pub blocks: u64,
     /// Warps of these blocks.
     pub warps: u64,
-    /// Resident warps per SM or compute unit at most.
+    /// Maximum number of resident warps per SM or compute unit.
     pub most_warps: u64,
-    /// Resources that are exhausted for one more block, in the order of [`Limit`].
+    /// Resources that one more block would exceed, in the order of [`Limit`].
     pub limits: Vec<Limit>,
 }
 
@@ -190,8 +194,8 @@ impl Occupancy {
     ///
     /// # Errors
     ///
-    /// If not even one block fits: the first of `block.threads`, `block.registers`, `block.shared`, `sm.threads`,
-    /// `sm.warps`, `sm.registers` and `sm.shared` that it exceeds.
+    /// Not even one block fits. The error names the first of `block.threads`, `block.registers`, `block.shared`,
+    /// `sm.threads`, `sm.warps`, `sm.registers` and `sm.shared` that the block exceeds.
     pub fn of(
         machine: &MachineConfig,
         threads: u64,
@@ -199,8 +203,7 @@ impl Occupancy {
         shared: u64,
     ) -> Result<Occupancy, BlockTooLarge> {
         let block = BlockResources::of_block(machine, threads, registers, shared);
-        // NVIDIA's rule for the limits of a block: warps rounded up, as if all sub-partitions had the same number of
-        // them.
+        // NVIDIA's rule rounds the warps of the block up, as if each sub-partition held the same number of them.
         let allocated = registers_of_warp(machine, registers)
             .saturating_mul(in_steps(block.warps, machine[Parameter::WarpStep]));
         for (limit, takes) in [
@@ -225,7 +228,7 @@ impl Occupancy {
             (Limit::Registers, sm.registers, block.registers),
             (Limit::Shared, sm.shared, block.shared),
         ]
-        // A resource of which a block needs nothing does not limit it.
+        // A block that needs none of a resource is not limited by it.
         .map(|(limit, has, takes)| (limit, has.checked_div(takes).unwrap_or(u64::MAX)));
         let blocks = fitting.iter().map(|(_, fit)| *fit).fold(u64::MAX, u64::min);
         let limits = fitting.iter().filter(|(_, fit)| *fit == blocks);
@@ -237,7 +240,7 @@ impl Occupancy {
         })
     }
 
-    /// Resident warps as a part of the most, 0 to 1.
+    /// Resident warps as a fraction of the maximum, 0 to 1.
     pub fn ratio(&self) -> f64 {
         self.warps as f64 / self.most_warps as f64
     }
@@ -248,7 +251,7 @@ impl Occupancy {
 pub struct BlockTooLarge {
     /// Exceeded parameter.
     pub limit: Parameter,
-    /// Amount that the block needs, as it is allocated.
+    /// Amount that the block needs, rounded up as the hardware allocates it.
     pub takes: u64,
     /// Amount that the SM, compute unit or SIMD has.
     pub has: u64,

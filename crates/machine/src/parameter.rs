@@ -1,4 +1,4 @@
-//! Parameters of the timing models: one row each, for the machines of one family or of both.
+//! Parameters of the timing models, one row each. A parameter belongs to the machines of one family or of both.
 
 use warpbound_base::{Diagnostic, Family};
 
@@ -22,7 +22,7 @@ pub enum Unit {
 /// Valid values of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Domain {
-    /// Any.
+    /// Any value.
     Any,
     /// At least 1.
     Positive,
@@ -51,8 +51,8 @@ pub enum SlowEnd {
     Low,
     /// Either end or a value between them, depending on the kernel. Both ends have to be tried.
     Either,
-    /// None: for some kernels more is slower, for others faster, as of sizes. Each value that describes a machine has
-    /// to be tried.
+    /// None: a larger value makes some kernels slower and others faster, as the sizes of caches do. Each value that
+    /// describes a machine has to be tried.
     Each,
 }
 
@@ -83,17 +83,17 @@ macro_rules! parameters {
                 match self { $(Parameter::$id => $name,)+ }
             }
 
-            /// Returns the parameter of a name.
+            /// Returns the parameter with a name.
             ///
             /// # Errors
             ///
-            /// If there is none; the hint has similar names.
+            /// No parameter has this name; the hint lists similar names.
             pub fn named(name: &str) -> Result<Parameter, Diagnostic> {
                 let known = Parameter::ALL.iter().find(|parameter| parameter.name() == name);
                 known.copied().ok_or_else(|| unknown_name(name))
             }
 
-            /// Whether the machines of a family have it.
+            /// Whether machines of a family have the parameter.
             pub fn is_of(self, family: Family) -> bool {
                 let only = match self { $(Parameter::$id => parameters!(@family $family),)+ };
                 only.is_none_or(|only| only == family)
@@ -114,7 +114,7 @@ macro_rules! parameters {
                 match self { $(Parameter::$id => parameters!(@slow $slow),)+ }
             }
 
-            /// Description.
+            /// Description, from the comment of the row.
             pub fn meaning(self) -> &'static str {
                 match self { $(Parameter::$id => concat!($($doc),+).trim_ascii(),)+ }
             }
@@ -131,8 +131,10 @@ macro_rules! parameters {
     (@domain $domain:ident) => { Domain::$domain };
 }
 
-/// Returns the error for an unknown name; the hint has the names of the same section, or else those of the same key.
+/// Returns the error for an unknown name. The hint lists the names in the same section, or else the names with the
+/// same key.
 fn unknown_name(name: &str) -> Diagnostic {
+    // A name without a dot may be meant as a section or as a key.
     let (section, key) = name.split_once('.').unwrap_or((name, name));
     let parts = |parameter: &Parameter| parameter.name().split_once('.').unwrap_or_default();
     let names = |is_similar: &dyn Fn(&Parameter) -> bool| -> Vec<&str> {
@@ -162,7 +164,7 @@ fn unknown_name(name: &str) -> Diagnostic {
 }
 
 impl Parameter {
-    /// Parameters that were added after the first release of machine files, in the order in which they were added.
+    /// Parameters that were added after the first release of machine files, in the order of their addition.
     const ADDED: &[Parameter] = &[
         Parameter::OccupancyShuffle,
         Parameter::SharedBanks,
@@ -220,21 +222,26 @@ impl Parameter {
         Parameter::SplitRegisters,
     ];
 
-    /// Number of the parameter for random selections: independent of rows added later, so that a seed selects the same
-    /// values of the others in all versions. New rows go to the end of [`Parameter::ADDED`].
+    /// Number of the parameter in random selections. Rows that are added later do not change it, so that a seed
+    /// selects the same values of the other parameters in all versions. New rows go to the end of
+    /// [`Parameter::ADDED`].
     pub(crate) fn draw_number(self) -> u64 {
+        // Parameters of the first release have the numbers below `first`.
         let first = Parameter::ALL.len() - Parameter::ADDED.len();
         let added = Parameter::ADDED.iter().position(|added| *added == self);
         let before = Parameter::ADDED.iter().filter(|added| **added < self);
         let number = match added {
             Some(position) => first + position,
+            // Rows added later may stand anywhere in the table; older rows keep the numbers that they had without
+            // them.
             None => self as usize - before.count(),
         };
         number as u64
     }
 }
 
-// A row: description, family of the machines that have it, name in machine files, unit, slow end, and valid values unless all are.
+// A row: description (printed in reports), family whose machines have the parameter, name in machine files, unit,
+// slow end, and valid values unless every value is valid.
 parameters! {
     /// Streaming multiprocessors (SMs) of the GPU.
     SmCount = nvidia "sm.count", Count, each, Size;
@@ -600,8 +607,8 @@ parameters! {
     /// Cycles for which an access of one dword per lane occupies the vector memory unit of the CU; more dwords as many
     /// times.
     VmemCycles = gcn3 "vmem.cycles", Cycles, high;
-    /// Cycles for which an access of one dword per lane without conflict occupies the LDS unit of the CU; more dwords as
-    /// many times.
+    /// Cycles for which an access of one dword per lane without conflict occupies the LDS unit of the CU; more dwords
+    /// as many times.
     LdsCycles = gcn3 "lds.cycles", Cycles, high;
     /// Latency of an LDS access without conflict.
     LdsLatency = gcn3 "lds.latency", Cycles, high;
@@ -634,7 +641,7 @@ mod tests {
 
     use super::*;
 
-    /// Draw numbers are those of the first release for its parameters, and follow them for parameters added later.
+    /// Parameters of the first release keep their draw numbers, and parameters added later follow.
     #[test]
     fn draw_numbers_are_stable() {
         let numbers: BTreeSet<u64> = Parameter::ALL.iter().map(|p| p.draw_number()).collect();

@@ -1,4 +1,5 @@
-//! Warp scheduling policies.
+//! Warp scheduling policies. `youngest`, `contended-unit` and `random` serve to find slow schedules; no hardware is
+//! assumed to use them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,8 +21,8 @@ pub enum SchedulerPolicy {
     RunToBarrier,
     /// The youngest ready warp.
     Youngest,
-    /// The ready warp whose next instruction needs the unit that most other warps need next; the oldest of several. It
-    /// delays the other warps, for tests of scheduling anomalies.
+    /// The ready warp whose next instruction needs the unit that most other warps need next; the oldest of several.
+    /// It delays the other warps, to test for scheduling anomalies.
     ContendedUnit,
     /// A pseudo-random ready warp; depends on the seed, the cycle and the warps alone.
     Random(u64),
@@ -38,7 +39,8 @@ impl SchedulerPolicy {
         ("contended-unit", SchedulerPolicy::ContendedUnit),
     ];
 
-    /// Whether a warp issues whenever one is ready. `run-to-barrier` waits for the warp that it runs.
+    /// Whether some warp issues whenever one is ready. `run-to-barrier` does not: it waits for the warp that it runs.
+    /// Bounds of launches rely on this (SOUNDNESS 20.1), unless they are for any scheduler (SOUNDNESS 20.6).
     pub fn is_work_conserving(self) -> bool {
         self != SchedulerPolicy::RunToBarrier
     }

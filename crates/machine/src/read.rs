@@ -18,6 +18,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
         let at = error.span().map(|span| span.start);
         Diagnostic::for_text(file, text, error.message(), at)
     })?;
+    // Read first, because a file without architectures has the family of the model that it inherits from.
     let base = base_model(file, &raw)?;
     let family = family_of(&raw.architectures, base.as_ref()).map_err(error)?;
     let mut sections = Sections {
@@ -27,6 +28,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
     };
     let clock = sections.take_modes(family)?;
     let mut ranges = Vec::with_capacity(Parameter::ALL.len());
+    // In this order, the other summand of a sum is known before the part that the sum states.
     for &parameter in Parameter::ALL {
         let range = match parameter.is_of(family) {
             true => sections.take_parameter(parameter, base.as_ref(), &raw.same, &ranges)?,
@@ -34,6 +36,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
         };
         ranges.push(range);
     }
+    // All known keys have been taken, so any key left is unknown or belongs to another family.
     if let Some(name) = sections.first_unknown(family) {
         let message = match Parameter::named(&name) {
             Ok(_) => format!("{name} is not known of {family}"),
@@ -42,6 +45,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
         return Err(Diagnostic::for_text(file, text, &message, None));
     }
     let stated: Vec<[u64; 3]> = ranges.iter().map(ParameterRange::stated).collect();
+    // Runs may select any stated value, so all combinations have to describe a machine, not only the typical values.
     validity::check(family, &stated).map_err(error)?;
     Ok(GpuModel {
         choices: model_choices(raw.scheduler, base)
@@ -55,8 +59,8 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
     })
 }
 
-/// Returns the family of a machine, from the architectures whose code it executes; without any, the family of the model
-/// from which it inherits.
+/// Returns the family of a machine: the family of its architectures or, if it lists none, of the model that it
+/// inherits from.
 fn family_of(architectures: &[String], base: Option<&GpuModel>) -> Result<Family, String> {
     let families = architectures.iter().map(|name| family_named(name));
     let families = families.collect::<Result<Vec<Family>, String>>()?;
@@ -98,7 +102,7 @@ fn absent() -> ParameterRange {
     }
 }
 
-/// Returns the choices that a file states, or inherits.
+/// Returns the choices that a file states or inherits.
 fn model_choices(
     stated: Option<RawScheduler>,
     base: Option<GpuModel>,
@@ -115,6 +119,7 @@ fn model_choices(
                 policy_provenance: policy.standing,
             })
         }
+        // The source is about the other device, so an inherited policy is an assumption.
         (None, Some(base)) => Ok(ModelChoices {
             policy_source: inherited_source(&base, &base.choices.policy_source),
             policy_provenance: Provenance::Assumed,
@@ -135,9 +140,10 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// Takes the modes of the clock.
+    /// Takes the modes of the clock. Without any, times are stated at the base clock.
     fn take_modes(&mut self, family: Family) -> Result<ClockBasis, Diagnostic> {
         let section = self.sections.get_mut("clock");
+        // Removed, because `first_unknown` refuses what no parameter has taken.
         let modes = section.and_then(|section| section.as_table_mut()?.remove("modes"));
         let Some(modes) = modes else {
             return Ok(ClockBasis::Base);
@@ -163,8 +169,8 @@ impl Sections<'_> {
         Ok(ClockBasis::Modes(modes))
     }
 
-    /// Takes the range of a parameter: stated, as a sum with another one, or inherited. `before` has the ranges of the
-    /// parameters before it.
+    /// Takes the range of a parameter: stated, stated as a sum with another parameter, or inherited. `before` has the
+    /// ranges of the parameters that precede it.
     fn take_parameter(
         &mut self,
         parameter: Parameter,
@@ -214,8 +220,7 @@ impl Sections<'_> {
         Ok(Some(range))
     }
 
-    /// Returns the first key that no parameter of a family has, or section without parameters; all known keys have been
-    /// taken.
+    /// Returns the first key or section that no parameter of a family has. All known keys have been taken before.
     fn first_unknown(&self, family: Family) -> Option<String> {
         self.sections.iter().find_map(|(section, keys)| {
             let is_in = |parameter: Parameter| section_of(parameter.name()) == Some(section);
@@ -223,14 +228,16 @@ impl Sections<'_> {
                 Some(Some(key)) if Parameter::ALL.iter().copied().any(is_in) => {
                     Some(format!("{section}.{key}"))
                 }
+                // An empty section of the family has had its keys taken.
                 Some(None) if Parameter::of_family(family).any(is_in) => None,
+                // No table, or a section that no parameter of the family has.
                 _ => Some(section.clone()),
             }
         })
     }
 }
 
-/// Section of a parameter name.
+/// Returns the section of a parameter name, for example `l2` for `l2.hit`.
 fn section_of(name: &str) -> Option<&str> {
     name.split_once('.').map(|(section, _)| section)
 }
@@ -264,8 +271,8 @@ fn base_model(file: &str, raw: &RawModel) -> Result<Option<GpuModel>, Diagnostic
     }
 }
 
-/// Returns an inherited range. It keeps its provenance if the file lists it, or its section, as the same on both
-/// devices; else it is assumed.
+/// Returns an inherited range. It keeps its provenance if the file lists the parameter, or its section, as the same
+/// on both devices. Otherwise it is assumed, because its source is about the other device.
 fn inherit(base: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterRange {
     let name = parameter.name();
     let section = section_of(name).unwrap_or(name);
@@ -280,17 +287,20 @@ fn inherit(base: &GpuModel, parameter: Parameter, same: &[String]) -> ParameterR
     }
 }
 
-/// Subtracts the other summand, with its typical value, from a range stated for a sum. `before` has the ranges of the
-/// parameters before it.
+/// Converts the range of a sum into a range of its part, by subtracting the typical value of the other summand.
+/// `before` has the ranges of the preceding parameters. For example, if `dram.latency` is 300 to 400 and `l2.hit`
+/// typically 200, then `dram.beyond_l2` is 100 to 200.
 fn subtract_other(
     sum: ParameterSum,
     range: ParameterRange,
     before: &[ParameterRange],
 ) -> ParameterRange {
+    // The other summand precedes the part, as a test of `ParameterSum` checks.
     let other = before.get(sum.other() as usize);
     let other = other.map_or(0, |range| range.typical);
     let (name, of) = (sum.name(), sum.other().name());
     ParameterRange {
+        // A sum below the typical value of the other summand leaves nothing for the part.
         least: range.least.saturating_sub(other),
         most: range.most.saturating_sub(other),
         typical: range.typical.saturating_sub(other),
@@ -299,7 +309,7 @@ fn subtract_other(
     }
 }
 
-/// Source of what is inherited from a model.
+/// Source text of a value that is inherited from a model.
 fn inherited_source(base: &GpuModel, source: &str) -> String {
     format!("as {}: {source}", base.name)
 }
@@ -315,6 +325,7 @@ struct RawModel {
     #[serde(default)]
     same: Vec<String>,
     scheduler: Option<RawScheduler>,
+    // A sorted map, so that the first unknown key is the same in each run.
     #[serde(flatten)]
     sections: BTreeMap<String, toml::Value>,
 }

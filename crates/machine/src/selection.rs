@@ -14,15 +14,15 @@ pub enum Selection {
     /// The typical values.
     #[default]
     Typical,
-    /// The least values.
+    /// The minimum values.
     Least,
-    /// The greatest values.
+    /// The maximum values.
     Most,
     /// The slow end of each range that has one ([`Parameter::slow_end`]), else the typical value.
     Slow,
     /// The other end of each range that has a slow end, else the typical value.
     Fast,
-    /// Pseudo-random values from the ranges, the same for the same seed; together they describe a machine.
+    /// Pseudo-random values from the ranges, determined by the seed; together they describe a machine.
     Seed(u64),
 }
 
@@ -70,7 +70,7 @@ impl FromStr for Selection {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineConfig {
     family: Family,
-    /// Values of all parameters; those of other families are 0.
+    /// Values of all parameters; 0 for parameters of other families.
     values: Vec<u64>,
 }
 
@@ -96,7 +96,7 @@ impl MachineConfig {
         self
     }
 
-    /// Checks that the values together describe a machine. Values from machine files do; others may not.
+    /// Checks that the values together describe a machine. Selections from machine files do; other values may not.
     ///
     /// # Errors
     ///
@@ -135,10 +135,11 @@ impl GpuModel {
                 Selection::Slow => end(parameter, true),
                 Selection::Fast => end(parameter, false),
                 Selection::Seed(seed) => {
+                    // By parameter, so that a new range of one of them leaves the values of the others as they are.
                     let random = Random::of(seed, parameter).next();
                     match parameter.domain() {
-                        // Any combination of stated sizes is valid (`validity::check`); others depend on each other and
-                        // are drawn afterwards.
+                        // Any combination of stated sizes is valid (`validity::check`). Other sizes depend on each
+                        // other and are drawn afterwards.
                         Domain::Size | Domain::PowerOfTwo | Domain::BankShift => {
                             range.stated()[(random % 3) as usize]
                         }
@@ -157,8 +158,8 @@ impl GpuModel {
         }
     }
 
-    /// Draws sizes one after the other, each such that it describes a machine with the others. One in four keeps a
-    /// value that the file states, as the least and greatest sizes are special cases.
+    /// Draws sizes one after the other, each so that the configuration remains valid. One size in four keeps a stated
+    /// value, because the ends of a range are special cases.
     fn with_random_sizes(&self, mut config: MachineConfig, seed: u64) -> MachineConfig {
         for &parameter in Parameter::ALL {
             let range = self.range(parameter);
@@ -166,7 +167,7 @@ impl GpuModel {
             if !is_size || range.least == range.most {
                 continue;
             }
-            // Inverted, so that these draws differ from those of `select`.
+            // Inverted, so that these draws differ from the draws of `select`.
             let mut random = Random::of(!seed, parameter);
             if random.next().is_multiple_of(4) {
                 continue;
@@ -185,9 +186,9 @@ impl GpuModel {
         config
     }
 
-    /// Returns valid values of a parameter, ascending, with the others as configured: the least and the greatest, and
-    /// for a parameter without a slow end ([`SlowEnd::Each`]) values between them, at most `most` of these at about
-    /// equal distances.
+    /// Returns valid values of a parameter in ascending order, with the other parameters as configured: both ends of
+    /// its range and, for a parameter without a slow end ([`SlowEnd::Each`]), at most `most` values between them at
+    /// about equal distances.
     pub fn candidate_values(
         &self,
         parameter: Parameter,
@@ -208,12 +209,13 @@ impl GpuModel {
         values
     }
 
-    /// Returns the values in the range of a parameter that satisfy its conditions on multiples, with the others as
-    /// configured.
+    /// Returns the values in the range of a parameter that satisfy its conditions on multiples and powers of two,
+    /// with the other parameters as configured.
     fn candidates(&self, parameter: Parameter, config: &MachineConfig) -> Candidates {
         let range = self.range(parameter);
         let (least, most) = (range.least, range.most);
         if parameter.domain() == Domain::PowerOfTwo {
+            // Valid machine files state powers of two, so both ends are candidates.
             return Candidates::Powers {
                 first: least.max(1).ilog2(),
                 last: most.max(1).ilog2(),
@@ -263,6 +265,8 @@ struct Random(u64);
 
 impl Random {
     fn of(seed: u64, parameter: Parameter) -> Random {
+        // The seed is hashed first: otherwise the seeds n and n ^ 1 would only exchange the numbers of two
+        // parameters.
         Random(Random(seed).next() ^ parameter.draw_number())
     }
 

@@ -1,4 +1,6 @@
-//! Sums of parameters: latencies that publications state as a whole and parameters state in parts.
+//! Sums of parameters: latencies that publications state as a whole and parameters in parts. For example, papers
+//! state the latency of DRAM (`dram.latency`), and the model the part beyond a hit in the L2 cache
+//! (`dram.beyond_l2`).
 //!
 //! A parameter that contains another one has no slow end: with the sum fixed, a larger summand makes the rest smaller.
 
@@ -32,7 +34,7 @@ impl ParameterSum {
         },
     ];
 
-    /// Returns the sum of a name.
+    /// Returns the sum with a name.
     pub fn named(name: &str) -> Option<ParameterSum> {
         ParameterSum::ALL
             .iter()

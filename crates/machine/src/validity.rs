@@ -1,15 +1,15 @@
-//! Conditions under which parameters describe a machine: its simulation divides by no 0, ends, and has tables that fit
-//! in memory.
+//! Conditions under which parameters describe a machine whose simulation never divides by 0, terminates, and has
+//! tables that fit in memory.
 
 use crate::{Domain, Parameter, Unit};
 
 use Parameter as P;
 use warpbound_base::Family;
 
-/// Greatest number of cycles, far above all latencies of GPUs.
+/// Upper limit on parameters in cycles, far above all latencies of GPUs.
 const MOST_CYCLES: u64 = 1 << 20;
 
-/// Least and greatest values of parameters. Upper limits keep tables small and loops short.
+/// Lower and upper limits of parameters. Upper limits keep tables small and loops short.
 const LIMITS: &[(Parameter, u64, u64)] = &[
     (P::SmCount, 1, 256),
     (P::SmWarps, 1, 128),
@@ -56,21 +56,21 @@ const LIMITS: &[(Parameter, u64, u64)] = &[
     (P::Clock, LEAST_CLOCK, MOST_CLOCK),
 ];
 
-/// Least frequency of a GPU in kHz: a smaller number is one in MHz.
+/// Lower limit on frequencies in kHz: a smaller number is probably in MHz.
 const LEAST_CLOCK: u64 = 10_000;
-/// Greatest frequency of a GPU in kHz: a greater number is one in Hz.
+/// Upper limit on frequencies in kHz: a larger number is probably in Hz.
 const MOST_CLOCK: u64 = 10_000_000;
 
-/// Limits of machines of GCN3 that differ.
+/// Limits that differ for GCN3 machines.
 const GCN3_LIMITS: &[(Parameter, u64, u64)] = &[
     // A request for 128 bits has a quarter of the 64 lanes.
     (P::L1RequestThreads, 4, 64),
 ];
 
-/// Limit of the lines and translations of all caches together: some hundred megabytes of tables.
+/// Upper limit on the lines and translations of all caches together, whose tables then take some hundred megabytes.
 const MOST_LINES: u64 = 1 << 22;
 
-/// Parameters that are multiples of the product of others.
+/// Parameters that have to be multiples of the product of others.
 const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::SmWarps, &[P::SmSchedulers]),
     (P::ConstantL1Bytes, &[P::ConstantL1Line, P::ConstantL1Ways]),
@@ -93,7 +93,8 @@ const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::ScalarBytes, &[P::ScalarLine, P::ScalarWays]),
 ];
 
-/// Returns the number of which a parameter must be a multiple, with the others as in `value`; 1 if any value is valid.
+/// Returns the number that has to divide a parameter, with the other parameters as in `value`; 1 if any value is
+/// valid.
 pub(crate) fn required_multiple(parameter: Parameter, value: impl Fn(Parameter) -> u64) -> u64 {
     let parts = MULTIPLES.iter().filter(|(whole, _)| *whole == parameter);
     let products = parts.map(|(_, parts)| {
@@ -103,11 +104,12 @@ pub(crate) fn required_multiple(parameter: Parameter, value: impl Fn(Parameter) 
     products
         .max()
         .unwrap_or(1)
+        // Parameters that the family lacks are 0, and there are no multiples of 0.
         .clamp(1, crate::GpuModel::MAX_VALUE)
 }
 
-/// Whether the numbers describe a machine of a family, whichever values are selected; `stated` has the values of each
-/// parameter, 0 for those of other families.
+/// Checks that every selection of stated values describes a machine of a family. `stated` has the values of each
+/// parameter, 0 for parameters of other families.
 ///
 /// # Errors
 ///
@@ -122,6 +124,7 @@ pub(crate) fn check<const N: usize>(family: Family, stated: &[[u64; N]]) -> Resu
         // All combinations, since a selection takes the value of each parameter independently.
         let products = parts.iter().fold(vec![1_u64], |products, part| {
             let factors = stated[*part as usize];
+            // A saturated product divides no valid value, so the value is refused.
             let with = |product: u64| factors.map(|factor| product.saturating_mul(factor));
             products.into_iter().flat_map(with).collect()
         });
@@ -155,11 +158,12 @@ pub(crate) fn check<const N: usize>(family: Family, stated: &[[u64; N]]) -> Resu
     Ok(())
 }
 
-/// Returns the greatest number of lines and translations of all caches and TLBs, over all SMs or CUs.
+/// Returns an upper bound on the number of lines and translations of all caches and TLBs, over all SMs or CUs.
 fn total_lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
     let values = |parameter: Parameter| stated[parameter as usize].into_iter();
     let most = |parameter| values(parameter).max().unwrap_or(0);
     let least = |parameter| values(parameter).min().unwrap_or(0);
+    // The largest size over the shortest line: no selection of values has more lines.
     let cache = |bytes, line| most(bytes) / least(line).max(1);
     let of_unit = (most(P::L1Units) * cache(P::L1Bytes, P::L1Line))
         + cache(P::ConstantL1Bytes, P::ConstantL1Line)
@@ -200,6 +204,7 @@ pub(crate) fn check_value(family: Family, parameter: Parameter, value: u64) -> R
         Family::Maxwell | Family::MiniSimt => &[],
         Family::Gcn3 => GCN3_LIMITS,
     };
+    // Limits of the family come first, because they take precedence.
     let mut limits = own.iter().chain(LIMITS).copied();
     let between = limits.find(|(of, ..)| *of == parameter);
     match between.or(cycles) {

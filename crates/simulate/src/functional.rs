@@ -1,10 +1,11 @@
 //! Functional simulation of a launch, without time: executes all blocks one after the other (`pastis-2022` 4, the
 //! instruction set simulator).
 //!
-//! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes of a
-//! warp together. The number of lanes is a constant parameter: warps of NVIDIA's GPUs have 32, waves of AMD's 64. Where
-//! lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the activation stack,
-//! on AMD's GPUs the mask that the program writes. A warp runs until it waits at a barrier or exits.
+//! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes
+//! of a warp together. The number of lanes is a constant parameter: warps of NVIDIA's GPUs have 32, waves of AMD's
+//! 64. Where lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the
+//! activation stack, on AMD's GPUs the mask that the program writes. A warp runs until it waits at a barrier or
+//! exits.
 
 mod access;
 mod barrier;
@@ -73,7 +74,7 @@ pub(crate) const WAVE_LANES: usize = gcn::LANES as usize;
 ///
 /// # Errors
 ///
-/// If a warp reaches an unsupported operation, or if the kernel makes an error, see [`FaultKind`].
+/// A warp reaches an unsupported operation, or the kernel makes an error, see [`FaultKind`].
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
     launch_monitored(code, launch, memory, &mut NoListener)
 }
@@ -266,7 +267,7 @@ impl<E> ExecutionListener<E> for Progress<'_> {
     }
 }
 
-/// The operations of a code that cannot be executed without time, ascending.
+/// Returns the operations of a code that cannot be executed without time, in ascending order.
 pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
     match code.family {
         Family::Gcn3 => Program::<WAVE_LANES>::untimed(code, launch).unsupported_ops(),

@@ -1,7 +1,8 @@
 //! The mini-SIMT machine of `abstract-cta-2014` 4: a cycle-accurate simulation of one block on one scheduler.
 //!
-//! In each cycle the scheduler issues at most one instruction. Every instruction has a latency, after which its warp is
-//! ready again; lanes diverge and reconverge by synchronisation frames (`simt::frame_stack`).
+//! In each cycle the scheduler issues at most one instruction. Every instruction has a latency, after which its warp
+//! is ready again; lanes diverge and reconverge by synchronisation frames (`simt::frame_stack`). For example, a lone
+//! warp that issues a memory read of 10 cycles in cycle 0 issues its next instruction in cycle 10.
 
 mod compiled;
 mod fault;
@@ -19,7 +20,7 @@ use scheduler::Scheduler;
 
 pub use fault::{Fault, FaultKind};
 
-/// Largest number of lanes of a warp.
+/// Maximum number of lanes of a warp.
 const LANES: usize = 64;
 
 /// Initial state of a run.
@@ -104,7 +105,7 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     ///
-    /// For the first unsupported operation.
+    /// Returns the first unsupported operation.
     pub fn new(code: &Code, machine: &'a Machine) -> Result<Simulation<'a>, UnsupportedOp> {
         let named = |op: &warpbound_ir::Op| {
             let cells = op.reads.iter().chain(&op.writes);
@@ -132,7 +133,7 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     ///
-    /// If the kernel faults or exceeds the limit.
+    /// The kernel faults or exceeds the limit.
     pub fn run(
         &self,
         start: &Start,
@@ -152,6 +153,7 @@ impl<'a> Simulation<'a> {
                 };
                 // The stall is attributed to the warp that becomes ready first.
                 let op = OpIndex(run.warps[waiting].last_issued);
+                // Cycles from the limit on are not part of the run.
                 for cycle in cycle..at.min(limit) {
                     let warp = waiting;
                     observe(CycleEvent::Stall { cycle, warp, op });
@@ -335,7 +337,7 @@ impl<'a> Run<'a> {
                 kind,
             });
         }
-        // Only now are the frames those of the next issue, at which lanes may exit.
+        // The frames are now at the next instruction, where lanes may exit.
         let machine = simulation.machine;
         match next {
             NextIssue::After(latency) => self.resume(warp, cycle, latency, scheduler),
@@ -424,7 +426,7 @@ impl<'a> Run<'a> {
     }
 
     /// Applies the control effect of an instruction to the warp's synchronisation frames (`abstract-cta-2014` 4);
-    /// returns whether frames have it.
+    /// returns whether frames have such an effect.
     #[inline(always)]
     fn apply_flow(
         &mut self,
@@ -543,7 +545,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the fault of a run in which all remaining warps are blocked.
+    /// Returns the fault of a run whose remaining warps are all blocked.
     fn deadlock(&self, cycle: u64) -> Fault {
         // No warp is ready or pending, so the remaining ones are blocked at barriers.
         let barrier = self.barriers.iter().min_by_key(|b| b.number);

@@ -1,4 +1,4 @@
-//! Timing model of Maxwell and Pascal GPUs (`pastis-2022`, IV.A): the cycles in which the warps of a launch issue their
+//! Timing model of Maxwell and Pascal GPUs (`pastis-2022`, IV.A): the cycles when the warps of a launch issue their
 //! instructions. The instructions themselves are executed by `functional`.
 //!
 //! * `gpu`: block dispatch and the event queue; `dispatch`: the dispatcher and its rules.
@@ -105,7 +105,8 @@ pub struct TimedResult {
 ///
 /// # Errors
 ///
-/// As `functional::launch`; also if a block does not fit on an SM, or if the launch lacks the warp that is to run alone.
+/// As `functional::launch`; also if a block does not fit on an SM, or if the launch lacks the warp that is to run
+/// alone.
 pub fn run(
     code: &Code,
     program: &nvidia::SassProgram,

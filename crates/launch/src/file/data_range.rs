@@ -3,27 +3,29 @@
 use super::element::ElementType;
 use super::number::Number;
 
-/// Range of the integers in a buffer: those that a kernel loads from it.
+/// Range of the integers that a kernel loads from a buffer (`data-ranges` in SOUNDNESS 2). For example, a range of 0
+/// to 99 states that indices in the buffer stay within a table of 100 elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataRange {
-    /// Least number.
+    /// Minimum number.
     pub least: i64,
-    /// Greatest number, at least `least`.
+    /// Maximum number, at least `least`.
     pub most: i64,
 }
 
 impl DataRange {
-    /// Returns a range of a type, in which all numbers of the contents are.
+    /// Returns a range of numbers of a type. All initial contents have to lie in it.
     ///
     /// # Errors
     ///
-    /// The type is none of integers of at most 32 bits, the range is empty or no part of the type, or a number of the
-    /// contents is outside.
+    /// The type is not an integer type of at most 32 bits, the range is empty or exceeds the type, or a number of the
+    /// contents lies outside.
     pub(super) fn new(
         element: ElementType,
         [low, high]: [Number; 2],
         contents: &[u8],
     ) -> Result<DataRange, String> {
+        // Derived bounds follow words of 32 bits (SOUNDNESS 5.12).
         let limits = element.range().filter(|_| element.size() <= 4);
         let Some((least, most)) = limits else {
             return Err(format!(

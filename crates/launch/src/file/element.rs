@@ -74,7 +74,8 @@ impl ElementType {
         }
     }
 
-    /// Returns the integer of some bytes, the lowest first; `None` for floats.
+    /// Returns the integer that little-endian bytes represent; `None` for floats. For example, the bytes 0xfe, 0xff
+    /// are -2 as `s16` and 65534 as `u16`.
     pub fn integer(self, bytes: &[u8]) -> Option<i128> {
         let (least, most) = self.range()?;
         let value = bytes
@@ -82,10 +83,11 @@ impl ElementType {
             .rev()
             .fold(0i128, |value, &byte| value << 8 | i128::from(byte));
         let all = most - least + 1;
+        // Two's complement: words above the maximum of a signed type are negative numbers.
         Some(if value > most { value - all } else { value })
     }
 
-    /// Least and greatest value of an integer type; `None` for floats.
+    /// Minimum and maximum value of an integer type; `None` for floats.
     pub fn range(self) -> Option<(i128, i128)> {
         Some(match self {
             ElementType::U8 => (0, u8::MAX.into()),
@@ -131,6 +133,7 @@ impl ElementType {
                         value.is_infinite()
                     }
                 };
+                // A finite number that rounds to infinity overflows the type.
                 (infinite == value.is_infinite()).then_some(())
             }
         }

@@ -20,9 +20,9 @@ pub(super) enum Fill {
 /// Range of random numbers.
 #[derive(Clone, Copy)]
 enum Range {
-    /// Least integer, and the number of integers.
+    /// First integer, and the number of integers.
     Integer(i128, u128),
-    /// Least float, and the width of the range.
+    /// Lower end, and the width of the range.
     Float(f64, f64),
 }
 
@@ -41,7 +41,7 @@ impl Fill {
     ///
     /// # Errors
     ///
-    /// If the type cannot represent a number, or if the range is empty.
+    /// The type cannot represent a number, or the range is empty.
     pub(super) fn bytes(
         self,
         element: ElementType,
@@ -93,6 +93,7 @@ fn range(element: ElementType, low: Option<Number>, high: Option<Number>) -> Res
             low.map_or(0.0, Number::float),
             high.map_or(1.0, Number::float),
         );
+        // The width may overflow although both ends are finite, as from -1e308 to 1e308.
         return match low <= high && (high - low).is_finite() {
             true => Ok(Range::Float(low, high - low)),
             false => Err(format!("nothing is between {low} and {high}")),
@@ -110,7 +111,7 @@ fn range(element: ElementType, low: Option<Number>, high: Option<Number>) -> Res
     }
 }
 
-/// Next number of the splitmix64 generator.
+/// Returns the next number of the splitmix64 generator.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;

@@ -1,14 +1,14 @@
 //! Rounding to binary16 (IEEE 754): 5 bits of exponent, 10 of fraction.
 //!
-//! `half::f16::from_f64` rounds twice, first to binary32, on processors with instructions for it; here the result is the
-//! nearest number.
+//! `half::f16::from_f64` rounds twice, first to binary32, on processors with instructions for it; here the result is
+//! the nearest number.
 
 use ::half::f16;
 
-/// Exponent of the least normal number, which all smaller numbers share.
+/// Exponent of the smallest normal number, which all subnormal numbers share.
 const LEAST_EXPONENT: i32 = -14;
 
-/// Least number that rounds to infinity: half a step above the greatest finite number.
+/// Threshold from which numbers round to infinity: half a step above the largest finite number, 65504.
 const INFINITE_FROM: f64 = 65520.0;
 
 /// Returns the nearest number, ties to even.

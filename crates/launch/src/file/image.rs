@@ -27,7 +27,7 @@ pub struct TextureBinding {
 /// A surface, or the texels of a texture: a buffer and its layout.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImageBinding {
-    /// Its name, unique among textures and surfaces.
+    /// Name, unique among textures and surfaces.
     pub name: String,
     /// Index of the buffer in [`super::LaunchFile::buffers`].
     pub buffer: usize,
@@ -156,13 +156,13 @@ enum RawAddress {
     Each(Vec<AddressMode>),
 }
 
-/// Largest number of textures of a launch: sampler indices have 12 bits, and 0 is none.
+/// Maximum number of textures of a launch, since indices of samplers have 12 bits and 0 is none.
 const MAX_TEXTURES: usize = 4095;
 
 /// An error, and the byte of the file to which it applies.
 type LocatedError = (Diagnostic, usize);
 
-/// Reads textures and surfaces; `buffers` are those of the launch, with their names.
+/// Reads textures and surfaces; `buffers` has the buffers of the launch with their names.
 pub(super) fn read(
     textures: &[Spanned<RawTexture>],
     surfaces: &[Spanned<RawSurface>],
@@ -288,6 +288,7 @@ fn read_image(
         let message = Diagnostic::new(format!("there is no buffer {texels}"));
         return Err(message.hint("a parameter or [[buffer]] of this name holds the texels"));
     };
+    // Layers count as the last axis of the size.
     let axes = kind.axes() + usize::from(kind.is_layered());
     if sizes.len() != axes || sizes.contains(&0) {
         let message = format!("size is {sizes:?}, not {axes} numbers from 1 on");
@@ -305,6 +306,7 @@ fn read_image(
         true => sizes.last().copied().unwrap_or(1),
         false => 1,
     };
+    // A saturated product exceeds every buffer, so the size is refused.
     let all = sizes
         .iter()
         .fold(u64::from(channels), |n, &d| n.saturating_mul(d.into()));

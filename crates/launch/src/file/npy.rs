@@ -73,6 +73,8 @@ impl NpyArray {
         let descr = descr_of(self.element);
         let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         let mut out = MAGIC.to_vec();
+        // The header of a file of version 1 begins at byte 10, of version 2 at byte 12, because its length has two
+        // more bytes.
         let padded = |before: usize| (before + header.len() + 1).next_multiple_of(ALIGNMENT);
         let total = match u16::try_from(padded(10) - 10) {
             Ok(length) => {
@@ -137,7 +139,7 @@ fn descr_of(element: ElementType) -> &'static str {
     }
 }
 
-/// The type of a `descr`.
+/// Returns the type of a `descr`: for example, `<f4` is `f32`.
 fn element_of(descr: &str) -> Result<ElementType, Diagnostic> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or(("", descr));
     let found = ElementType::ALL
@@ -180,10 +182,12 @@ impl<'a> Parser<'a> {
                 "fortran_order" => header.fortran = Some(self.boolean()?),
                 "shape" => header.shape = Some(self.tuple()?),
                 key => {
+                    // The file may contain anything, so the message has a short and escaped key.
                     let key: String = key.escape_default().take(40).collect();
                     return Err(damaged(&format!("its header has a key {key}")));
                 }
             }
+            // Python allows a comma after the last entry, and NumPy writes one.
             if !self.take(b',') {
                 self.expect(b'}')?;
                 break;
@@ -280,6 +284,7 @@ mod tests {
     fn a_file_of_numpy() {
         let header = "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3), }";
         let bytes = [0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0];
+        // `numpy.save` pads this header so that the numbers begin at byte 128.
         let padded = format!("{header:<117}\n");
         let contents = file(1, &padded, &bytes);
         assert_eq!(contents.len(), 128 + 12);
@@ -294,6 +299,7 @@ mod tests {
     #[test]
     fn round_trip() {
         for element in ElementType::ALL {
+            // The last shape has a header that is too long for version 1.
             for shape in [vec![], vec![3], vec![2, 0], vec![2, 1, 3], vec![1; 20_000]] {
                 let count = shape.iter().product::<u64>() as usize;
                 let bytes = (0..count * element.size()).map(|n| n as u8).collect();
@@ -386,6 +392,7 @@ mod tests {
         for end in 0..whole.len() {
             assert!(NpyArray::from_npy(&whole[..end]).is_err());
         }
+        // The header takes the first 128 bytes.
         for at in 0..128 {
             for byte in 0..=255 {
                 let mut changed = whole.clone();

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-/// A number of a file: a TOML number, or a string for numbers that TOML cannot represent.
+/// A number of a file: a TOML number, or a string for numbers that TOML cannot represent. For example,
+/// `"0xffffffffffffffff"` exceeds TOML's integers, which have 64 bits and a sign.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Number {
     /// An integer.

@@ -14,7 +14,7 @@ use super::{
 /// Largest number of axes of a buffer, as in NumPy.
 const MAX_AXES: usize = 32;
 
-/// Largest size of a structure in bytes: CUDA's limit of all parameters.
+/// Maximum size of a structure in bytes: CUDA's limit on all parameters together.
 const MAX_STRUCTURE: usize = 4096;
 
 /// An error, and the byte of the file to which it applies; `None` for the parameter as a whole.
@@ -93,6 +93,7 @@ impl<'a> ParamReader<'a> {
 
     /// Adds a buffer to the total size and checks the limit, before the buffer is allocated.
     fn reserve(&mut self, count: u64, element: ElementType) -> Result<(), Diagnostic> {
+        // Saturated sums exceed the limit.
         let bytes = count.saturating_mul(element.size() as u64);
         self.total = self.total.saturating_add(bytes);
         match self.total <= LaunchFile::MAX_BYTES {
@@ -141,17 +142,17 @@ impl<'a> ParamReader<'a> {
     }
 }
 
-/// The value of a key, and its byte of the file.
+/// Returns the value of a key, and its byte offset in the file.
 fn with_span<T>(key: &Option<Spanned<T>>) -> Option<(&T, usize)> {
     key.as_ref().map(|key| (key.get_ref(), key.span().start))
 }
 
-/// Adds a byte of the file to an error.
+/// Adds the byte offset in the file to an error.
 fn locate<T>(result: Result<T, Diagnostic>, byte: usize) -> Result<T, LocatedError> {
     result.map_err(|diagnostic| (diagnostic, Some(byte)))
 }
 
-/// Returns an error at a byte of the file.
+/// Returns an error at a byte offset of the file.
 fn error_at<T>(message: impl Into<String>, byte: usize) -> Result<T, LocatedError> {
     locate(Err(Diagnostic::new(message)), byte)
 }
@@ -159,6 +160,7 @@ fn error_at<T>(message: impl Into<String>, byte: usize) -> Result<T, LocatedErro
 impl RawParam {
     /// Reads the parameter. The keys that are present decide its kind.
     pub(super) fn read(&self, reader: &mut ParamReader<'_>) -> Result<ParsedParam, LocatedError> {
+        // From here on, one key decides the kind of the parameter.
         self.check_keys()?;
         if let Some((&number, byte)) = with_span(&self.value) {
             let element = self.element(byte)?;
@@ -221,7 +223,7 @@ impl RawParam {
 
     /// Refuses combinations of keys of different kinds, and several sources of contents.
     fn check_keys(&self) -> Result<(), LocatedError> {
-        /// A key, its byte of the file, the kind of parameter that it belongs to.
+        /// A key, its byte offset in the file, and the kind of parameter that it belongs to.
         type Key = (&'static str, Option<usize>, Kind);
         #[derive(Clone, Copy, PartialEq)]
         enum Kind {
@@ -243,6 +245,7 @@ impl RawParam {
             low: Buffer, high: Buffer, range: Buffer, output: Buffer, expect: Buffer,
             relative: Buffer, absolute: Buffer, offset: Same,
         };
+        // The first key in this order decides the kind, and the others have to agree with it.
         let mut given = keys
             .iter()
             .filter_map(|&(key, byte, kind)| Some((key, byte?, kind)));
@@ -268,7 +271,7 @@ impl RawParam {
         }
     }
 
-    /// The element type; an error at `byte` if there is none.
+    /// Returns the element type, or an error at `byte` if there is none.
     fn element(&self, byte: usize) -> Result<ElementType, LocatedError> {
         let Some((&element, _)) = with_span(&self.element) else {
             let names = ElementType::ALL.map(ElementType::name).join(", ");
@@ -281,6 +284,7 @@ impl RawParam {
     /// Reads a buffer: shape, initial and expected contents, output file.
     fn buffer(&self, reader: &mut ParamReader<'_>) -> Result<LaunchBuffer, LocatedError> {
         let element = self.element.as_ref().map(|element| element.span().start);
+        // An error about the type is reported at the first of these keys that is present.
         let byte = [
             element,
             with_span(&self.values).map(|(_, byte)| byte),
@@ -354,12 +358,14 @@ impl RawParam {
             }
             None => locate(reader.reserve(count, element), byte).map(|()| vec![count]),
         };
+        // `check_keys` has refused several sources of contents.
         if let Some((values, byte)) = with_span(&self.values) {
             let shape = sized(values.len() as u64, byte)?;
             return Ok((shape, locate(encode(element, values, "values"), byte)?));
         }
         if let Some((name, byte)) = with_span(&self.file) {
             let array = locate(reader.array(name, element, shape.as_deref()), byte)?;
+            // With a shape, `buffer` has reserved the size already.
             if shape.is_none() {
                 locate(reader.reserve(element_count(&array.shape), element), byte)?;
             }
@@ -439,6 +445,7 @@ impl RawParam {
         let bytes = match expect {
             Numbers::List(numbers) => {
                 let bytes = locate(encode(element, numbers, "expect"), byte)?;
+                // `array` has compared the shape of a file.
                 if bytes.len() != size {
                     let (given, count) = (numbers.len(), element_count(shape));
                     return error_at(
@@ -495,7 +502,8 @@ fn encode(element: ElementType, numbers: &[Number], key: &str) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// Encodes a structure with C layout: each field aligned to its size, the whole padded to the largest alignment.
+/// Encodes a structure with C layout: each field aligned to its size, the whole padded to the largest alignment. For
+/// example, a `u8` followed by a `u32` takes 8 bytes, 3 of them padding.
 fn encode_structure(fields: &[RawField]) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::new();
     let mut alignment = 1;

@@ -10,7 +10,8 @@ use super::{LaunchFile, ParamValue};
 const SIZE: u64 = 8;
 
 /// A sequence of `count` addresses that the launch writes before the kernel starts; the first is the address of byte
-/// `to_offset` of a buffer.
+/// `to_offset` of a buffer. For example, pointers to 4 rows of 16 bytes each have `count` 4, `step` 8 and `to_step`
+/// 16.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchPointer {
     /// The object that contains the addresses.
@@ -19,7 +20,7 @@ pub struct LaunchPointer {
     pub offset: u64,
     /// The target buffer, as index in [`LaunchFile::buffers`].
     pub buffer: usize,
-    /// Byte offset in the target buffer to which the first points; at most its size.
+    /// Byte offset in the target buffer to which the first address points; at most the size of the buffer.
     pub to_offset: u64,
     /// Number of addresses.
     pub count: u64,
@@ -41,7 +42,7 @@ pub enum PointerLocation {
 }
 
 impl LaunchPointer {
-    /// Byte offset of each address in the object, and of its target in the target buffer.
+    /// Returns the byte offset of each address in the object, and the offset of its target in the target buffer.
     pub fn addresses(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let LaunchPointer {
             offset,
@@ -104,11 +105,13 @@ impl RawPointer {
             return Err(message.hint("it points into a parameter or [[buffer]] of this name"));
         };
         let (count, step) = (self.count.unwrap_or(1), self.step.unwrap_or(SIZE));
+        // Addresses that are closer would overwrite each other.
         if count == 0 || step < SIZE {
             return fail(format!(
                 "{count} addresses, {step} bytes apart; there must be one at least, and {SIZE} bytes for each"
             ));
         }
+        // The file may state any numbers, so sums and products are checked.
         let last = |offset: u64, step: u64| (count - 1).checked_mul(step)?.checked_add(offset);
         let end = last(self.offset, step).and_then(|last| last.checked_add(SIZE));
         if end.is_none_or(|end| end > size) {
@@ -118,6 +121,7 @@ impl RawPointer {
             ));
         }
         let target_size = target.bytes.len() as u64;
+        // An address one past the end is valid, as in C.
         if last(self.to_offset, self.to_step).is_none_or(|last| last > target_size) {
             return fail(format!(
                 "it points past the end of {}, which has {target_size} bytes",
@@ -136,7 +140,7 @@ impl RawPointer {
     }
 }
 
-/// Finds the object of a name, and its size in bytes.
+/// Finds the object with a name, and its size in bytes.
 fn find_object(launch: &LaunchFile, name: &str) -> Result<(PointerLocation, u64), Diagnostic> {
     let mut found = Vec::new();
     for (position, param) in launch.params.iter().enumerate() {

@@ -1,7 +1,9 @@
 //! Launch sets: the launches of a host program, which share buffers, in streams and repetitions.
 //!
-//! A file with `[[launch]]` tables is a launch set. Its buffers, variables, textures, surfaces and pointers are those of
-//! a launch file; each `[[launch]]` has the keys of a launch file, and its parameters name the buffers that it uses.
+//! A file with `[[launch]]` tables is a launch set. Its buffers, variables, textures, surfaces and pointers are
+//! written as in a launch file. Each `[[launch]]` has the keys of a launch file, and its parameters name the buffers
+//! that it uses. For example, a solver alternates two kernels on the same buffers, in a repetition that ends when a
+//! flag is 0.
 
 mod contents;
 
@@ -27,8 +29,8 @@ pub use contents::SetContents;
 pub struct LaunchSet {
     /// Name of the file, for messages.
     pub file: String,
-    /// Buffers, variables, textures, surfaces and pointers: initial and expected contents. As a launch it has no
-    /// parameters, and one thread.
+    /// Shared buffers, variables, textures, surfaces and pointers, with initial and expected contents. As a launch,
+    /// it has no parameters, and one thread.
     pub objects: LaunchFile,
     /// The launches.
     pub launches: Vec<SetLaunch>,
@@ -41,12 +43,12 @@ pub struct LaunchSet {
 /// A launch of a set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetLaunch {
-    /// Name for messages and reports; if the file gives none that of the kernel, or `launch`.
+    /// Name for messages and reports: from the file, else the kernel's, else `launch`.
     pub name: String,
     /// The launch in the first round. Its buffers and variables have no contents, see [`SetContents::launch`].
     pub launch: LaunchFile,
-    /// Stream; `None` is the default one, whose launches wait for all earlier ones, and for which all later ones wait
-    /// (CUDA C++ Programming Guide, legacy default stream).
+    /// Stream; `None` is the default stream, whose launches wait for all earlier ones and delay all later ones (CUDA
+    /// C++ Programming Guide, legacy default stream).
     pub stream: Option<u32>,
     /// Numbers that the host writes before each execution, after all earlier launches have ended.
     pub writes: Vec<HostWrite>,
@@ -63,7 +65,7 @@ pub struct Repetition {
     pub name: Option<String>,
     /// The launches, as indices in [`LaunchSet::launches`].
     pub launches: Range<usize>,
-    /// Number of rounds; with a condition, the most.
+    /// Number of rounds; with a condition, their upper limit.
     pub rounds: u64,
     /// Condition that the host tests after each round.
     pub end: Option<EndCondition>,
@@ -195,11 +197,12 @@ struct RawWrite {
 }
 
 impl LaunchSet {
-    /// Most rounds of a repetition.
+    /// Maximum number of rounds of a repetition.
     pub const MAX_ROUNDS: u64 = 1 << 24;
 
     /// Whether a file is a launch set: a line of it begins a `[[launch]]`.
     pub fn is_set(text: &str) -> bool {
+        // Decided before the file is parsed, because sets and single launches have parsers of their own.
         text.lines()
             .any(|line| line.trim_start().starts_with("[[launch]]"))
     }
@@ -252,6 +255,7 @@ impl LaunchSet {
             let launch = launch.read(file, at, rounds, &set.objects, &shared, reader)?;
             set.launches.push(launch);
         }
+        // Probably a mistake in the file.
         let unused = raw.repeat.iter().find(|repeat| {
             let name = Some(&repeat.get_ref().name);
             set.repetitions
@@ -292,6 +296,7 @@ impl LaunchSet {
                         end: None,
                     },
                     RepeatName::Name(name) => {
+                        // The launches of a repetition are consecutive, so only the last repetition can grow.
                         let is_it = |other: &Repetition| other.name.as_ref() == Some(&name);
                         if let Some(last) = self.repetitions.last_mut()
                             && is_it(last)
@@ -372,7 +377,8 @@ fn check_rounds(rounds: u64) -> Result<u64, Diagnostic> {
     }
 }
 
-/// The objects without results: each launch has them as its own, and the set keeps what is expected at the end.
+/// Returns the objects without expected contents and output files. Each launch has these objects as its own; only the
+/// set compares results, at the end.
 fn sizes_of(objects: &LaunchFile) -> LaunchFile {
     let mut shared = objects.clone();
     let texels = shared.texels.iter_mut().map(|texels| &mut texels.buffer);
@@ -429,6 +435,7 @@ impl RawWrite {
         let (buffer, element, count) = find_buffer(objects, &self.buffer)?;
         let bytes = encode(element, self.value)?;
         let (first, repeated) = match self.at {
+            // Without an index, the host fills the whole buffer.
             None => (0, count),
             Some(at) if at < count => (at, 1),
             Some(at) => return Err(past_the_end(&self.buffer, at, count)),
@@ -494,6 +501,7 @@ impl RawLaunch {
             let written = write.get_ref().read(objects);
             writes.push(written.map_err(|d| (here(d), write.span().start))?);
         }
+        // `SetContents` holds the contents once for all launches, since they change from launch to launch.
         contents::remove(&mut launch);
         Ok(SetLaunch {
             stream: (self.stream > 0).then_some(self.stream),
@@ -506,8 +514,8 @@ impl RawLaunch {
     }
 }
 
-/// Checks that a launch has no buffers of its own, and that its own pointers, those after the first `shared` ones, are in
-/// structures.
+/// Checks that a launch has no buffers of its own, and that its own pointers, those after the first `shared` ones,
+/// are in structures.
 fn check_shared(launch: &LaunchFile, shared: usize) -> Result<(), Diagnostic> {
     let own = |value: &ParamValue| matches!(value, ParamValue::Buffer(_));
     if let Some(param) = launch.params.iter().find(|param| own(&param.value)) {
@@ -515,6 +523,7 @@ fn check_shared(launch: &LaunchFile, shared: usize) -> Result<(), Diagnostic> {
         let hint = "launches share buffers: write a [[buffer]], and buffer = \"NAME\" here";
         return Err(Diagnostic::new(message).hint(hint));
     }
+    // The first pointers are those that all launches share.
     let mut own = launch.pointers.iter().skip(shared);
     match own.all(|pointer| matches!(pointer.location, PointerLocation::Param(_))) {
         true => Ok(()),
@@ -535,6 +544,7 @@ fn grid_steps(grid: [u32; 3], by: &[i64], rounds: u64) -> Result<[i64; 3], Diagn
     for (to, from) in steps.iter_mut().zip(by) {
         *to = *from;
     }
+    // Each axis changes linearly, so all grids are valid if the first and the last are.
     let last = grid_in_round(grid, steps, rounds - 1);
     let last = last.ok_or_else(|| {
         let message = format!("the grid of round {rounds} is not from 1 on in each axis");
@@ -548,6 +558,7 @@ fn grid_steps(grid: [u32; 3], by: &[i64], rounds: u64) -> Result<[i64; 3], Diagn
 fn grid_in_round(grid: [u32; 3], by: [i64; 3], round: u64) -> Option<[u32; 3]> {
     let mut found = grid;
     for (blocks, by) in found.iter_mut().zip(by) {
+        // In 128 bits, neither the product nor the sum overflows.
         let now = i128::from(*blocks) + i128::from(by) * i128::from(round);
         *blocks = u32::try_from(now).ok().filter(|&now| now > 0)?;
     }
@@ -578,6 +589,7 @@ impl ParamStep {
             let message = format!("parameter {name} is a float, and step is for integers");
             return Err(Diagnostic::new(message));
         };
+        // The highest bit of a signed number is its sign, which fills the bytes above.
         let mut word = match (least < 0, bytes.last()) {
             (true, Some(high)) if high >> 7 == 1 => [0xff; 16],
             _ => [0; 16],
@@ -591,11 +603,12 @@ impl ParamStep {
             first: i128::from_le_bytes(word),
             by: by.into(),
         };
+        // The value changes linearly, so it stays in the range of the type if the last one does.
         encode(*element, step.value(rounds - 1))?;
         Ok(step)
     }
 
-    /// The value in a round, counted from 0.
+    /// Returns the value in a round, counted from 0.
     fn value(&self, round: u64) -> Number {
         Number::Integer(self.first + self.by * i128::from(round))
     }

@@ -13,17 +13,18 @@ pub struct Vary {
 }
 
 impl Vary {
-    /// Returns a range of a type.
+    /// Returns a range of numbers of a type.
     ///
     /// # Errors
     ///
-    /// If the type cannot represent a bound, or if the range is empty.
+    /// The type cannot represent a bound, or the range is empty.
     pub(super) fn new(element: ElementType, low: Number, high: Number) -> Result<Vary, String> {
+        // Drawing a number checks both bounds.
         Fill::Random(0).bytes(element, 1, Some(low), Some(high))?;
         Ok(Vary { element, low, high })
     }
 
-    /// Returns the least and the greatest number of the range, if the type is one of integers.
+    /// Returns the minimum and the maximum of the range if the type is an integer type.
     pub fn integers(&self) -> Option<(i128, i128)> {
         match (self.low, self.high) {
             (Number::Integer(low), Number::Integer(high)) if !self.element.is_float() => {
@@ -36,6 +37,7 @@ impl Vary {
     /// Returns the bytes of a pseudorandom number of the range, determined by the seed.
     pub fn bytes(&self, seed: u64) -> Vec<u8> {
         let bytes = Fill::Random(seed).bytes(self.element, 1, Some(self.low), Some(self.high));
+        // `new` has drawn from the same range, so this does not fail.
         bytes.unwrap_or_default()
     }
 }

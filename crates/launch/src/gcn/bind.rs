@@ -48,7 +48,9 @@ pub(crate) fn bind(
         &mut memory,
     )
     .map_err(fault)?;
+    // Launches of a set may change the buffers of the file, but nothing that the runtime owns.
     memory.mark_of_runtime(of_file);
+    // The registers hold addresses of what has been placed.
     let user = user_registers(&object.descriptor, file, &addresses, lane_scratch).map_err(fault)?;
     let entry = WaveEntry {
         descriptor: object.descriptor,
@@ -67,6 +69,7 @@ pub(crate) fn bind(
             );
             return Err(fault(message));
         }
+        // Without a symbol, the word is an address in the code itself.
         let address = entry.code_base.wrapping_add_signed(word.addend);
         code_words.extend_from_slice(&word.half.of(address).to_le_bytes());
     }
@@ -94,6 +97,7 @@ fn check_file(file: &LaunchFile) -> Result<(), String> {
         .iter()
         .zip(file.grid.iter().zip(&file.block))
     {
+        // The dispatch packet has 32 bits for the work-items along an axis.
         if grid.checked_mul(block).is_none() {
             return Err(format!("the grid has 2^32 work-items or more along {axis}"));
         }
@@ -139,9 +143,9 @@ fn set_variables(
     Ok(())
 }
 
-/// Bytes of scratch of a lane.
+/// Returns the bytes of scratch of a lane.
 fn lane_scratch(descriptor: &GcnDescriptor, file: &LaunchFile) -> Result<u32, String> {
-    // Less than the kernel states would make lanes share their scratch.
+    // With less than the kernel states, lanes would overwrite each other's scratch.
     let bytes = file.stack.unwrap_or(0).max(descriptor.private_segment);
     match bytes.checked_next_multiple_of(SCRATCH_ALIGNMENT) {
         Some(aligned) if aligned <= MAX_SCRATCH => Ok(aligned),
@@ -157,7 +161,7 @@ pub const LOADED_FILE: &str = "the code object";
 /// Largest size of a code object in memory, in bytes.
 const MAX_LOADED: u64 = 1 << 28;
 
-/// Bytes of a code object in memory, from its address 0 on.
+/// Returns the bytes of a code object in memory, from its address 0 on.
 fn loaded_bytes(loaded: &LoadedFile) -> Result<Vec<u8>, String> {
     if let Some(name) = loaded.undefined.first() {
         return Err(format!(
@@ -167,11 +171,13 @@ fn loaded_bytes(loaded: &LoadedFile) -> Result<Vec<u8>, String> {
     let end = |segment: &LoadedSegment| segment.address.checked_add(segment.size);
     let mut bytes = Vec::new();
     for segment in &loaded.segments {
+        // Checked before the allocation, because a damaged file may state any size.
         let end = end(segment).filter(|end| *end <= MAX_LOADED);
         let end = end.and_then(|end| usize::try_from(end).ok());
         let end = end
             .ok_or_else(|| format!("the code object has more than {MAX_LOADED} bytes in memory"))?;
         if bytes.len() < end {
+            // Past its bytes in the file, a segment is 0.
             bytes.resize(end, 0);
         }
         let start = usize::try_from(segment.address).unwrap_or(usize::MAX);
@@ -203,6 +209,7 @@ impl Addresses {
             "the code object is not linked; link it first, e.g. with `ld.lld -shared`".to_owned()
         })?;
         let file_address = memory.add(LOADED_FILE, loaded_bytes(loaded)?);
+        // The loader of the runtime writes these addresses, because the linker does not know where the file will lie.
         for field in &loaded.addresses {
             let address = file_address.wrapping_add(field.target);
             let at = file_address.wrapping_add(field.at);
@@ -213,6 +220,7 @@ impl Addresses {
                 ));
             }
         }
+        // After the addresses of the loader, which the launch may replace.
         set_variables(image, file, memory)?;
         let hidden = HiddenValues {
             block: file.block,
@@ -241,12 +249,13 @@ impl Addresses {
     }
 }
 
-/// Words of the buffer descriptor of scratch besides its base (LLVM, `SIFrameLowering.cpp`, and ROCR, `FillBufRsrcWord3`):
-/// swizzled; elements of 4 bytes, 64 of which follow each other; the lane is added to the index.
+/// Words of the buffer descriptor of scratch besides its base (LLVM, `SIFrameLowering.cpp`, and ROCR,
+/// `FillBufRsrcWord3`): swizzled elements of 4 bytes, with the elements of the 64 lanes next to each other; the lane
+/// is added to the index.
 const SWIZZLE_ENABLE: u32 = 1 << 31;
 const SCRATCH_LAYOUT: u32 = 1 << 19 | 3 << 21 | 1 << 23;
 
-/// Returns the user SGPRs in their order, each only where the descriptor has it.
+/// Returns the user SGPRs in order. The descriptor decides which of them exist.
 fn user_registers(
     descriptor: &GcnDescriptor,
     file: &LaunchFile,
@@ -256,6 +265,7 @@ fn user_registers(
     let pair = |address: u64| words(address).to_vec();
     let [base, base_high] = words(aperture::SCRATCH);
     let waves = file.block.iter().product::<u32>().div_ceil(LANES);
+    // The window has the scratch of all waves of the block, see [`aperture::SCRATCH`].
     let scratch = waves.saturating_mul(lane_scratch.saturating_mul(LANES));
     let registers = [
         (

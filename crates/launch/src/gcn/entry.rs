@@ -1,4 +1,5 @@
-//! Registers of a wave when it begins.
+//! Registers of a wave when it begins. For example, a kernel that requests the block index in x finds it in the first
+//! SGPR after the user SGPRs.
 
 use std::ops::Range;
 
@@ -7,13 +8,13 @@ use warpbound_load::GcnDescriptor;
 use super::{LANES, words};
 use crate::launch::Size;
 
-/// State in which the waves of a launch begin. Registers that it does not give a value are undefined at the start.
+/// Initial state of the waves of a launch. Registers without a value are undefined at the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaveEntry {
     pub(super) descriptor: GcnDescriptor,
     pub(super) block: Size,
     pub(super) grid: Size,
-    /// Values of the user SGPRs, from s0 on; fewer than the descriptor states where it states more than it fills.
+    /// Values of the user SGPRs, from s0 on. The descriptor may state more registers than it fills.
     pub(super) user: Vec<u32>,
     /// Bytes of scratch of a lane, a multiple of 4.
     pub(super) lane_scratch: u32,
@@ -26,12 +27,13 @@ const EXEC_LOW: u8 = 126;
 const EXEC_HIGH: u8 = 127;
 const MODE: u8 = 129;
 
-/// Bit of the word with facts about the block: this is its first wave (gem5, `ComputeUnit::startWavefront`).
+/// Bit of the word with facts about the block that marks its first wave (gem5, `ComputeUnit::startWavefront`).
 const FIRST_WAVE: u32 = 1 << 31;
 
 impl WaveEntry {
-    /// Returns the state for blocks of a size in a grid of these many: values of the user SGPRs from s0 on, bytes of
-    /// scratch of a lane (a multiple of 4), address of the first byte of the code.
+    /// Returns the state for a size of blocks and a number of blocks in the grid. `user` has the values of the user
+    /// SGPRs from s0 on, `lane_scratch` the bytes of scratch of a lane (a multiple of 4), and `code_base` is the
+    /// address of the first byte of the code.
     pub fn new(
         descriptor: GcnDescriptor,
         [block, grid]: [Size; 2],
@@ -54,8 +56,10 @@ impl WaveEntry {
         self.threads().div_ceil(LANES)
     }
 
-    /// The lanes of a wave that exist, and so its mask of active lanes.
+    /// Returns the lanes of a wave that exist, which are its initial mask of active lanes. For example, wave 1 of a
+    /// block of 100 work-items has the lowest 36 lanes.
     pub fn lanes(&self, wave: u32) -> u64 {
+        // Waves past the last one have no lanes.
         let first = wave.saturating_mul(LANES);
         match self.threads().saturating_sub(first) {
             0 => 0,
@@ -107,6 +111,7 @@ impl WaveEntry {
 
     /// Values of the SGPRs after the user SGPRs.
     fn system(&self, group: Size, wave: u32) -> Vec<u32> {
+        // The order of the ABI: block indices, facts about the block, offset of the wave's scratch.
         let mut values = Vec::new();
         for (axis, index) in (0..).zip(group) {
             if self.descriptor.has_block_index(axis) {
@@ -115,6 +120,7 @@ impl WaveEntry {
         }
         if self.descriptor.has_block_info() {
             let first = if wave == 0 { FIRST_WAVE } else { 0 };
+            // The number of waves has six bits.
             values.push(first | self.waves() & 0x3f);
         }
         if self.descriptor.has_wave_offset() {
@@ -123,8 +129,8 @@ impl WaveEntry {
         values
     }
 
-    /// VGPRs of a wave that are defined when it begins, from v0 on, lane by lane: the index of the work-item in its block
-    /// along x, y, z. Lanes that do not exist have 0.
+    /// VGPRs of a wave that are defined when it begins, from v0 on, lane by lane: the index of the work-item in its
+    /// block along x, y, z. Lanes that do not exist have 0.
     pub fn vectors(&self, wave: u32) -> Vec<[u32; LANES as usize]> {
         let [x, y, _] = self.block.map(|size| size.max(1));
         let exists = self.lanes(wave);
@@ -156,7 +162,7 @@ impl WaveEntry {
     }
 }
 
-/// Values with the numbers of their registers, the first of which is `first`.
+/// Pairs values with the numbers of their registers, from `first` on.
 fn numbered(first: u32, values: &[u32]) -> Vec<(u8, u32)> {
     let numbers = (first..).map_while(|number| u8::try_from(number).ok());
     numbers.zip(values.iter().copied()).collect()

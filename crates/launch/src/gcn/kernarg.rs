@@ -25,11 +25,11 @@ pub(super) struct DynamicShared {
     pub(super) bytes: u32,
 }
 
-/// Alignment of a piece of dynamic LDS in bytes, as large as the largest type of OpenCL C that fits the usual ones.
+/// Alignment of a piece of dynamic LDS in bytes, which suffices for the usual types of OpenCL C.
 const SHARED_ALIGNMENT: u32 = 16;
 
-/// Lays out the dynamic LDS after the static one: a piece for each pointer to dynamic LDS, whose value in the launch file
-/// is its size, then the dynamic LDS of the file.
+/// Lays out the dynamic LDS after the static one: a piece for each pointer to dynamic LDS, whose value in the launch
+/// file is its size, then the dynamic LDS of the file.
 pub(super) fn dynamic_shared(
     object: &CodeObjectKernel,
     file: &LaunchFile,
@@ -38,6 +38,7 @@ pub(super) fn dynamic_shared(
     let too_large = || "the dynamic LDS has 4 GiB or more".to_owned();
     let mut end = object.descriptor.group_segment;
     let mut offsets = Vec::with_capacity(values.len());
+    // Hidden arguments have no parameter in the launch file.
     let explicit = object.args.iter().filter(|arg| !arg.kind.is_hidden());
     for (arg, value) in explicit.zip(values) {
         if arg.kind != ArgKind::DynamicSharedPointer {
@@ -61,7 +62,7 @@ pub(super) fn dynamic_shared(
 /// Largest size of all arguments in bytes; the compiler's limit is 4 KiB for explicit ones.
 const MAX_BYTES: u32 = 1 << 16;
 
-/// Bytes to which the arguments are padded: compilers load whole groups of words.
+/// Bytes to which the arguments are padded, because compilers load whole groups of words.
 const PADDING: usize = 64;
 
 /// Returns the arguments of a launch as they are in memory. `values` are the parameters of the launch file.
@@ -124,8 +125,8 @@ pub(super) fn segment(
 
 /// Writes the hidden arguments that the kernel has.
 ///
-/// The metadata lists those that the code may read, with their offsets; these must be the places that the version of
-/// the code object prescribes, or else the file contradicts itself.
+/// The metadata lists the hidden arguments that the code may read, with their offsets. These have to be the places
+/// that the version of the code object prescribes; otherwise the file contradicts itself.
 fn write_hidden(
     object: &CodeObjectKernel,
     values: &HiddenValues,
@@ -160,8 +161,8 @@ fn write_hidden(
     Ok(())
 }
 
-/// Value of a hidden argument; `None` for nothing. Services of the runtime (printf, heap, queues for kernels) have the
-/// address 0.
+/// Value of a hidden argument; `None` if nothing is written. Services of the runtime (printf, heap, queues for
+/// kernels) have the address 0.
 fn hidden_value(hidden: HiddenArg, values: &HiddenValues) -> Option<u64> {
     let along = |size: Size, axis: u8| size.get(usize::from(axis)).map(|&n| u64::from(n));
     match hidden {

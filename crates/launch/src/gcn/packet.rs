@@ -41,6 +41,7 @@ pub(super) fn packet(facts: &PacketFacts) -> Vec<u8> {
         // A block has at most 1024 work-items along an axis.
         let size = u16::try_from(block).unwrap_or(u16::MAX);
         put(&mut bytes, 4 + 2 * axis, &size.to_le_bytes());
+        // `check_file` has refused grids whose work-items exceed 32 bits.
         let items = grid.saturating_mul(block);
         put(&mut bytes, 12 + 4 * axis, &items.to_le_bytes());
     }
@@ -59,7 +60,8 @@ pub(super) fn queue(shared_base: u32, private_base: u32) -> Vec<u8> {
     bytes
 }
 
-/// Number of axes of a grid: up to the last with more than one work-item, at least 1.
+/// Number of axes of a grid: up to the last with more than one work-item, at least 1. For example, 4 blocks in x of 8
+/// x 8 work-items have two axes.
 pub(super) fn grid_dimensions(grid: Size, block: Size) -> u16 {
     let is_long = |axis: &usize| {
         let sizes = (grid.get(*axis), block.get(*axis));

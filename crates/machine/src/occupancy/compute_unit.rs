@@ -1,9 +1,10 @@
 //! Occupancy of a GCN3 compute unit.
 //!
-//! A workgroup stays on one CU and needs slots, registers and LDS there, so the capacity of a GPU is the sum of that of
-//! its CUs, each rounded down. Waves go to the SIMDs of a CU in turn; all waves of a kernel have the same registers, so
-//! any SIMD holds as many of them. The rules are those of AMD's documents as LLVM's back end has them
-//! (`AMDGPUBaseInfo.cpp`: waves per SIMD by registers).
+//! A workgroup stays on one CU and needs its slots, registers and LDS there. So the capacity of a GPU is the sum of
+//! the capacities of its CUs, each rounded down: registers left over on two CUs do not make room for one more group.
+//! Waves go to the SIMDs of a CU in turn, and all waves of a kernel have the same registers, so every SIMD holds the
+//! same number of them. The rules are AMD's, as LLVM's back end implements them (`AMDGPUBaseInfo.cpp`: waves per SIMD
+//! by registers).
 
 use super::{BlockResources, BlockTooLarge, Limit, Occupancy, in_steps};
 use crate::{MachineConfig, Parameter};
@@ -21,7 +22,8 @@ pub struct WaveNeeds {
 }
 
 impl WaveNeeds {
-    /// Returns the vector and scalar registers that a wave is allocated: whole steps, at least one.
+    /// Returns the vector and scalar registers that are allocated to a wave: whole allocation steps, at least one.
+    /// For example, with a step of 4, a wave with 5 vector registers gets 8.
     pub fn allocated(&self, machine: &MachineConfig) -> WaveNeeds {
         WaveNeeds {
             vgprs: in_steps(self.vgprs.max(1), machine[Parameter::SimdVgprStep]),
@@ -29,7 +31,7 @@ impl WaveNeeds {
         }
     }
 
-    /// Returns the waves that a SIMD holds by its slots, its vector and its scalar registers.
+    /// Returns the number of waves that a SIMD holds by its slots, its vector and its scalar registers.
     fn waves_of_simd(&self, machine: &MachineConfig) -> [(Limit, u64); 3] {
         let WaveNeeds { vgprs, sgprs } = self.allocated(machine);
         [
@@ -58,8 +60,8 @@ impl BlockResources {
         Parameter::SimdSgprStep,
     ];
 
-    /// Returns the resources of an empty CU for waves with these registers: `warps` are the slots that such waves can
-    /// use, which the registers may limit.
+    /// Returns the resources of an empty CU for waves with these registers. `warps` counts the slots that such waves
+    /// can use; registers may limit it.
     pub fn of_cu(machine: &MachineConfig, wave: &WaveNeeds) -> BlockResources {
         let of_simd = wave.waves_of_simd(machine).map(|(_, waves)| waves);
         let waves = of_simd.into_iter().fold(u64::MAX, u64::min) * machine[Parameter::CuSimds];
@@ -67,17 +69,18 @@ impl BlockResources {
             threads: waves * WAVE_LANES,
             warps: waves,
             blocks: machine[Parameter::CuGroups],
-            // Within `warps`.
+            // `warps` accounts for the registers.
             registers: 0,
             shared: machine[Parameter::CuLds],
             barriers: machine[Parameter::CuBarriers],
         }
     }
 
-    /// Returns the resources of a CU that a workgroup needs: `threads` (at least 1), and `lds` bytes.
+    /// Returns the resources of a CU that a workgroup of `threads` (at least 1) and `lds` bytes needs.
     pub fn of_group(machine: &MachineConfig, threads: u64, lds: u64) -> BlockResources {
         let waves = threads.max(1).div_ceil(WAVE_LANES);
         BlockResources {
+            // A saturated size exceeds `group.threads`, so it is refused.
             threads: waves.saturating_mul(WAVE_LANES),
             warps: waves,
             blocks: 1,
@@ -94,9 +97,9 @@ impl Occupancy {
     ///
     /// # Errors
     ///
-    /// If not even one group fits: the first of `group.threads`, `group.lds`, `cu.lds`, `cu.groups`, `cu.barriers`,
-    /// `simd.waves`, `simd.vgprs` and `simd.sgprs` that it exceeds. The last three count what the waves of the group
-    /// need of one SIMD.
+    /// Not even one group fits. The error names the first of `group.threads`, `group.lds`, `cu.lds`, `cu.groups`,
+    /// `cu.barriers`, `simd.waves`, `simd.vgprs` and `simd.sgprs` that the group exceeds. The last three are compared
+    /// with the needs of its waves on one SIMD.
     pub fn of_cu(
         machine: &MachineConfig,
         threads: u64,
@@ -105,6 +108,7 @@ impl Occupancy {
     ) -> Result<Occupancy, BlockTooLarge> {
         let group = BlockResources::of_group(machine, threads, lds);
         let allocated = wave.allocated(machine);
+        // Waves go to the SIMDs in turn, so the fullest SIMD gets this many of the group.
         let of_simd = group.warps.div_ceil(machine[Parameter::CuSimds].max(1));
         for (limit, takes) in [
             (Parameter::GroupThreads, threads.max(1)),
@@ -129,9 +133,10 @@ impl Occupancy {
         }
         let simds = machine[Parameter::CuSimds];
         let waves = wave.waves_of_simd(machine);
+        // All waves need the same registers, so each SIMD holds as many as any other.
         let by_waves = waves.map(|(limit, waves)| (limit, waves * simds / group.warps));
         let cu = BlockResources::of_cu(machine, wave);
-        // A resource of which a group needs nothing does not limit it.
+        // A group that needs none of a resource is not limited by it.
         let by = |has: u64, takes: u64| has.checked_div(takes).unwrap_or(u64::MAX);
         let others = [
             (Limit::Blocks, cu.blocks),
@@ -144,6 +149,7 @@ impl Occupancy {
             .filter(|(_, fit)| *fit == blocks)
             .map(|(limit, _)| *limit)
             .collect();
+        // [`Occupancy::limits`] has the order of [`Limit`], and the arrays above have another one.
         limits.sort_unstable();
         Ok(Occupancy {
             blocks,
@@ -153,9 +159,10 @@ impl Occupancy {
         })
     }
 
-    /// Returns the batches in which `units` CUs or SMs of this occupancy execute a number of blocks: each of them holds
-    /// whole blocks only.
+    /// Returns the number of batches that `units` CUs or SMs of this occupancy need for a number of blocks, because
+    /// each unit holds whole blocks only. For example, 10 blocks take 2 batches on 2 units that hold 3 blocks each.
     pub fn batches(&self, units: u64, blocks: u64) -> u64 {
+        // At least 1, because a GPU without units would divide by 0.
         let resident = units.saturating_mul(self.blocks).max(1);
         blocks.div_ceil(resident)
     }

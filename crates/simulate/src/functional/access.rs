@@ -70,18 +70,21 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 MemorySpace::Local | MemorySpace::Generic
             )
         {
-            // Zeroed pages of the operating system: most threads touch a small part of a large stack.
+            // Zeroed pages of the operating system cost nothing until they are touched, and most threads touch only a
+            // small part of a large stack.
             *local = vec![0; self.launch.local as usize * W];
         }
     }
 
-    /// Executes a load. Each combination of width and count has a [`Block::gather`] of its own, with constant sizes.
+    /// Executes a load. Each combination of width and count has a [`Block::gather`] of its own, so that sizes are
+    /// constants.
     pub(super) fn load(
         &mut self,
         request: Request<'_>,
         dests: &[Option<u16>],
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
+        // Allocated first, because `gather` only reads the block.
         self.ensure_local(request);
         let width = request.access.width;
         match (width, dests.len()) {
@@ -128,7 +131,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         } = context;
         listener.access(&request.memory_access(AccessKind::Load, SIZE, &addresses));
         let mut rows = [[0; W]; WORDS];
-        // Recorded before the loop over the lanes, in which windows borrow the memory.
+        // Recorded before the loop over the lanes, because windows borrow the memory there.
         if matches!(
             request.access.space,
             MemorySpace::Global | MemorySpace::Generic
@@ -146,7 +149,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, SIZE, lane)?;
-            // The local memory of each lane is a window of its own.
+            // The local memory of each lane is a window of its own, so one lane's window cannot serve the next.
             let known = window.start(address, SIZE);
             let start = match known.filter(|_| window.space != MemorySpace::Local) {
                 Some(start) => Some(start),
@@ -183,7 +186,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// Executes a store. Of lanes that write the same address, the highest wins (CUDA leaves the choice open).
+    /// Executes a store. If several lanes write the same address, the highest lane wins (CUDA leaves the choice
+    /// open).
     pub(super) fn store(
         &mut self,
         request: Request<'_>,
@@ -199,6 +203,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         } = context;
         let memory = &mut **memory;
         listener.access(&request.memory_access(AccessKind::Store, size, &addresses));
+        // An access has at most 16 bytes per lane.
         let mut rows = [[0; W]; 4];
         for (row, &value) in rows.iter_mut().zip(values) {
             *row = *self.rows(request.warp_index).get(value);
@@ -217,6 +222,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                         *chunk = row[lane].to_le_bytes();
                     }
                 }
+                // A size that is no multiple of 4 is a single byte or half word.
                 (_, bytes) => write_word(bytes, rows[0][lane]),
             }
             if space == MemorySpace::Shared {
@@ -246,6 +252,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         } = context;
         let memory = &mut **memory;
         listener.access(&request.memory_access(AccessKind::Atomic, size, &addresses));
+        // Two operands of at most 64 bits.
         let mut rows = [[0; W]; 4];
         for (row, &operand) in rows.iter_mut().zip(operands) {
             *row = *self.rows(request.warp_index).get(operand);
@@ -260,7 +267,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             if space == MemorySpace::Shared {
                 self.note_unwritten(request, address - base, size, lane, counts);
             }
-            // An atomic operation reads, too: a speculative block is validated by it.
+            // An atomic operation also reads, so a speculative block has to be validated against this address.
             if space == MemorySpace::Global {
                 memory.record_read(address, size);
             }
@@ -289,6 +296,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             if space == MemorySpace::Shared {
                 self.shared.mark_written(address - base, size);
             }
+            // Addresses and operands have been copied, so a destination may be one of their registers.
             let rows = &mut self.warps[request.warp_index].rows;
             for (word, dest) in dests.iter().enumerate() {
                 if let Some(row) = dest {
@@ -340,7 +348,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Err(self.lane_fault(request.at, request.warp_index, lane, kind))
     }
 
-    /// The window that contains an address; empty if the address is unmapped.
+    /// Returns the window that contains an address; empty if the address is unmapped.
     #[inline]
     fn window<'m>(
         &'m self,
@@ -364,7 +372,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Window { space, base, bytes }
     }
 
-    /// The bytes of an access at an address of a memory space; `None` if some are out of bounds.
+    /// Returns the bytes of an access at an address of a memory space; `None` if some are out of bounds.
     #[inline]
     fn bytes_mut<'m>(
         &'m mut self,

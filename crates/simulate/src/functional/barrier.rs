@@ -1,8 +1,8 @@
 //! Barriers of a block.
 //!
 //! A barrier opens when the expected number of threads has arrived. Whole warps count, as on Pascal: a warp with
-//! diverged lanes arrives with all its threads. A split arrives with the threads of its lanes, so a barrier waits for all
-//! splits.
+//! diverged lanes arrives with all its threads. For example, if one lane of a warp executes BAR.SYNC, all 32 threads
+//! count as arrived. A split arrives with the threads of its lanes, so a barrier waits for all splits.
 
 use warpbound_ir::{BarrierReduction, OpIndex};
 use warpbound_simt::ExecutionModel;
@@ -38,7 +38,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// Threads that arrived at a barrier without waiting since it was last reset.
+    /// Number of threads that arrived at a barrier without waiting since it was last reset.
     fn arrived_at(&self, barrier: u32) -> u32 {
         let arrived = self.arrived.iter().filter(|a| a.barrier == barrier);
         arrived.map(|a| a.threads).sum()
@@ -70,6 +70,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             };
             let waits_here =
                 |warp: &&Warp<E, W>| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
+            // Threads that arrived without waiting count as well.
             let arrived: u32 = self
                 .warps
                 .iter()
@@ -89,6 +90,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             if arrived < expected {
                 continue;
             }
+            // A barrier with a stated count does not depend on exited threads.
             if wait.threads.is_none() && exited != 0 {
                 let ended = self.ended_threads();
                 if ended != 0 {
@@ -101,16 +103,18 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             for warp in &mut self.warps {
                 if warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier) {
                     warp.barrier_wait = None;
+                    // A barrier without a reduction leaves the result of the last one.
                     warp.barrier_result = result.unwrap_or(warp.barrier_result);
                 }
             }
         }
     }
 
-    /// Number of threads of the warps that have exited with all their splits: that a split ends before others says nothing
-    /// about the kernel.
+    /// Number of threads of the warps that have exited with all their splits. A split that ends before its siblings
+    /// says nothing about the kernel.
     fn ended_threads(&self) -> u32 {
         let is_running = |first_thread: u32| {
+            // The splits of a warp have the same first thread.
             let mut parts = self.warps.iter().filter(|w| w.first_thread == first_thread);
             parts.any(|part| part.model.running().is_some())
         };

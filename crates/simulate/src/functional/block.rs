@@ -34,7 +34,7 @@ pub(crate) struct Block<'a, E, const W: usize> {
     pub(super) program: &'a Program<'a, W>,
     pub(super) launch: &'a Launch,
     pub(super) index: Size,
-    /// Its warps, then the splits of waves in the order in which they began.
+    /// Its warps, then the splits of waves in the order of their start.
     pub(crate) warps: Vec<Warp<E, W>>,
     /// Number of warps without splits.
     pub(super) waves: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Block<'a, E, const W: usize> {
     pub(super) block_values: [LaneValues<W>; 3 + ClockRegister::COUNT],
     /// Values of [`ValueSlot::Scratch`], valid during one operation.
     pub(super) scratch: Vec<LaneValues<W>>,
-    /// The same in operations that are executed once for the warp.
+    /// Scratch words of operations that are executed once for the warp.
     pub(super) scratch_words: Vec<u32>,
 }
 
@@ -65,6 +65,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             shared: SharedMemory::new(launch.shared),
             block_values: {
                 let [x, y, z] = index;
+                // Clocks are set before each instruction that may read them.
                 [x, y, z, 0, 0, 0, 0, 0, 0].map(|value| [value; W])
             },
             scratch: vec![[0; W]; program.scratch],
@@ -75,7 +76,8 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
-    /// Ends all warps but one before their first instruction, in models in which a warp without lanes has finished.
+    /// Ends all warps but one before their first instruction. Requires a model whose warps have finished when they
+    /// have no lanes.
     pub(crate) fn end_other_warps(&mut self, number: u32) {
         let entry = self.program.code.entry.0;
         for (_, warp) in (0..).zip(&mut self.warps).filter(|(n, _)| *n != number) {
@@ -113,6 +115,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
 
     /// Sets the value of a clock register for the next instruction of a warp.
     pub(crate) fn set_clock_register(&mut self, register: ClockRegister, value: u32) {
+        // The first three values are the block index.
         self.block_values[3 + register as usize] = [value; W];
     }
 
@@ -150,6 +153,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         let Some(op) = program.ops.get(at as usize) else {
             return Err(self.fault(at, FaultKind::PastLastInstruction));
         };
+        // The limit ends kernels that would not terminate.
         if *context.budget == 0 {
             let limit = self.launch.max_instructions;
             return Err(self.fault(at, FaultKind::InstructionLimit(limit)));
@@ -159,6 +163,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Guard::Never => 0,
             Guard::Always => active,
             Guard::Predicate(predicate, negated) => {
+                // The mask only shows the compiler that the index is in bounds.
                 let holds = self.warps[warp_index].predicates[usize::from(predicate & 7)];
                 active & if negated { !holds } else { holds }
             }
@@ -198,9 +203,11 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         if matches!(op.extent, Extent::Once | Extent::AllLanes) {
             return self.step_warp(warp_index, at, op, context);
         }
+        // Words of the warp are written even if no lane takes part: a ballot of no lanes is 0.
         if taken != 0 || op.extent == Extent::LanesAndWords {
             self.execute(warp_index, at, op, taken, context)?;
         }
+        // After the effect, because an operation may write the mask that becomes active (`v_cmpx`).
         self.apply_flow(warp_index, at, op, taken, context.counts)
     }
 
@@ -221,6 +228,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 let transfer = ControlTransfer::SetActive(mask);
                 self.apply_transfer(warp_index, at, &transfer, taken, counts)?;
                 let active = self.warps[warp_index].model.running();
+                // The words may have lanes of sibling splits; EXEC as read has lanes of the split only (E6).
                 if let Some((_, active)) = active
                     && active != mask
                 {
@@ -296,7 +304,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         self.apply_transfer(warp_index, at, &transfer, taken, counts)
     }
 
-    /// The values that an operation of a warp can read.
+    /// Returns the values that an operation of a warp can read.
     #[inline(always)]
     pub(super) fn rows(&self, warp_index: usize) -> Rows<'_, W> {
         Rows {
@@ -307,7 +315,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
-    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect. Always inlined, as
+    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect. Always inlined, like
     /// [`Block::step`], its only caller.
     #[inline(always)]
     fn execute(
@@ -426,8 +434,8 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
-    /// Arrives at a barrier; blocks the warp if it waits. The barrier number and the number of threads are those of the
-    /// first taken lane.
+    /// Arrives at a barrier; blocks the warp if it waits. The first taken lane gives the number of the barrier and
+    /// the number of threads.
     #[inline]
     fn barrier(&mut self, warp_index: usize, at: u32, barrier: &BarrierEffect, taken: Mask) {
         let lane = taken.trailing_zeros() as usize % W;
@@ -505,6 +513,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 let bytes = self.launch.constants.get(usize::from(*bank));
                 let bytes = bytes.map_or(&[][..], |(_, bytes)| bytes.as_slice());
                 let addresses = *rows.get(*addresses);
+                // Inactive lanes may hold any address, and their words are not used.
                 for lane in lanes_of::<W>(taken) {
                     let start = addresses[lane] as usize;
                     let word = bytes.get(start..).and_then(|rest| rest.first_chunk::<4>());
@@ -574,7 +583,7 @@ mod tests {
         };
         let program = Program::<W>::untimed(&code, &launch);
         let mut block = Block::<ActivationStack<u32>, W>::new(&program, &launch, [0; 3]);
-        // Nested divergent branches, each of which splits off one lane.
+        // Nested divergent branches; each splits off one lane.
         for warp in &mut block.warps {
             for lane in 0..8u32 {
                 let above = (all_lanes::<W>() << lane << 1) & all_lanes::<W>();

@@ -7,10 +7,10 @@ pub(super) struct BufferLayout {
     base: u64,
     /// Bytes between records.
     stride: u64,
-    /// Size: in records of swizzled buffers with a stride, otherwise in bytes.
+    /// Size: number of records of swizzled buffers with a stride, otherwise bytes.
     records: u32,
     scalar_offset: u32,
-    /// Records, and bytes of an element, that lie together in swizzled buffers.
+    /// Of swizzled buffers, the number of records whose elements lie together, and the bytes of an element.
     swizzle: Option<[u64; 2]>,
     /// Whether the number of the lane is added to the index.
     adds_lane: bool,
@@ -23,7 +23,7 @@ impl BufferLayout {
         let base = u64::from(low) | u64::from(high & 0xffff) << 32;
         let adds_lane = layout >> 23 & 1 == 1;
         let stride = high >> 16 & 0x3fff;
-        // The bits of the data format extend the stride of buffers to whose index the lane is added.
+        // If the lane is added to the index, the bits of the data format extend the stride.
         let more = if adds_lane { layout >> 15 & 15 } else { 0 };
         let is_swizzled = high >> 31 == 1;
         BufferLayout {
@@ -36,15 +36,17 @@ impl BufferLayout {
         }
     }
 
-    /// Address of a byte at an offset in a record; `None` if it is out of range: loads give 0 there, and stores are
-    /// dropped.
+    /// Returns the address of a byte at an offset in a record; `None` if it is out of range: loads give 0 there, and
+    /// stores are dropped. For example, in a buffer that is swizzled with 64 records and elements of 4 bytes, the
+    /// first element of record 1 is at byte 4.
     pub(super) fn address(&self, offset: u32, index: u32, lane: usize) -> Option<u64> {
         let lane = if self.adds_lane { lane as u64 } else { 0 };
         let (offset, index) = (u64::from(offset), u64::from(index) + lane);
+        // In 64 bits: the stride has at most 18 bits and the index 33, so nothing overflows.
         let linear = offset + self.stride * index;
         let is_inside = match self.swizzle {
             Some(_) if self.stride != 0 => index < u64::from(self.records) && offset < self.stride,
-            // The manual subtracts the scalar offset; it wraps around as gem5 does it.
+            // The manual subtracts the scalar offset; the subtraction wraps around, as in gem5.
             _ => linear < u64::from(self.records.wrapping_sub(self.scalar_offset)),
         };
         let at = match self.swizzle {

@@ -1,5 +1,5 @@
-//! Checks of a launch on an AMD GPU: reads of registers that are undefined, and wait states that software has to insert.
-//! Both are notes: a run goes on with the value that the simulator has.
+//! Checks of a launch on an AMD GPU: reads of registers that are undefined, and wait states that software has to
+//! insert. Both are notes: a run goes on with the value that the simulator has.
 
 mod hazards;
 mod registers;
@@ -51,6 +51,7 @@ impl ExecutionListener<WaveModel> for WaveChecks<'_> {
                 times: 1,
             });
         };
+        // Reads are checked first, because an operation may write a register that it reads.
         if let Some((cell, lane)) = wave.defined.first_undefined(op, issue.taken) {
             note(NoteKind::Undefined { cell, lane });
         }
@@ -65,12 +66,13 @@ impl ExecutionListener<WaveModel> for WaveChecks<'_> {
     }
 
     fn block_done(&mut self, _block: Size) {
+        // The waves of the next block have the same first threads.
         self.waves.clear();
     }
 }
 
 /// Executes all blocks of a launch on an AMD GPU, one after the other, and checks each instruction of `program`, from
-/// which `code` was lifted. The notes of the checks follow those of the run.
+/// which `code` was lifted. The notes of the checks follow the notes of the run.
 ///
 /// # Errors
 ///

@@ -26,7 +26,7 @@ pub(super) struct Compiler<'a, const W: usize> {
     pub(super) launch: &'a Launch,
     /// Whether a simulation with time defines the clock registers.
     pub(super) timed: bool,
-    /// Whether memory is that of waves of an AMD machine.
+    /// Whether the launch is for an AMD machine, whose waves access memory by rules of their own.
     pub(super) has_waves: bool,
     pub(super) registers: usize,
     pub(super) grid_values: Vec<LaneValues<W>>,
@@ -74,6 +74,7 @@ impl<const W: usize> Compiler<'_, W> {
             .tests_cc()
             .then(|| self.compile_cc_test(condition.cc_test));
         let (effect, flow) = match test {
+            // An operation whose guard is not modelled must not execute unguarded.
             _ if guard.is_none() => (Effect::Unsupported, Flow::Unsupported),
             // The test is not modelled.
             Some(None) => (Effect::Unsupported, Flow::Unsupported),
@@ -87,6 +88,7 @@ impl<const W: usize> Compiler<'_, W> {
         };
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
         CompiledOp {
+            // If there is none, the effect faults.
             guard: guard.unwrap_or(Guard::Always),
             extent,
             cc_test: test.flatten(),
@@ -156,6 +158,7 @@ impl<const W: usize> Compiler<'_, W> {
                 relative,
             } if *relative || self.has_waves => {
                 let base = match base {
+                    // Without a register, the anchor is the address.
                     None => Operand::Const(0),
                     Some(cell) => match self.cell_slot(*cell, steps) {
                         Some(at) => Operand::Slot(at),
@@ -213,8 +216,8 @@ impl<const W: usize> Compiler<'_, W> {
                 operands: self.compile_exprs(operands, steps)?,
                 access: self.memory_operand(*space, Width::Words, address, steps)?,
             },
-            // Instructions of warps of 32 lanes: shuffles have segments of up to 32 lanes, ballots are one register with
-            // a bit per lane (PTX manual, `shfl`, `vote`).
+            // Instructions of warps of 32 lanes: shuffles have segments of up to 32 lanes, ballots are one register
+            // with a bit per lane (PTX manual, `shfl`, `vote`).
             Meaning::Shuffle { .. } | Meaning::Vote { .. } if W > 32 => return None,
             Meaning::Shuffle {
                 dest,
@@ -293,7 +296,8 @@ impl<const W: usize> Compiler<'_, W> {
             };
             list.push((dest, value));
         }
-        // All values are those before the operation: a register that an earlier write changes is copied first.
+        // All values are read before the operation writes, so a register that an earlier write changes is copied
+        // first. For example, a swap of two registers copies the first one.
         for index in 1..list.len() {
             let (earlier, rest) = list.split_at_mut(index);
             let from = &mut rest[0].1;
@@ -336,7 +340,8 @@ impl<const W: usize> Compiler<'_, W> {
         Some(())
     }
 
-    /// Slot of a cell in an operation: of a word of the warp only where the operation is executed once.
+    /// Returns the slot of a cell in an operation. Words of the warp have slots only where the operation is executed
+    /// once.
     fn cell_slot(&self, cell: Cell, steps: &Steps) -> Option<ValueSlot> {
         match steps.extent {
             Extent::Once => word_number(cell).map(ValueSlot::Word),
@@ -414,6 +419,7 @@ impl<const W: usize> Compiler<'_, W> {
         address: &Address,
         steps: &mut Steps,
     ) -> Option<MemoryOperand> {
+        // `compile_wave_access` compiles the other forms.
         if !address.is_plain() {
             return None;
         }
@@ -479,7 +485,7 @@ impl<const W: usize> Compiler<'_, W> {
                 return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
             SpecialReg::BlockIndex(axis) => return Some(ValueSlot::Block(axis.index())),
-            // The masks are one register: with more lanes than bits they do not exist.
+            // Each mask is one register of 32 bits, so warps with more lanes do not have them.
             SpecialReg::LanesEqual
             | SpecialReg::LanesBelow
             | SpecialReg::LanesUpTo
@@ -494,6 +500,7 @@ impl<const W: usize> Compiler<'_, W> {
             SpecialReg::LanesEqual => std::array::from_fn(|lane| 1 << lane),
             SpecialReg::LanesBelow => std::array::from_fn(|lane| (1 << lane) - 1),
             SpecialReg::LanesUpTo => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
+            // Two shifts, because a single shift of the last lane would be by 32 bits.
             SpecialReg::LanesAbove => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
             SpecialReg::LanesFrom => std::array::from_fn(|lane| u32::MAX << lane),
             _ => {
@@ -526,7 +533,7 @@ impl<const W: usize> Compiler<'_, W> {
     }
 }
 
-/// Lanes in which an operation takes effect.
+/// Returns the lanes where an operation takes effect.
 fn extent(op: &Op, has_waves: bool) -> Extent {
     let moves_wave = !matches!(
         op.control,
@@ -537,7 +544,7 @@ fn extent(op: &Op, has_waves: bool) -> Extent {
     match op.scope {
         OpScope::Warp if writes_lanes => Extent::AllLanes,
         OpScope::Warp => Extent::Once,
-        // All lanes of a wave have one program counter.
+        // All lanes of a wave have one program counter, so it changes once for the wave.
         OpScope::Lane if has_waves && moves_wave && !writes_lanes => Extent::Once,
         OpScope::Lane if writes_words => Extent::LanesAndWords,
         OpScope::Lane => Extent::Lanes,
@@ -547,6 +554,7 @@ fn extent(op: &Op, has_waves: bool) -> Extent {
 /// Compiles the guard of an operation; `None` if it is not modelled.
 fn guard(condition: ExecCondition, extent: Extent) -> Option<Guard> {
     let is_for_lanes = matches!(extent, Extent::Lanes | Extent::LanesAndWords);
+    // The condition code is a value per lane, so an operation of the warp cannot test it.
     if condition.tests_cc() && !is_for_lanes {
         return None;
     }
@@ -561,6 +569,7 @@ fn guard(condition: ExecCondition, extent: Extent) -> Option<Guard> {
     }
     let words = match cell.mask_words() {
         Some(words) => words,
+        // A guard by a single word: only whether some word is not 0 matters, so it may count twice.
         None => [cell, cell],
     };
     let [low, high] = words.map(word_number);

@@ -14,7 +14,7 @@ pub struct Counts {
     pub issues: Vec<u64>,
     /// Active lanes, summed over all issues.
     pub active: Vec<u64>,
-    /// Active lanes in which the execution condition was true, summed over all issues.
+    /// Active lanes where the execution condition was true, summed over all issues.
     pub executed: Vec<u64>,
     /// Issues after which lanes diverged.
     pub divergences: Vec<u64>,
@@ -158,7 +158,7 @@ impl Counts {
 
     /// Adds a note, or increments the count of one of the same kind at the same operation.
     pub(super) fn note(&mut self, new: Note) {
-        // Without the numbers of the kind, so that an operation has few notes.
+        // The numbers of the kind are not compared, so that an operation has one note of each kind at most.
         let same = |note: &&mut Note| {
             note.at == new.at
                 && std::mem::discriminant(&note.kind) == std::mem::discriminant(&new.kind)

@@ -95,7 +95,7 @@ pub enum FaultKind {
     PastLastInstruction,
     /// The launch is for a machine of another vendor.
     OtherMachine,
-    /// The order of the warps of a scheduler is none of those that its machine has.
+    /// The machine has no such order of the warps of a scheduler.
     UnknownPolicy,
     /// A block needs more resources than an SM has.
     BlockTooLarge,
@@ -238,7 +238,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// Writes the message of an access outside a surface; nothing of other faults.
+/// Writes the message of an access outside a surface; nothing for other faults.
 fn write_outside_surface(f: &mut fmt::Formatter<'_>, fault: &FaultKind) -> fmt::Result {
     let FaultKind::OutsideSurface {
         name,

@@ -141,6 +141,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 None => &self.texture_by_handle(issued, lane, handle)?.image,
             };
             let [width, height, depth] = image.size;
+            // A layered texture has its number of layers in place of the depth.
             let depth = match image.kind.is_layered() {
                 true => image.layers,
                 false => depth,
@@ -173,6 +174,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             let accessed = match &effect.operation {
                 SurfaceOperation::Load(dests) => {
                     let bytes = match address {
+                        // In mode `Zero`, a read out of bounds gives 0 and a write has no effect.
                         None => Ok([0; 16]),
                         Some(address) => GlobalTexels(memory).read_texel(address, effect.size),
                     };
@@ -204,6 +206,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                     let rows = self.rows(issued.warp_index);
                     let word = |index| operands.get(index).map_or(0, |slot| rows.get(*slot)[lane]);
                     let operand = u64::from(word(0)) | u64::from(word(1)) << 32;
+                    // A reduction reads its element, so a speculative block has to be validated against it.
                     memory.record_read(address, effect.size);
                     match memory.bytes_mut(address, effect.size) {
                         None => Err(address),
@@ -229,7 +232,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Ok(())
     }
 
-    /// Address of a lane's surface access; `None` if the access is discarded.
+    /// Returns the address of a lane's surface access; `None` if the access is discarded.
     fn surface_address(
         &self,
         issued: WarpOp,
@@ -274,7 +277,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         self.lane_fault(issued.at, issued.warp_index, lane, kind)
     }
 
-    /// The texture bound to a handle.
+    /// Returns the texture bound to a handle.
     fn texture_by_handle(
         &self,
         issued: WarpOp,
@@ -293,7 +296,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         })
     }
 
-    /// The surface bound to a handle.
+    /// Returns the surface bound to a handle.
     fn surface_by_handle(
         &self,
         issued: WarpOp,

@@ -157,8 +157,8 @@ pub(super) fn float<const W: usize>(
     }
 }
 
-/// Applies a frequent operation of GCN3 on singles in all lanes, with constant modes as above. False, and nothing done, for
-/// others.
+/// Applies a frequent operation of GCN3 on singles in all lanes, with constant modes as above. Returns false, and
+/// changes nothing, for other operations.
 fn gcn_single<const W: usize>(
     operation: GcnFloat,
     [a, b, c]: [&LaneValues<W>; 3],
@@ -182,6 +182,7 @@ fn gcn_single<const W: usize>(
         mode,
     } = operation
     {
+        // A comparison rounds nothing, so only the flushing of its operands matters.
         let row = |flush| {
             std::array::from_fn(|lane| single::compare(comparison, a[lane], b[lane], flush).into())
         };
@@ -220,7 +221,7 @@ fn gcn_single<const W: usize>(
         }
         _ => return false,
     }
-    // Which NaN it is depends on the operands.
+    // The functions above are exact for numbers only: which NaN results depends on the operands.
     if low.iter().fold(false, |any, &x| any | is_nan(x)) {
         for lane in 0..W {
             if is_nan(low[lane]) {
@@ -237,7 +238,7 @@ pub(super) fn spread<const W: usize>(mask: Mask) -> LaneValues<W> {
     std::array::from_fn(|lane| parts[lane / PART] >> (lane % PART) & 1)
 }
 
-/// Mask of the lanes whose value is not 0.
+/// Returns the mask of the lanes whose value is not 0.
 pub(super) fn gather<const W: usize>(row: &LaneValues<W>) -> Mask {
     match row.as_chunks::<PART>().0 {
         [low, high] => Mask::from(gather_part(low)) | Mask::from(gather_part(high)) << PART,
@@ -246,8 +247,8 @@ pub(super) fn gather<const W: usize>(row: &LaneValues<W>) -> Mask {
     }
 }
 
-/// Mask of the lanes of a part whose value is not 0. Never inlined: the compiler would compute in 64 bits and need a
-/// third more instructions.
+/// Returns the mask of the lanes of a part whose value is not 0. Never inlined: the compiler would compute in 64 bits
+/// and need a third more instructions.
 #[inline(never)]
 fn gather_part(values: &[u32; PART]) -> u32 {
     let mut mask = 0;
@@ -273,7 +274,8 @@ pub(super) fn blend<const W: usize>(old: &mut LaneValues<W>, new: &LaneValues<W>
     }
 }
 
-/// Bits that some value of the taken lanes has, and the largest of these values; 0 without lanes.
+/// Returns the union of the bits of the values in the taken lanes, and the maximum of these values; 0 without lanes.
+/// For example, the values 5 and 6 have the bits 7 and the maximum 6.
 #[inline(always)]
 pub(super) fn bits_and_most<const W: usize>(row: &LaneValues<W>, taken: Mask) -> (u32, u32) {
     let (mut bits, mut most) = (0, 0);

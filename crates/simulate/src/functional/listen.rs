@@ -77,7 +77,7 @@ pub struct Issue<'a, E> {
     pub at: OpIndex,
     /// Mask of the active lanes.
     pub active: Mask,
-    /// Mask of the active lanes in which the execution condition is true.
+    /// Mask of the active lanes where the execution condition is true.
     pub taken: Mask,
     pub(super) first_thread: u32,
     pub(super) model: &'a E,
@@ -115,8 +115,10 @@ impl<E> Issue<'_, E> {
         let index = match cell {
             Cell::CC => self.registers + ExtraRegister::Cc.index(),
             cell if cell.index() < self.registers => cell.index(),
+            // A register that the code does not name has never been written.
             _ => return CellValues::Truths(0),
         };
+        // The rows are flattened, lane after lane of each register.
         let first = index * self.lanes;
         let words = self.rows.get(first..first + self.lanes);
         CellValues::Words(words.unwrap_or_default())

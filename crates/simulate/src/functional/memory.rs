@@ -6,13 +6,13 @@ use warpbound_launch::{GlobalMemory, window};
 
 /// Global memory as one block accesses it: the memory itself, or a view with private writes (`parallel`).
 pub(crate) trait GlobalAccess {
-    /// The contiguous bytes that contain an address, with the address of the first; `None` if unmapped.
+    /// Returns the contiguous bytes that contain an address, with the address of the first; `None` if unmapped.
     fn bytes_around(&self, address: u64) -> Option<(u64, &[u8])>;
 
     /// Records a read; `size` is a power of 2, at most 16, and divides `address`.
     fn record_read(&mut self, address: u64, size: usize);
 
-    /// The bytes of an access that writes all of them; `None` if they are not all in one buffer.
+    /// Returns the bytes of an access that writes all of them; `None` if they are not all in one buffer.
     fn bytes_mut(&mut self, address: u64, size: usize) -> Option<&mut [u8]>;
 
     /// Describes an address, for messages, by the last buffer that starts at or before it.
@@ -27,6 +27,7 @@ impl GlobalAccess for GlobalMemory {
     }
 
     #[inline(always)]
+    // Blocks that write the memory itself are not speculative, so their reads need no validation.
     fn record_read(&mut self, _address: u64, _size: usize) {}
 
     #[inline]
@@ -57,7 +58,7 @@ pub(super) struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// Returns a memory of `size` zero bytes, none of which counts as written.
+    /// Returns a memory of `size` zero bytes; none counts as written.
     pub(super) fn new(size: u32) -> SharedMemory {
         SharedMemory {
             bytes: vec![0; size as usize],
@@ -114,6 +115,7 @@ fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
 pub(crate) fn space_of(space: MemorySpace, address: u64) -> (MemorySpace, u64) {
     const SHARED: u64 = window::SHARED as u64;
     const LOCAL: u64 = window::LOCAL as u64;
+    // An address below the base wraps around to a large number, which lies outside.
     let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
     match space {
         MemorySpace::Generic if in_window(SHARED) => (MemorySpace::Shared, SHARED),

@@ -1,4 +1,5 @@
-//! Operations with the extent of a warp: executed once for it, whichever lanes are active, on its words.
+//! Operations that are executed once for the warp, on its words, whichever lanes are active. For example, `s_add_u32`
+//! of GCN3 adds two scalar registers even if EXEC is 0.
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::WordHalf;
@@ -27,6 +28,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         let holds = match op.guard {
             Guard::Never => false,
             Guard::Words(words, negated) => (self.warps[warp_index].mask(words) != 0) != negated,
+            // Predicates are per lane: `guard` refuses them for such operations.
             Guard::Always | Guard::Predicate(..) => true,
         };
         if holds {
@@ -35,7 +37,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 _ => self.execute_once(warp_index, at, op, context)?,
             }
         }
-        // Decided for the warp, also if no lane is active.
+        // The condition is decided for the whole warp, even if no lane is active.
         let taken = if holds { Mask::MAX } else { 0 };
         match op.flow {
             Flow::Indirect(base, anchor) if holds => {
@@ -94,6 +96,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                     warp_index,
                     at,
                     access: &access.operand,
+                    // Listeners see scalar accesses as accesses of lane 0.
                     taken: 1,
                 };
                 self.access_once(request, access, context)
@@ -111,7 +114,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         match at {
             ValueSlot::Word(number) => self.warps[warp_index].word(number),
             ValueSlot::Scratch(row) => self.scratch_words[usize::from(row)],
-            // Values that are equal in all lanes; the compiler makes no other slots for such operations.
+            // Equal in all lanes: the compiler makes no other slots for such operations.
             ValueSlot::Grid(_) | ValueSlot::Block(_) | ValueSlot::Warp(_) => {
                 self.rows(warp_index).get(at)[0]
             }
@@ -139,7 +142,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 let lane = word(*lane) as usize % W;
                 self.warps[warp_index].rows[usize::from(*register)][lane]
             }
-            // Values of lanes, of which the compiler makes no steps for such operations.
+            // Values of lanes: the compiler makes no such steps for these operations.
             Step::Predicate(_) | Step::Constant(..) | Step::OwnBit(_) => 0,
         };
         if let Some(row) = self.scratch_words.get_mut(to) {
@@ -154,12 +157,14 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         at: u32,
         barrier: &BarrierEffect,
     ) -> Result<(), Fault> {
+        // Waves have neither arrivals without a wait nor reductions at barriers.
         if !barrier.waits || barrier.question.is_some() {
             return Err(self.fault(at, FaultKind::Unsupported));
         }
         let threads = barrier.threads.map(|slot| self.word(warp_index, slot));
         self.warps[warp_index].barrier_wait = Some(Wait {
             barrier: self.word(warp_index, barrier.number),
+            // A count of 0 means all of the block, as in `Block::barrier`.
             threads: threads.filter(|&threads| threads != 0),
             at,
             reduction: None,
@@ -167,8 +172,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Ok(())
     }
 
-    /// Jumps to an address in registers: of 64 bits in this one and the next on machines whose code has an address
-    /// (AMD), of the code otherwise.
+    /// Jumps to an address in registers. On machines whose code has an address (AMD), this word and the next hold its
+    /// 64 bits; otherwise the word is an address in the code.
     fn jump_indirect(
         &mut self,
         warp_index: usize,
@@ -181,6 +186,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             (Some(entry), ValueSlot::Word(number)) => {
                 let high = self.warps[warp_index].word(number.wrapping_add(1));
                 let address = u64::from(low) | u64::from(high) << 32;
+                // An address below the code wraps around, becomes negative and names no instruction.
                 address
                     .wrapping_sub(entry.code_base())
                     .wrapping_add_signed(anchor) as i64

@@ -23,7 +23,7 @@ struct OnceAddress {
 }
 
 impl OnceAddress {
-    /// Address of a byte; `None` if it is out of range of the buffer.
+    /// Returns the address of a byte; `None` if it is out of range of the buffer.
     fn get(&self, byte: u32) -> Option<u64> {
         match &self.layout {
             None => Some(self.plain.wrapping_add(byte.into())),
@@ -80,6 +80,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     ) -> Result<(), Fault> {
         let mut values = Vec::with_capacity(dests.len());
         for byte in (0..).step_by(4).take(dests.len()) {
+            // Loads out of range of the buffer give 0.
             let Some(address) = address.get(byte) else {
                 values.push(0);
                 continue;
@@ -108,6 +109,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     ) -> Result<(), Fault> {
         for (&value, byte) in values.iter().zip((0..).step_by(4)) {
             let value = self.word(request.warp_index, value);
+            // Stores out of range of the buffer are dropped.
             let Some(address) = address.get(byte) else {
                 continue;
             };

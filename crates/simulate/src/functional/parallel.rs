@@ -1,9 +1,10 @@
 //! Parallel execution of blocks with the result of sequential execution, by speculation and validation.
 //!
-//! Each block of a round executes speculatively on a private view of the memory before the round. Then, in grid order,
-//! each block is validated: if it has read no word that an earlier block of the round wrote, its writes equal those of
-//! sequential execution and are committed; otherwise it is executed again, alone. Results therefore do not depend on
-//! the number of threads.
+//! Each block of a round executes speculatively on a private view of the memory before the round. Then, in grid
+//! order, each block is validated: if it has read no word that an earlier block of the round wrote, its writes equal
+//! the writes of sequential execution and are committed; otherwise it is executed again, alone. For example, a block
+//! that has read a flag before an earlier block of the round set it is executed again. Results therefore do not
+//! depend on the number of threads.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -23,7 +24,7 @@ const BLOCKS_PER_THREAD: usize = 8;
 /// Instruction budget of a speculative block, as a multiple of the longest block so far. A budget is needed because its
 /// reads may be stale: it could spin for ever on a value that an earlier block of the round writes.
 const BUDGET_FACTOR: u64 = 16;
-/// Least instruction budget of a speculative block.
+/// Minimum instruction budget of a speculative block.
 const MIN_BUDGET: u64 = 1 << 20;
 
 /// Executes all blocks of a launch; `done` receives the number of finished blocks after each.
@@ -109,7 +110,7 @@ impl SpeculativeRun {
 
     /// Whether it finished or faulted by itself within the remaining instructions of the launch.
     fn fits_budget(&self, left: u64) -> bool {
-        // The instruction limit may be that of the speculative budget: sequential execution decides.
+        // The limit may be the speculative budget: sequential execution decides.
         let gave_up = matches!(&self.outcome, Err(fault) if fault.is_instruction_limit());
         !gave_up && self.counts.issued() <= left
     }
@@ -209,6 +210,7 @@ impl Page {
             // Accesses do not cross a multiple of their size.
             *written |= (u64::MAX >> (64 - size.clamp(1, 64))) << first;
             let words = words(byte, size);
+            // An access of several words writes all of them whole, so the first one decides.
             let is_whole = *written >> (first & !3) & 15 == 15;
             self.words |= words;
             self.full_words |= if is_whole { words } else { 0 };
@@ -260,8 +262,9 @@ impl GlobalAccess for MemoryView<'_> {
         if let Some(own) = self.pages.get(&page) {
             return Some((start, &own.bytes));
         }
-        // Of the buffer, only this page: the block may have written others.
+        // Only this page of the buffer, because the block may have written other pages.
         let (first, bytes) = self.memory.bytes_around(address)?;
+        // Buffers are aligned to pages, so none begins inside a page.
         let from = usize::try_from(start.checked_sub(first)?).ok()?;
         let end = bytes.len().min(from + PAGE_SIZE);
         Some((start, bytes.get(from..end)?))
@@ -269,7 +272,8 @@ impl GlobalAccess for MemoryView<'_> {
 
     fn record_read(&mut self, address: u64, size: usize) {
         let (page, byte) = page_of(address);
-        // Of a word that the block has written in part, the other bytes are those from before the round.
+        // If the block has written only a part of a word, the other bytes are from before the round, so the read has
+        // to be validated.
         let own = self.pages.get(&page).map_or(0, |own| own.full_words);
         let words = words(byte, size) & !own;
         if words != 0 {

@@ -1,4 +1,4 @@
-//! Operations compiled to the form in which a warp executes them: steps on lane values, then one effect.
+//! Operations compiled to the form that a warp executes: steps on lane values, then one effect.
 
 use std::collections::HashMap;
 
@@ -75,8 +75,8 @@ impl ClockRegister {
     /// Number of clock registers.
     pub(super) const COUNT: usize = 6;
 
-    /// The clock register that is this special register (bit fields: code that compilers emit for `%smid`, `%nsmid` and
-    /// `%warpid`).
+    /// Returns the clock register that a special register stands for (bit fields: code that compilers emit for
+    /// `%smid`, `%nsmid` and `%warpid`).
     pub(super) fn of_special(register: SpecialReg) -> Option<ClockRegister> {
         Some(match register {
             SpecialReg::VirtualConfig => ClockRegister::VirtCfg,
@@ -142,12 +142,12 @@ pub(super) enum Guard {
     Words([u8; 2], bool),
 }
 
-/// Lanes in which an operation takes effect.
+/// Lanes where an operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Extent {
     /// The active lanes for which the condition holds.
     Lanes,
-    /// Those lanes; words of the warp are written also if there are none.
+    /// The same lanes; words of the warp are written even if there are none.
     LanesAndWords,
     /// All lanes of the warp, active or not, if the condition holds.
     AllLanes,
@@ -272,9 +272,9 @@ pub(super) struct MemoryOperand {
 pub(super) struct WaveAccess {
     pub(super) operation: WaveOperation,
     pub(super) operand: MemoryOperand,
-    /// Buffer in which the low word of the address is an offset.
+    /// Buffer into which the low word of the address is an offset.
     pub(super) buffer: Option<BufferSlots>,
-    /// Distance in bytes from the first half of the words to the second; `None` if one follows the other.
+    /// Distance in bytes from the first half of the words to the second; `None` if they are contiguous.
     pub(super) second_half: Option<u32>,
     /// Whether the word M0 limits addresses of shared memory.
     pub(super) is_limited: bool,
@@ -306,7 +306,7 @@ pub(super) struct BufferSlots {
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
     Transfer(ControlTransfer<'static, u32>),
-    /// The active mask becomes that in two words of the warp.
+    /// The active mask becomes the mask in two words of the warp.
     SetActive([u8; 2]),
     /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
@@ -347,7 +347,7 @@ pub(crate) struct Program<'a, const W: usize> {
 }
 
 impl<'a, const W: usize> Program<'a, W> {
-    /// Compiles a kernel for a simulation without time, in which clock registers fault.
+    /// Compiles a kernel for a simulation without time, where clock registers fault.
     pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Self {
         Self::compile(code, launch, false)
     }
@@ -358,6 +358,7 @@ impl<'a, const W: usize> Program<'a, W> {
     }
 
     fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Self {
+        // Most programs for NVIDIA's GPUs name no words of the warp, and need no memory for them.
         let names_words = |op: &Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
             op.scope == OpScope::Warp
@@ -378,6 +379,7 @@ impl<'a, const W: usize> Program<'a, W> {
         let ops = code.ops.iter().map(|op| compiler.compile_op(op)).collect();
         Program {
             code,
+            // Waves begin with values in their words, even in words that no operation names.
             words: match code.family.has_exec_mask() || code.ops.iter().any(names_words) {
                 true => usize::from(RegisterKind::Scalar.capacity()),
                 false => 0,

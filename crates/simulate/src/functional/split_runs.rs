@@ -1,4 +1,4 @@
-//! Launches without time in which waves split. Waves and splits take turns in an order that the caller chooses: what a
+//! Launches without time whose waves split. Waves and splits take turns in an order that the caller chooses: what a
 //! launch leaves in memory must not depend on it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,13 +13,13 @@ use super::program::Program;
 use super::splits::SplitFault;
 use super::{Counts, ExecutionListener, WAVE_LANES, WaveModel, check_entry};
 
-/// Most instructions of a turn.
+/// Maximum number of instructions of a turn.
 const LONGEST_TURN: usize = 12;
 
 /// Where and how far waves split.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UntimedSplits {
-    /// Most splits of a wave at a time, itself not counted.
+    /// Maximum number of splits of a wave at a time, not counting the wave itself.
     pub splits: u32,
     /// Branches on EXEC at which a wave splits, each with the operation before which both sides merge, if there is one.
     pub sites: BTreeMap<OpIndex, Option<OpIndex>>,
@@ -34,7 +34,7 @@ pub struct UntimedSplits {
 /// Choice among a number of alternatives, at least 1: returns an index below it.
 pub type SplitSchedule<'a> = &'a mut dyn FnMut(usize) -> usize;
 
-/// Counts of a launch in which waves split.
+/// Counts of a launch whose waves split.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SplitCounts {
     /// Execution counts; each split counts its own issues.
@@ -45,7 +45,7 @@ pub struct SplitCounts {
     pub refused: u64,
     /// Number of merges.
     pub merges: u64,
-    /// Most splits of a wave at a time, itself not counted.
+    /// Largest number of splits that a wave had at a time, not counting itself.
     pub most: u32,
 }
 
@@ -135,6 +135,7 @@ impl BlockRun<'_, '_> {
             let ready: Vec<usize> = (0..self.block.warps.len())
                 .filter(|&warp| self.is_ready(warp))
                 .collect();
+            // The schedule chooses among at least one alternative, even if no warp is ready.
             if let Some(&warp) = ready.get(schedule(ready.len().max(1))) {
                 self.take_turn(warp, 1 + schedule(LONGEST_TURN), context)?;
                 if self.block.warps[warp].barrier_wait.is_some() {
@@ -142,11 +143,13 @@ impl BlockRun<'_, '_> {
                 }
                 continue;
             }
+            // The end of a wave may open a barrier, too.
             self.block.release(context.counts);
             if (0..self.block.warps.len()).any(|warp| self.is_ready(warp)) {
                 continue;
             }
-            // Splits that wait for each other, one of them at a barrier, go on without a merge.
+            // A split at a barrier and a sibling that waits to merge with it would wait for each other forever, so
+            // they go on without the merge.
             if self.parts.iter().any(|part| !part.records.is_empty()) {
                 self.parts.iter_mut().for_each(|part| part.records.clear());
                 continue;
@@ -231,6 +234,7 @@ impl BlockRun<'_, '_> {
             records.push(record);
         }
         let part = Part { records, site: at };
+        // `Block::split` may reuse the index of a split that has merged.
         match self.parts.get_mut(child) {
             Some(reused) => *reused = part,
             None => self.parts.push(part),
@@ -241,12 +245,13 @@ impl BlockRun<'_, '_> {
 
     /// Splits of a wave that have not ended.
     fn live_splits(&self, wave: usize) -> impl Iterator<Item = usize> {
+        // Splits follow the waves of the block.
         let splits = self.block.waves..self.block.warps.len();
         splits
             .filter(move |&warp| self.block.wave_of(warp) == wave && self.position(warp).is_some())
     }
 
-    /// Number of the slots of a wave that are taken.
+    /// Number of slots of a wave that are taken.
     fn slots_in_use(&self, wave: usize) -> u32 {
         let live = self.live_splits(wave);
         match self.splitting.fault {
@@ -260,6 +265,7 @@ impl BlockRun<'_, '_> {
 
     /// Removes the merges of a warp that has ended: the other splits go on alone.
     fn forget_merges(&mut self, warp: usize) {
+        // Taken, because the loop changes the records of all parts.
         for record in std::mem::take(&mut self.parts[warp].records) {
             for other in [record.parent, record.child] {
                 let kept = |known: &MergeRecord| known.number != record.number;
@@ -268,7 +274,7 @@ impl BlockRun<'_, '_> {
         }
     }
 
-    /// Merges a warp with those that wait for it where it is.
+    /// Merges a warp with the splits that wait for it at its position.
     fn merge_at(&mut self, warp: usize) {
         let mut warp = warp;
         while let Some(record) = self.merge_here(warp) {
@@ -282,6 +288,7 @@ impl BlockRun<'_, '_> {
             self.parts[parent].records.pop();
             self.parts[child].records.pop();
             self.found.merges += 1;
+            // The parent may have arrived at the merge point of an outer site as well.
             warp = parent;
         }
     }

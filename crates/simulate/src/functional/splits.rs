@@ -1,9 +1,11 @@
-//! Splits of waves (`wavefront-splitting-2022`, 4.3): a wave that comes to a branch on EXEC goes on as two, the parent with
-//! the active lanes and the child with the others, each with registers of its own.
+//! Splits of waves (`wavefront-splitting-2022`, 4.3): a wave that comes to a branch on EXEC goes on as two, the
+//! parent with the active lanes and the child with the others, each with registers of its own.
 //!
-//! Corrections of that thesis: a child has lanes of its parent only, so that each lane is in one split (E1); a wave splits
-//! only if some of its existing lanes are active and some are not (E2); barriers count the lanes of a split (E4); EXEC as
-//! instructions read it has lanes of the split only (E6). What lanes have in memory is the wave's: scratch, LDS.
+//! Corrections of that thesis: a child has lanes of its parent only, so that each lane is in one split (E1); a wave
+//! splits only if some of its existing lanes are active and some are not (E2); barriers count the lanes of a split
+//! (E4); EXEC as instructions read it has lanes of the split only (E6). The memory of lanes (scratch, LDS) belongs to
+//! the wave. For example, a wave with EXEC = 0xff that splits goes on as a parent with lanes 0 to 7 and a child with
+//! lanes 8 to 63.
 
 use warpbound_ir::Cell;
 use warpbound_isa::Reg;
@@ -20,7 +22,7 @@ const SPLIT_BIT: u32 = 1 << 21;
 /// Fault in splitting that tests plant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SplitFault {
-    /// The child has all lanes that are not active in its parent, also those of siblings (E1).
+    /// The child has all lanes that are not active in its parent, including lanes of siblings (E1).
     BareComplement,
     /// A wave may split unless no lane is active, or all 64 are (E2).
     FullMask,
@@ -41,7 +43,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// Number of the wave of which a warp is a split, or which it is.
+    /// Number of the wave that a warp is, or is a split of.
     pub(crate) fn wave_of(&self, warp: usize) -> usize {
         self.warps[warp].first_thread as usize / W
     }
@@ -55,10 +57,11 @@ impl Block<'_, WaveModel, WAVE_LANES> {
         }
     }
 
-    /// Lanes of a wave that exist and belong to a split of it.
+    /// Existing lanes that belong to a split, or to a wave without splits.
     pub(crate) fn existing_lanes(&self, warp: usize) -> Mask {
         let warp = &self.warps[warp];
         let threads = self.launch.block.iter().product::<u32>();
+        // The last wave of a block may be partial.
         lowest_lanes(threads.saturating_sub(warp.first_thread)) & warp.model.own()
     }
 
@@ -68,6 +71,7 @@ impl Block<'_, WaveModel, WAVE_LANES> {
         if self.split_fault == Some(SplitFault::FullMask) {
             return active != 0 && active != Mask::MAX;
         }
+        // Otherwise a wave with fewer than 64 lanes would always split, into an empty child (E2).
         let existing = self.existing_lanes(warp);
         active & existing != 0 && existing & !active != 0
     }
@@ -77,9 +81,9 @@ impl Block<'_, WaveModel, WAVE_LANES> {
         self.warps[warp].word(Reg::MODE.number) & SPLIT_BIT != 0
     }
 
-    /// Splits a wave before an instruction; returns the index of the child. The parent keeps the active lanes; the child has
-    /// its other lanes, a copy of its registers, and executes the same instruction next. The index may be that of an earlier
-    /// split that has merged.
+    /// Splits a wave before an instruction; returns the index of the child. The parent keeps the active lanes; the
+    /// child has its other lanes, a copy of its registers, and executes the same instruction next. The child may have
+    /// the index of an earlier split that has merged.
     pub(crate) fn split(&mut self, warp: usize) -> usize {
         let (fault, order) = (self.split_fault, self.program.order);
         let parent = &mut self.warps[warp];
@@ -97,12 +101,14 @@ impl Block<'_, WaveModel, WAVE_LANES> {
             rows: parent.rows.clone(),
             predicates: parent.predicates,
             words: parent.words.clone(),
-            // Scratch is that of the wave, which all its splits have.
+            // Scratch belongs to the wave, and all its splits share it.
             local: Vec::new(),
             barrier_wait: None,
             barrier_result: parent.barrier_result,
         };
+        // The child has the lanes that are not active at the branch.
         child.set_mask(exec_words(), 0);
+        // A split that has ended by itself keeps its index, since barriers count its threads as exited.
         let merged = |warp: &Warp<WaveModel, WAVE_LANES>| {
             warp.model.own() == 0 && warp.model.running().is_none()
         };
@@ -116,6 +122,7 @@ impl Block<'_, WaveModel, WAVE_LANES> {
                 self.warps.len() - 1
             }
         };
+        // Barriers count lanes, so both parts arrive with fewer threads than the wave had (E4).
         for part in [warp, index] {
             self.warps[part].threads = match fault {
                 Some(SplitFault::BarrierNotCounted) => before,
@@ -125,13 +132,15 @@ impl Block<'_, WaveModel, WAVE_LANES> {
         index
     }
 
-    /// Merges two splits that are about to execute the same instruction: lanes of `from` become lanes of `into`, with their
-    /// vector registers; scalar registers are those of `into`. `from` has then ended, without lanes.
+    /// Merges two splits that are about to execute the same instruction: lanes of `from` become lanes of `into`, with
+    /// their vector registers; the scalar registers of `into` stay (SOUNDNESS 12.6). `from` has then ended, without
+    /// lanes.
     pub(crate) fn merge(&mut self, into: usize, from: usize) {
         let fault = self.split_fault;
         let Ok([into, from]) = self.warps.get_disjoint_mut([into, from]) else {
             return;
         };
+        // Before the models merge, which leaves `from` without lanes.
         let lanes = from.model.own();
         for (to, row) in into.rows.iter_mut().zip(&from.rows) {
             blend(to, row, lanes);

@@ -21,9 +21,9 @@ pub(super) enum Operand {
 /// Word that limits addresses of AMD's shared memory.
 pub(super) const M0: u8 = 124;
 
-/// The steps of one operation, value-numbered.
+/// The steps of one operation, value-numbered: for example, `add(x, y)` in two writes of an operation is one step.
 pub(super) struct Steps {
-    /// Lanes in which the operation takes effect.
+    /// Lanes where the operation takes effect.
     pub(super) extent: Extent,
     /// Whether the operation reads the word M0.
     pub(super) reads_m0: bool,
@@ -115,6 +115,7 @@ impl<const W: usize> Compiler<'_, W> {
                 | BinaryOp::Ne
         );
         let combines = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+        // Comparisons give 0 or 1, and so do bit operations on such values.
         if compares || combines && are_boolean {
             steps.booleans.insert(made);
         }
@@ -183,11 +184,12 @@ impl<const W: usize> Compiler<'_, W> {
             (WordHalf::High, ValueSlot::Scratch(row)) if wide => {
                 Operand::Slot(ValueSlot::Scratch(row + 1))
             }
+            // A result of one word has no high word.
             (WordHalf::High, _) => Operand::Const(0),
         })
     }
 
-    /// The word at a byte offset of a constant bank.
+    /// Returns the word at a byte offset of a constant bank.
     fn constant_word(&self, bank: u8, address: u32) -> Option<u32> {
         let (_, bytes) = self.launch.constants.iter().find(|(n, _)| *n == bank)?;
         let start = address as usize;
@@ -220,7 +222,7 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
                 }
             }));
         }
-        // Operations that are executed once read registers of lanes by their lane only.
+        // Operations that are executed once read registers of lanes only by lane (`value_in_lane`).
         if is_once {
             return None;
         }
@@ -238,6 +240,7 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
 
     fn constant_word(&mut self, bank: u8, address: Operand) -> Option<Operand> {
         let slot = match address {
+            // Constant banks do not change during a launch, so the word at a known address is a constant.
             Operand::Const(address) => {
                 return self
                     .compiler
@@ -259,6 +262,7 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
     fn special(&mut self, register: SpecialReg) -> Option<Operand> {
         let is_of_block = matches!(register, SpecialReg::BlockIndex(_))
             || ClockRegister::of_special(register).is_some();
+        // Other special registers have a value per lane.
         if self.steps.extent == Extent::Once && !is_of_block {
             return None;
         }
@@ -266,6 +270,7 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
     }
 
     fn own_bit(&mut self, words: [Cell; 2]) -> Option<Operand> {
+        // The wave as a whole has no bit of its own in a mask.
         if self.steps.extent == Extent::Once {
             return None;
         }
@@ -315,7 +320,7 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
 }
 
 impl Steps {
-    /// Returns no steps, for an operation that takes effect in these lanes.
+    /// Returns an empty list of steps for an operation that takes effect in these lanes.
     pub(super) fn new(extent: Extent) -> Steps {
         Steps {
             extent,
@@ -327,7 +332,7 @@ impl Steps {
         }
     }
 
-    /// Returns no steps, for an operation.
+    /// Returns an empty list of steps for an operation.
     pub(super) fn of(op: &Op, extent: Extent) -> Steps {
         Steps {
             reads_m0: op.reads.contains(&Cell::scalar(M0)),

@@ -17,8 +17,9 @@ pub(super) enum SurfaceAddress {
     Misaligned,
 }
 
-/// Resolves the address of an access of `size` bytes at a byte offset, row and slice. `Clamp` selects the last aligned
-/// element of that size in a row (PTX `.clamp`: the nearest location, sized appropriately).
+/// Resolves the address of an access of `size` bytes at a byte offset, row and slice. `Clamp` selects the last
+/// aligned element of that size in a row (PTX `.clamp`: the nearest location, sized appropriately). For example, in a
+/// row of 10 bytes, a clamped access of 4 bytes goes to byte 4.
 pub(super) fn resolve(
     surface: &Surface,
     [byte, y, z]: [i32; 3],
@@ -41,6 +42,7 @@ pub(super) fn resolve(
     }
     let mut resolved = [0u64; 4];
     let requested = [i64::from(byte), y.into(), z.into(), layer.into()];
+    // Sizes are at least 1 (`TexelArray::check`).
     let last_index = [
         last,
         u64::from(image.size[1]) - 1,

@@ -62,7 +62,7 @@ impl Component {
         let Component::Word(word) = self else {
             return self;
         };
-        // The least integer is clamped: -128 and -127 are both -1.
+        // The smallest integer is clamped: -128 and -127 are both -1.
         let signed = |max: f64| (f64::from(word as i32) / max).max(-1.0);
         Component::Float(match element {
             TexelElement::U8 => f64::from(word) / 255.0,
@@ -91,7 +91,8 @@ pub(super) trait TexelSource {
 }
 
 /// The two texels along an axis between which linear filtering blends: the index of the first, and the weight of the
-/// second in 1/256 (8 bits of fraction; CUDA C++ Programming Guide, "Linear Filtering").
+/// second in 1/256 (8 bits of fraction; CUDA C++ Programming Guide, "Linear Filtering"). For example, 1.75 lies
+/// between the texels 1 and 2, and the second has the weight 64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Neighbours {
     first: i64,
@@ -118,6 +119,7 @@ impl Sampler<'_> {
         coordinates: &TexelCoordinates,
         texels: &mut T,
     ) -> Result<[Component; 4], T::Error> {
+        // Absent axes have the index 0.
         let mut inside = [Some(0); 3];
         for (axis, index) in inside.iter_mut().enumerate().take(self.axes()) {
             let requested =
@@ -220,7 +222,7 @@ impl Sampler<'_> {
     }
 
     /// Applies the address mode to a texel index; `None` for the border. Without normalized coordinates, wrap and
-    /// mirror are clamp (CUDA C++ Programming Guide).
+    /// mirror act as clamp (CUDA C++ Programming Guide).
     fn resolve_index(&self, axis: usize, number: i64) -> Option<u32> {
         let size = i64::from(self.image.size[axis]);
         let mode = match (self.address[axis], self.normalized_coordinates) {
@@ -231,6 +233,7 @@ impl Sampler<'_> {
             AddressMode::Wrap => number.rem_euclid(size),
             AddressMode::Clamp => number.clamp(0, size - 1),
             AddressMode::Mirror => {
+                // The texture and its mirror image repeat together, every `2 * size` texels.
                 let place = number.rem_euclid(2 * size);
                 place.min(2 * size - 1 - place)
             }
@@ -240,7 +243,7 @@ impl Sampler<'_> {
         u32::try_from(number).ok()
     }
 
-    /// Reads the components of a texel; those of the border if an axis has no index.
+    /// Reads the components of a texel, or of the border if an axis has no index.
     fn read<T: TexelSource>(
         &self,
         inside: [Option<u32>; 3],
@@ -272,7 +275,7 @@ impl Sampler<'_> {
     }
 }
 
-/// Converts a binary16 number. The guide says nothing of the bits of NaNs: a read gives the canonical one.
+/// Converts a binary16 number. The guide says nothing about the bits of NaNs: a read gives the canonical one.
 fn half_to_f64(bits: u16) -> f64 {
     let value = f16::from_bits(bits).to_f64();
     match value.is_nan() {
@@ -284,6 +287,7 @@ fn half_to_f64(bits: u16) -> f64 {
 /// Converts an integral float, clamped to ±2^52; NaN gives 0.
 fn to_integer(whole: f64) -> i64 {
     const MAX: f64 = (1i64 << 52) as f64;
+    // The clamp leaves room for adding offsets; `as` converts NaN to 0.
     whole.clamp(-MAX, MAX) as i64
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Warp<E, const W: usize> {
     pub(crate) model: E,
     /// Linear index of its first thread in the block.
     pub(super) first_thread: u32,
-    /// Number of its threads; a split has a part of those of its wave, a merged one none.
+    /// Number of its threads: a split has a part of the threads of its wave, a merged split none.
     pub(super) threads: u32,
     /// General registers, then [`ExtraRegister`]s.
     pub(super) rows: Vec<LaneValues<W>>,
@@ -59,7 +59,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
         let (entry, block) = (program.code.entry.0, launch.block);
         let [x, y, _] = block;
         let first = number * W as u32;
-        // At least 1, as a block has no warp without threads; so the shift below is less than 64.
+        // At least 1, because a block has no warp without threads; so the shift below is by less than 64.
         let count = (block.iter().product::<u32>() - first).min(W as u32);
         let mut rows = vec![[0; W]; program.registers + ExtraRegister::COUNT];
         // CUDA numbers the threads of a block x + y·X + z·X·Y; a warp has consecutive ones (SOUNDNESS 5.9).
@@ -88,6 +88,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
             for (number, value) in entry.scalars(index, number) {
                 warp.set_word(number, value);
             }
+            // The code may name fewer registers than the launch defines.
             let rows = warp.rows.iter_mut().take(program.registers);
             for (row, values) in rows.zip(entry.vectors(number)) {
                 for (to, from) in row.iter_mut().zip(values) {
@@ -156,7 +157,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
     }
 }
 
-/// The values that an operation can read.
+/// Values that an operation can read.
 pub(super) struct Rows<'a, const W: usize> {
     pub(super) warp: &'a [LaneValues<W>],
     pub(super) grid: &'a [LaneValues<W>],
@@ -165,7 +166,7 @@ pub(super) struct Rows<'a, const W: usize> {
 }
 
 impl<'a, const W: usize> Rows<'a, W> {
-    /// The values of a slot.
+    /// Returns the values of a slot.
     #[inline(always)]
     pub(super) fn get(&self, at: ValueSlot) -> &'a LaneValues<W> {
         match at {

@@ -1,8 +1,9 @@
 //! Loads, stores and atomic operations of waves of AMD's machines: buffers, and flat addresses with windows of shared
 //! and private memory.
 //!
-//! Accesses whose lanes all go to global memory, or to existing shared memory, are those of any warp (`access.rs`). The
-//! others are executed lane by lane and word by word here.
+//! Accesses whose lanes all go to global memory, or to existing shared memory, are executed like accesses by any warp
+//! (`access.rs`). The others are executed lane by lane and word by word here: for example, a flat load with some
+//! lanes in the window of private memory.
 
 use warpbound_ir::{AtomicKind, AtomicOp, Width};
 use warpbound_isa::instr::MemorySpace;
@@ -19,10 +20,11 @@ use super::memory::{GlobalAccess, access_size, read_word, write_word};
 use super::program::{BufferSlots, Dest, MemoryOperand, ValueSlot, WaveAccess, WaveOperation};
 use super::steps::M0;
 
-/// Words of FLAT_SCRATCH: bytes of private memory of a lane; place of that of the wave, in units of 256 bytes.
+/// Words of FLAT_SCRATCH: bytes of private memory of a lane; place of the wave's private memory, in units of 256
+/// bytes.
 const FLAT_SCRATCH: [u8; 2] = [102, 103];
 
-/// Most words of an access of a lane.
+/// Maximum number of words of an access per lane.
 const MAX_WORDS: usize = 4;
 
 /// Place of a word of an access.
@@ -54,10 +56,10 @@ enum Addresses<const W: usize> {
 }
 
 impl<const W: usize> Addresses<W> {
-    /// Address of a byte of the access of a lane; `None` if it is out of range of its buffer.
+    /// Returns the address of a byte of the access of a lane; `None` if it is out of range of its buffer.
     fn get(&self, lane: usize, byte: u32, is_short: bool) -> Option<u64> {
         match self {
-            // Short addresses have 32 bits.
+            // Short addresses have 32 bits, and wrap around there.
             Addresses::Plain(addresses) if is_short => {
                 Some((addresses[lane] as u32).wrapping_add(byte).into())
             }
@@ -79,15 +81,15 @@ struct AccessByWords<'a, const W: usize> {
 }
 
 impl<const W: usize> AccessByWords<'_, W> {
-    /// Address of a word of the access of a lane; `None` if it is out of range of its buffer.
+    /// Returns the address of a word of the access of a lane; `None` if it is out of range of its buffer.
     fn address(&self, lane: usize, word: usize) -> Option<u64> {
         let is_short = self.access.operand.high.is_none();
         self.addresses
             .get(lane, self.access.byte_of(word), is_short)
     }
 
-    /// Reports the access to a listener, without lanes that are out of range of a buffer: one for each of its halves if
-    /// they are apart.
+    /// Reports the access to a listener, without lanes that are out of range of a buffer. An access whose halves are
+    /// apart is reported as two.
     fn report<E>(&self, listener: &mut impl ExecutionListener<E>) {
         let halves = match self.access.second_half {
             None => &[0][..],
@@ -130,6 +132,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         access: &WaveAccess,
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
+        // Most accesses to LDS take a shorter way.
         if request.taken == 0 || self.access_shared(request, access, context) {
             return Ok(());
         }
@@ -158,6 +161,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             access,
             addresses: self.wave_addresses(request.warp_index, access),
         };
+        // Listeners observe an access before it takes effect.
         by_words.report::<E>(context.listener);
         match &access.operation {
             WaveOperation::Load(dests) => self.load_by_words(by_words, dests, context),
@@ -171,8 +175,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// The memory to which all taken lanes of an access go at addresses that are multiples of its size: global or
-    /// existing shared memory; `None` for all other accesses.
+    /// Returns the memory to which all taken lanes of an access go at addresses that are multiples of its size:
+    /// global or existing shared memory; `None` for all other accesses.
     fn plain_space(&self, request: Request<'_>, access: &WaveAccess) -> Option<MemorySpace> {
         let size = access.part_size();
         let is_plain = access.buffer.is_none() && access.second_half.is_none();
@@ -185,6 +189,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         match access.operand.space {
             MemorySpace::Shared => {
                 let (bits, most) = bits_and_most(low, request.taken);
+                // In 64 bits, because the address may be close to 2^32.
                 let end = u64::from(most) + size as u64;
                 let limit = self.shared_limit(request.warp_index, access.is_limited);
                 (is_aligned(bits) && end <= limit).then_some(MemorySpace::Shared)
@@ -193,7 +198,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 let (bits, _) = bits_and_most(low, request.taken);
                 let high = rows.get(access.operand.high?);
                 let (_, most) = bits_and_most(high, request.taken);
-                // The windows lie above global memory.
+                // All windows lie above global memory, so the high words decide.
                 let is_global = most < (aperture::SCRATCH >> 32) as u32;
                 (is_aligned(bits) && is_global).then_some(MemorySpace::Global)
             }
@@ -264,11 +269,13 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Ok(match access.operand.space {
             MemorySpace::Shared => shared(address, access.is_limited),
             MemorySpace::Generic | MemorySpace::Global => {
+                // An address below a window wraps around to a large offset, which lies outside.
                 if is_flat && address.wrapping_sub(aperture::SHARED) < aperture::SIZE {
                     shared(address - aperture::SHARED, false)
                 } else if is_flat && address.wrapping_sub(aperture::PRIVATE) < aperture::SIZE {
                     self.private_place(request.warp_index, lane, address - aperture::PRIVATE)
                 } else if address.wrapping_sub(aperture::SCRATCH) < aperture::SIZE {
+                    // Buffer instructions reach scratch here, too, because their descriptor has this base.
                     self.scratch(address - aperture::SCRATCH)
                 } else {
                     Place::Global(address)
@@ -278,18 +285,18 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         })
     }
 
-    /// Place of a byte of the private memory of a lane, as FLAT_SCRATCH says.
+    /// Returns the place of a byte of the private memory of a lane, as FLAT_SCRATCH says.
     fn private_place(&self, warp_index: usize, lane: usize, byte: u64) -> Place {
         let [size, place] = FLAT_SCRATCH.map(|word| u64::from(self.warps[warp_index].word(word)));
         if byte >= size {
             return Place::Outside(MemorySpace::Local, byte);
         }
-        // Words of the lanes follow each other.
+        // The words of the lanes are interleaved.
         let row = byte / 4 * 4 * u64::from(LANES);
         self.scratch((place << 8) + row + 4 * lane as u64 + byte % 4)
     }
 
-    /// Place of a byte of the scratch memory of a block. Splits have that of their wave.
+    /// Returns the place of a byte of the scratch memory of a block. Splits share the scratch of their wave.
     fn scratch(&self, offset: u64) -> Place {
         match scratch_place(offset, self.launch.local) {
             Some(place) if (place.wave as usize) < self.waves => Place::Scratch {
@@ -301,7 +308,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// Bytes at a place from which an access reads; `None` if they are outside.
+    /// Returns the bytes at a place from which an access reads; `None` if they are outside.
     pub(super) fn bytes_at<'m>(
         &'m mut self,
         place: Place,
@@ -319,7 +326,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// Bytes at a place to which an access writes; `None` if they are outside.
+    /// Returns the bytes at a place to which an access writes; `None` if they are outside.
     pub(super) fn bytes_at_mut<'m>(
         &'m mut self,
         place: Place,
@@ -355,6 +362,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         let (request, size) = (whole.request, access_size(width));
         match place {
             Place::OutOfRange => return Ok(0),
+            // AMD's machines do not fault here, but the kernel is probably wrong.
             Place::PastShared(address) => {
                 self.note_past_shared(request, lane, address, context);
                 return Ok(0);
@@ -525,7 +533,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 let is_local = space == MemorySpace::Local;
                 (space, address, is_local.then_some(context))
             }
-            // Places that exist or do not matter.
+            // These places exist, or accesses to them have no effect.
             Place::Shared(_) | Place::PastShared(_) | Place::Scratch { .. } | Place::OutOfRange => {
                 (request.access.space, 0, None)
             }

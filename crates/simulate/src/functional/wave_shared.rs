@@ -11,11 +11,11 @@ use super::listen::{ExecutionListener, MemoryAccess};
 use super::memory::GlobalAccess;
 use super::program::{Dest, WaveAccess, WaveOperation};
 
-/// Most words of an access of a lane.
+/// Maximum number of words of an access per lane.
 const MAX_WORDS: usize = 4;
 
 impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
-    /// Executes an access if it loads or stores words of shared memory, all of which exist, at multiples of its size;
+    /// Executes an access if it loads or stores existing words of shared memory at multiples of its size;
     /// returns whether it does.
     pub(super) fn access_shared(
         &mut self,
@@ -32,9 +32,11 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         if !is_plain || matches!(access.operation, WaveOperation::Atomic { .. }) {
             return false;
         }
+        // A copy, because the destination of an earlier word may be the register of the address.
         let low = *self.rows(request.warp_index).get(access.operand.low);
         let (bits, most) = bits_and_most(&low, request.taken);
-        // The last byte of a part that begins in the first, or in the second half.
+        // End of the second half, or of the whole if there are no halves. A negative distance wraps around and
+        // exceeds the limit, so such an access is executed word by word.
         let distance = access.second_half.unwrap_or(0);
         let limit = self.shared_limit(request.warp_index, access.is_limited);
         let end = u64::from(most) + u64::from(distance) + u64::from(size);
@@ -115,7 +117,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         row
     }
 
-    /// Stores a word of each lane, `byte` bytes after its address; of lanes with the same one, the highest wins.
+    /// Stores a word of each lane, `byte` bytes after its address; if lanes have the same address, the highest wins.
     #[inline]
     fn store_shared(
         &mut self,

@@ -27,8 +27,9 @@ impl WaveRun {
         WaveRun::with_scratch(program, threads, words, 0)
     }
 
-    /// The same with bytes of scratch for each lane: its descriptor is in s0 to s3, s4 and s5 have the address of `out`,
-    /// s6 and s7 the start of FLAT_SCRATCH, s8 the index of the block and s9 the offset of the scratch of the wave.
+    /// The same with bytes of scratch for each lane: its descriptor is in s0 to s3, s4 and s5 have the address of
+    /// `out`, s6 and s7 the start of FLAT_SCRATCH, s8 the index of the block and s9 the offset of the scratch of the
+    /// wave.
     pub(super) fn with_scratch(program: &str, threads: u32, words: usize, scratch: u32) -> WaveRun {
         let code = text::parse("test", program).expect("a program");
         let mut memory = GlobalMemory::default();
@@ -45,11 +46,14 @@ impl WaveRun {
             ),
             _ => {
                 let base = aperture::SCRATCH;
+                // The window of scratch has all waves of the block.
                 let bytes = threads.div_ceil(64) * 64 * scratch;
+                // As a launch binds it: swizzled, with elements of 4 bytes and the lane added to the index.
                 let mut user = vec![base as u32, (base >> 32) as u32 | 1 << 31, bytes, 0xe8_0000];
                 user.extend(address);
                 user.extend([0, scratch]);
                 let descriptor = GcnDescriptor {
+                    // Eight user SGPRs, the block along x, and the offset of the wave's scratch.
                     rsrc2: 8 << 1 | 1 << 7 | 1,
                     properties: GcnDescriptor::PRIVATE_BUFFER | GcnDescriptor::FLAT_SCRATCH,
                     ..GcnDescriptor::default()

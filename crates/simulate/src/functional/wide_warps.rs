@@ -32,6 +32,7 @@ fn table(index: u32) -> u32 {
 }
 
 fn op(meaning: Meaning, control: ControlEffect) -> Op {
+    // The simulator counts the registers of a kernel by the cells that its operations name.
     let writes = match &meaning {
         Meaning::Set(writes) => writes.iter().map(|(cell, _)| *cell).collect(),
         Meaning::Load { dests, .. } => dests.iter().flatten().copied().collect(),
@@ -87,6 +88,7 @@ fn target(index: u32) -> ControlTarget {
 fn address(base: u64, offset: Expr) -> Address {
     Address {
         low: add(Expr::Const(base as u32), offset),
+        // Addresses of shared and local memory have 32 bits.
         high: (base != 0).then_some(Expr::Const((base >> 32) as u32)),
         buffer: None,
         second_half: None,
@@ -114,6 +116,7 @@ fn load(space: MemorySpace, address: Address, dest: u8) -> Op {
 }
 
 fn code(mut ops: Vec<Op>) -> Code {
+    // Indirect jumps go to addresses, so each operation needs one.
     for (op, index) in ops.iter_mut().zip(0u32..) {
         op.addr = CodeAddr(8 * index);
     }
@@ -128,6 +131,7 @@ fn launch_of(block: Size) -> Launch {
         grid: [BLOCKS, 1, 1],
         block,
         shared: 4 * block.iter().product::<u32>(),
+        // The kernel uses the word at 4.
         local: 8,
         constants: vec![(
             TABLE_BANK,
@@ -214,6 +218,7 @@ fn divergent_loop() -> Vec<Op> {
 fn indirect_jump() -> Vec<Op> {
     let jump = ControlEffect::Indirect {
         base: Some(Cell::gpr(4)),
+        // Operation 14 in even threads; odd threads skip it and go to 15.
         anchor: 8 * 14,
         relative: true,
     };
@@ -273,8 +278,10 @@ fn kernel(block: Size, out: u64, sum: u64) -> Code {
 
 /// Result of a thread of [`kernel`].
 fn result(thread: u32, threads: u32) -> u32 {
+    // The opposite thread has stored 7 times its number.
     let mut result = 7 * (threads - 1 - thread);
     let kept = result + 1;
+    // As R1 counts down, 1 to 8 rounds.
     for left in (0..=thread & 7).rev() {
         result = result.wrapping_mul(3).wrapping_add(left);
     }
@@ -397,6 +404,7 @@ fn launches_with_partial_warps() {
     for block in BLOCK_SIZES {
         let threads: u32 = block.iter().product();
         let results = (0..threads).map(|thread| result(thread, threads));
+        // All blocks have the same results.
         let sum = results.fold(0, u32::wrapping_add).wrapping_mul(BLOCKS);
         let stored = |thread| match thread & 1 {
             0 => result(thread, threads),
@@ -445,7 +453,7 @@ fn faults_in_upper_lanes() {
     assert_eq!(wide, fault::<32>());
 }
 
-/// Shuffles, votes and lane masks are those of warps of 32 lanes: wider warps refuse them.
+/// Shuffles, votes and lane masks exist in warps of 32 lanes only: wider warps refuse them.
 #[test]
 fn operations_of_warps_of_32_lanes() {
     let shuffle = Meaning::Shuffle {

@@ -1,4 +1,4 @@
-//! Operations compiled to the form in which a warp executes them: operands are values of all lanes.
+//! Operations compiled to the form that a warp executes: operands are values of all lanes.
 
 use crate::UnsupportedOp;
 use warpbound_ir::{
@@ -49,7 +49,8 @@ pub(crate) enum Effect {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub(crate) transfer: ControlTransfer<'static, u32>,
-    /// Condition: the cell, and whether the lanes in which it is 0 are taken, not the others; `None` takes all.
+    /// Condition: the cell, and whether the lanes that take the branch have 0 in the cell, or another value; `None`
+    /// if all take it.
     pub(crate) condition: Option<(u16, bool)>,
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn compile(code: &Code) -> Result<Vec<MiniOp>, UnsupportedOp> {
 
 /// Compiles an operation; `None` if it is not supported.
 fn compile_op(op: &Op) -> Option<MiniOp> {
-    // Each lane has all registers for itself.
+    // Each lane has all registers for itself: mini-SIMT has no registers of the warp.
     let cells = op.reads.iter().chain(&op.writes).copied();
     let of_warp = cells
         .chain(op.condition.cells())
@@ -80,9 +81,11 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         return None;
     }
     let effect = match &op.meaning {
+        // An operation without a meaning does nothing, unless it writes a cell or waits.
         None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
         None => return None,
         Some(Meaning::Set(writes)) => {
+            // Operations of mini-SIMT write one cell.
             let [(dest, value)] = writes.as_slice() else {
                 return None;
             };
@@ -192,6 +195,7 @@ fn compile_flow(op: &Op) -> Option<Flow> {
 }
 
 fn cell_index(cell: Cell) -> u16 {
+    // There are far fewer than 2^16 cells.
     cell.index() as u16
 }
 
@@ -200,7 +204,7 @@ fn operand(expr: &Expr) -> Option<MiniOperand> {
     eval(expr, &mut Operands)
 }
 
-/// Domain of operands; a result of an operation is none.
+/// Domain of operands: constants, cells and the thread number. The result of an operation is no operand.
 struct Operands;
 
 impl ValueDomain for Operands {

@@ -55,6 +55,7 @@ impl Scheduler {
     pub(crate) fn wake_after(&mut self, warp: usize, now: u64, latency: u64) {
         self.suspend(warp);
         let entry = (now + latency, warp);
+        // A machine has three latencies, so the search is short.
         match self.pending.iter_mut().find(|(known, _)| *known == latency) {
             Some((_, queue)) => queue.push_back(entry),
             None => self.pending.push((latency, VecDeque::from([entry]))),
@@ -82,7 +83,7 @@ impl Scheduler {
         Some(found)
     }
 
-    /// The first ready warp at or after `first`.
+    /// Returns the first ready warp at or after `first`.
     fn ready_from(&self, first: usize) -> Option<usize> {
         let mut word = first / 64;
         let mut bits = self.ready.get(word)? & u64::MAX << (first % 64);
@@ -93,11 +94,12 @@ impl Scheduler {
         Some(word * 64 + bits.trailing_zeros() as usize)
     }
 
-    /// The next cycle at which a pending warp becomes ready, and that warp.
+    /// Returns the next cycle at which a pending warp becomes ready, and that warp.
     pub(crate) fn next_wake(&self) -> Option<(u64, usize)> {
         self.pending
             .iter()
             .filter_map(|(_, queue)| queue.front().copied())
+            // If several become ready in one cycle, the one with the lowest number.
             .min()
     }
 }

@@ -18,8 +18,8 @@ use crate::functional::{AccessKind, NVIDIA_LANES, space_of};
 use warpbound_isa::nvidia::ExecUnit;
 
 impl<'r> Sm<'r> {
-    /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles in which its sources
-    /// have been read and in which its result is present.
+    /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles when its sources
+    /// have been read and its result is present.
     pub(super) fn access<L: EventListener>(
         &mut self,
         start: u64,
@@ -33,6 +33,7 @@ impl<'r> Sm<'r> {
         };
         let (mut sources, mut done) = (start + 1, start + 1);
         for (space, lanes) in split_by_space(&access, &mut gpu.probe.addresses) {
+            // The access does not reach this space.
             if lanes == 0 {
                 continue;
             }
@@ -44,6 +45,7 @@ impl<'r> Sm<'r> {
                 MemorySpace::Shared => self.access_shared(start, access, warp, gpu),
                 _ => self.access_global(start, (space, cached), access, warp, gpu),
             };
+            // The instruction is complete when the parts in all spaces are.
             sources = sources.max(sources_read);
             done = done.max(completed);
         }
@@ -80,12 +82,13 @@ impl<'r> Sm<'r> {
         let mut occupied = conflicts + u64::from(found.all - found.conflicts) * section.transaction;
         let (mut atomic, mut same_word) = (0, 0);
         if access.kind == AccessKind::Atomic {
+            // Lanes that access one word are served one after the other.
             same_word = same_word_degree(addresses, access.taken);
             let serial = u64::from(same_word) * parameters.get(Parameter::SharedAtomicThread);
             atomic = parameters.get(Parameter::SharedAtomic) + serial;
             occupied += serial;
         }
-        // Accesses are served in the order of issue, those of a warp after its own atomic operations.
+        // Accesses are served in the order of issue, and an access of a warp after its own atomic operations.
         let served = self
             .shared_memory
             .reserve(warp.last_issue, start, occupied)
@@ -144,6 +147,7 @@ impl<'r> Sm<'r> {
             }
             _ => self.l1_path.access(start, &request, &mut gpu.l2),
         };
+        // The last request is accepted within a cycle, whose end frees the lanes.
         self.hold_lsu(outcome.accepted + 1, warp, parameters);
         let done = outcome.done;
         // Atomic operations write as well: fences and the end of the kernel wait for them.
@@ -174,8 +178,9 @@ impl<'r> Sm<'r> {
         (sources, done)
     }
 
-    /// Accesses local memory, word by word. The words of the lanes at one offset are consecutive, so that the access of
-    /// a warp to one variable is one line (CUDA C Programming Guide, "Local Memory").
+    /// Accesses local memory, word by word. The words of the lanes at one offset are consecutive, so that the access
+    /// of a warp to one variable is one line (CUDA C Programming Guide, "Local Memory"). For example, byte 8 of lane
+    /// 3 is at byte 2 · 128 + 12 of the warp's local memory.
     fn access_local(
         &mut self,
         start: u64,
@@ -186,11 +191,12 @@ impl<'r> Sm<'r> {
     ) -> AccessOutcome {
         let lanes = NVIDIA_LANES as u64;
         let bytes_of_warp = u64::from(bytes_per_lane).next_multiple_of(4) * lanes;
+        // Each warp slot of the GPU has local memory of its own.
         let slot = u64::from(self.number) * self.slots + u64::from(warp.place.slot);
         let mut outcome = AccessOutcome::default();
         for word in 0..u64::from(request.size).div_ceil(4) {
             let addresses: [u64; NVIDIA_LANES] = std::array::from_fn(|lane| {
-                // Addresses of lanes that do not take part are undefined.
+                // Addresses of lanes that do not take part are undefined, and the sums below could overflow.
                 let offset = match request.taken >> lane & 1 {
                     1 => request.addresses[lane] + 4 * word,
                     _ => 0,
@@ -209,7 +215,7 @@ impl<'r> Sm<'r> {
     }
 }
 
-/// Splits the lanes of an access by memory space; addresses of generic accesses become those of their space.
+/// Splits the lanes of an access by memory space; generic addresses become addresses within their space.
 fn split_by_space(access: &ProbedAccess, addresses: &mut [u64]) -> [(MemorySpace, Mask); 3] {
     let mut lanes = [
         (MemorySpace::Shared, 0),

@@ -1,11 +1,13 @@
 //! Set-associative cache of lines with sectors, with least-recently-used replacement.
 //!
-//! Lines are allocated when they are requested; a line carries the cycle in which its data arrives, so that later
-//! accesses to a line in flight wait for it (a hit on a pending miss).
+//! Lines are allocated when they are requested; a line carries the cycle when its data arrives, so that later
+//! accesses to a line in flight wait for it (a hit on a pending miss). For example, a load that misses in cycle 100
+//! and gets its data in cycle 320 sets `ready` to 320, and a load that hits this line in cycle 150 completes no
+//! earlier.
 
 use rustc_hash::FxHashMap;
 
-/// Ways from which the lines of a cache are found by a hash table: TLBs have thousands of ways.
+/// Number of ways from which on a hash table finds the lines of a cache, because TLBs have thousands of ways.
 const MANY_WAYS: u64 = 64;
 
 /// Set-associative cache: tags, valid and dirty sectors, and arrival times of its lines. It holds no data.
@@ -139,7 +141,7 @@ impl Cache {
         hit.then_some(line.ready)
     }
 
-    /// Sets the cycle in which a line in flight arrives.
+    /// Sets the cycle when a line in flight arrives.
     pub(super) fn set_ready(&mut self, address: u64, at: u64) {
         self.lookup(address).line.ready = at;
     }
@@ -160,6 +162,7 @@ mod tests {
         for address in [0, 128] {
             assert_eq!(cache.request_line(address), None);
         }
+        // Byte 63 is in line 0.
         assert_eq!(cache.request_line(63), Some(0));
         // Lines 0, 2 and 4 are in the same set: 2 is replaced.
         assert_eq!(cache.request_line(256), None);
@@ -170,7 +173,8 @@ mod tests {
         assert_eq!(cache.request_line(64), Some(0));
     }
 
-    /// A cache of many ways, whose lines a hash table finds, behaves as its definition: a list in the order of last use.
+    /// A cache of many ways, whose lines a hash table finds, behaves as its definition: a list in the order of last
+    /// use.
     #[test]
     fn many_ways_are_replaced_in_the_order_of_use() {
         let mut random = fastrand::Rng::with_seed(7);
@@ -207,6 +211,7 @@ mod tests {
         let mut cache = small();
         cache.lookup(0).line.valid = 0b11;
         cache.invalidate(32, 0b01);
+        // A line that the cache does not hold.
         cache.invalidate(4096, 0b11);
         assert_eq!(cache.lookup(0).line.valid, 0b10);
     }

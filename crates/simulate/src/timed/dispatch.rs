@@ -21,7 +21,7 @@ use warpbound_machine::BlockResources;
 pub struct Stream(pub u32);
 
 impl Stream {
-    /// The NULL stream, whose kernels do not overlap with those of other streams.
+    /// The NULL stream, whose kernels do not overlap with kernels of other streams.
     pub const NULL: Stream = Stream(0);
 }
 
@@ -66,11 +66,12 @@ pub struct Assignment {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
     /// The SM that could take the most blocks of the same kernel, the lowest of several: found on a Pascal GPU
-    /// (`GILMAN21` 4.2 and 4.3; later GPUs order equal SMs otherwise).
+    /// (`GILMAN21` 4.2 and 4.3; later GPUs order equal SMs otherwise). For example, an SM with room for three blocks
+    /// comes before one with room for two.
     #[default]
     MostRoom,
-    /// The next SM on which the block fits, after that of the block before: the earlier hypothesis (`GILMAN21` 4.1),
-    /// for comparison.
+    /// The next SM, after the SM of the previous block, on which the block fits: the earlier hypothesis (`GILMAN21`
+    /// 4.1), for comparison.
     RoundRobin,
 }
 
@@ -88,7 +89,7 @@ pub struct Dispatcher {
     /// All kernels, in the order of launches.
     kernels: Vec<KernelProgress>,
     streams: Vec<StreamQueue>,
-    /// EE queues, that of the high priority first (A1).
+    /// EE queues, high priority first (A1).
     ee_queues: [VecDeque<KernelId>; 2],
 }
 
@@ -97,7 +98,7 @@ struct KernelProgress {
     kernel: KernelLaunch,
     /// Index of its stream.
     stream: usize,
-    /// Is or was in an EE queue.
+    /// Whether it is or was in an EE queue.
     queued: bool,
     /// Number of blocks assigned to SMs.
     assigned: u64,
@@ -185,12 +186,14 @@ impl Dispatcher {
         Some(id)
     }
 
-    /// Assigns one block if the rules allow it: of the kernel at the head of the EE queue (X1), that of the high
-    /// priority if it is not empty (A2), and only if one SM has all resources that the block needs (R1 to R3).
+    /// Assigns one block if the rules allow it: a block of the kernel at the head of its EE queue (X1), of the queue
+    /// of high priority unless that is empty (A2), and only if one SM has all resources that the block needs (R1 to
+    /// R3).
     pub fn assign(&mut self) -> Option<Assignment> {
         let queue = self.ee_queues.iter().position(|queue| !queue.is_empty())?;
         let id = *self.ee_queues[queue].front()?;
         let need = self.kernels[id.0].kernel.need;
+        // A block that fits nowhere holds up all kernels after its own (X1).
         let sm = self.select_sm(&need)?;
         self.free[sm] = self.free[sm].without(&need)?;
         self.last_sm = Some(sm);
@@ -334,7 +337,7 @@ fn blocks_that_fit(free: &BlockResources, need: &BlockResources) -> u64 {
         (free.barriers, need.barriers),
     ]
     .into_iter()
-    // A resource of which the block needs nothing does not limit it.
+    // A resource that the block does not need does not limit it.
     .filter_map(|(free, need)| free.checked_div(need))
     .min()
     .unwrap_or(u64::MAX)

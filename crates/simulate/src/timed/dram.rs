@@ -23,11 +23,11 @@ pub(super) struct Dram {
     write: u64,
     turnaround: u64,
     /// Sectors read since the bus was last turned, at most `max_unturned`: each of that many sectors written pays a
-    /// turnaround.
+    /// turnaround. For example, after 4 sectors read, 4 of 6 sectors written pay one.
     unturned: u64,
     /// Reads that may be queued while the bus is turned: a line for each L2 slice.
     max_unturned: u64,
-    /// Cycles of a refresh, from one to the next, and the cycle in which the next one starts.
+    /// Cycles of a refresh; cycles from one refresh to the next; cycle when the next one starts.
     refresh: u64,
     refresh_interval: u64,
     next_refresh: u64,
@@ -42,6 +42,7 @@ impl Dram {
         let l2 = L2Section::read(&mut reader);
         let bandwidth = u128::from(reader.get(Parameter::DramBandwidth).max(1));
         let bus_time = |efficiency: u64| {
+            // One factor for thousandths of cycles, the other for a bandwidth per 1000 cycles.
             let bytes = u128::from(l2.sector * MILLI * MILLI);
             let bandwidth = bandwidth * u128::from(efficiency.max(1));
             (bytes * u128::from(PER_MILLE) / bandwidth) as u64
@@ -63,7 +64,7 @@ impl Dram {
         reader.track(dram)
     }
 
-    /// Reads sectors that are requested in cycle `at`; returns the cycle in which they arrive.
+    /// Reads sectors that are requested in cycle `at`; returns the cycle when they arrive.
     pub(super) fn read(&mut self, now: u64, at: u64, sectors: u32) -> u64 {
         self.refresh_until(now, at);
         let sectors = u64::from(sectors);
@@ -71,7 +72,7 @@ impl Dram {
         self.bus.reserve_milli(now, at, self.read * sectors) + self.latency
     }
 
-    /// Writes back sectors in cycle `at`; returns the cycle in which the bus accepts them.
+    /// Writes back sectors in cycle `at`; returns the cycle when the bus accepts them.
     pub(super) fn write(&mut self, now: u64, at: u64, sectors: u32) -> u64 {
         self.refresh_until(now, at);
         let sectors = u64::from(sectors);
@@ -81,12 +82,12 @@ impl Dram {
         self.bus.reserve_milli(now, at, milli)
     }
 
-    /// Cycle in which the last refresh starts that the bus was reserved for.
+    /// Start of the last refresh for which the bus was reserved.
     pub(super) fn last_refresh(&self) -> u64 {
         self.next_refresh - self.refresh_interval
     }
 
-    /// Returns the cycle in which sectors requested in cycle `at` would arrive, without a reservation.
+    /// Returns the cycle when sectors requested in cycle `at` would arrive, without a reservation.
     pub(super) fn probe_read(&self, at: u64, sectors: u32) -> u64 {
         self.bus.probe(at, self.read * u64::from(sectors)) + self.latency
     }

@@ -210,7 +210,7 @@ pub enum Event {
         /// Mask of the active lanes.
         #[serde(serialize_with = "serialize_mask")]
         active: Mask,
-        /// Mask of the active lanes in which the condition holds.
+        /// Mask of the active lanes where the condition holds.
         #[serde(serialize_with = "serialize_mask")]
         taken: Mask,
         /// Cycles since the previous issue of the warp, or since its start, by reason: the start of its block, or the
@@ -232,7 +232,7 @@ pub enum Event {
         transactions: u32,
         /// Transactions caused by bank conflicts.
         conflicts: u32,
-        /// Cycle in which the access completes.
+        /// Cycle when the access completes.
         done: u64,
     },
     /// The last issued instruction of the warp accesses global or local memory.
@@ -264,7 +264,7 @@ pub enum Event {
         dram_sectors: u32,
         /// Misses of the first-level TLB.
         tlb_misses: u32,
-        /// Cycle in which the access completes.
+        /// Cycle when the access completes.
         done: u64,
     },
     /// The last issued instruction of the wave accesses scalar memory.
@@ -283,7 +283,7 @@ pub enum Event {
         hits: u32,
         /// Lines that missed and hit the L2 cache.
         l2_hits: u32,
-        /// Cycle in which the access completes.
+        /// Cycle when the access completes.
         done: u64,
     },
     /// An access misses the first constant cache.
@@ -393,7 +393,7 @@ pub fn format_mask(lanes: Mask) -> String {
     format!("{lanes:#010x}")
 }
 
-/// Name of the memory path of a space: all spaces but local memory take that of global memory.
+/// Name of the memory path of a space: all spaces but local memory take the path of global memory.
 pub fn path_name(space: MemorySpace) -> &'static str {
     match space {
         MemorySpace::Local => "local",

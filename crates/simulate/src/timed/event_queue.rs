@@ -1,7 +1,8 @@
 //! Calendar queue of the simulator: events (cycle, id), earliest cycle first.
 //!
-//! Nearly all events are due within a few cycles. These are bits in a ring of sets, one set per cycle; the rest are in
-//! a binary heap (R. Brown, "Calendar queues", CACM 31(10), 1988, with a heap for the later years).
+//! Nearly all events are due within a few cycles. These are bits in a ring of sets, one set per cycle; the rest are
+//! in a binary heap (R. Brown, "Calendar queues", CACM 31(10), 1988, with a heap for the later years). For example,
+//! in cycle 100 an event of cycle 163 goes to the ring, and one of cycle 164 to the heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,7 +40,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event at a cycle that is not before that of the last event taken. A duplicate in the ring has no effect.
+    /// Adds an event at a cycle that is not before the last event taken. A duplicate in the ring has no effect.
     pub(super) fn push(&mut self, cycle: u64, id: u32) {
         if cycle - self.now < RING_CYCLES {
             let set = (cycle % RING_CYCLES) as usize;
@@ -57,6 +58,7 @@ impl EventQueue {
             (None, None) => return None,
             (Some(cycle), None) => cycle,
             (None, Some(Reverse((cycle, _)))) => *cycle,
+            // An event of the heap may have come nearer than all events of the ring since it was added.
             (Some(near), Some(Reverse((far, _)))) => near.min(*far),
         };
         self.now = next;
@@ -101,8 +103,10 @@ mod tests {
         let mut now = 0;
         for _ in 0..50_000 {
             if random.u32(0..2) == 0 || expected.is_empty() {
+                // Distances of up to 511 cycles, so that some events go to the heap.
                 let distance = 1 << random.u32(0..10);
                 let entry = (now + random.u64(0..distance), random.u32(0..200));
+                // Each entry once, because a duplicate in the ring has no effect.
                 if expected.insert(entry) {
                     queue.push(entry.0, entry.1);
                 }

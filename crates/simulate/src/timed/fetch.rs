@@ -8,7 +8,7 @@ use super::l2::{CODE_BASE, CONSTANT_BANK_STRIDE, CONSTANT_BASE, L2Cache};
 use super::outcome::{FetchLevel, Outcome};
 use super::parameters::{Tracked, UsedParameters};
 
-/// Returns an empty cache of the size, line and ways that three parameters have.
+/// Returns an empty cache with the size, line and associativity that three parameters state.
 fn cache(parameters: &UsedParameters, shape: [Parameter; 3]) -> Tracked<Cache> {
     let mut reader = parameters.reader();
     let [bytes, line, ways] = shape.map(|parameter| reader.get(parameter));
@@ -21,7 +21,8 @@ pub(super) struct InstructionCaches {
     second: Tracked<Cache>,
     /// Bytes of a line of both caches.
     pub(super) line: u64,
-    /// Number of lines prefetched after the one in use. Without effect, and not marked, until one of them misses.
+    /// Number of lines prefetched after the line in use. It has no effect, and is not marked as used, until one of
+    /// them misses.
     ahead: Tracked<u64>,
 }
 
@@ -54,7 +55,7 @@ impl InstructionCaches {
         }
     }
 
-    /// Enters the line of the first instruction and the lines after it that are prefetched: a launch loads them.
+    /// Enters the line of the first instruction and the prefetched lines after it, because a launch loads them.
     pub(super) fn preload(&mut self, address: u64) {
         let line = address / self.line * self.line;
         for number in 0..=*self.ahead.unmarked() {
@@ -65,8 +66,8 @@ impl InstructionCaches {
         }
     }
 
-    /// Fetches the line of an address in cycle `at` and prefetches the lines after it. Returns the cycle in which the
-    /// line is present, and the level that it was found in unless that is the first cache.
+    /// Fetches the line of an address in cycle `at` and prefetches the lines after it. Returns the cycle when the
+    /// line is present, and the level at which it was found unless that is the first cache.
     pub(super) fn fetch(
         &mut self,
         at: u64,
@@ -85,6 +86,7 @@ impl InstructionCaches {
                 (ready, Some(found))
             }
         };
+        // After the line in use, which must not wait for prefetched lines.
         for number in 1..=*self.ahead.unmarked() {
             let next = line + number * self.line;
             let first = self.first.get_mut(parameters);
@@ -92,7 +94,7 @@ impl InstructionCaches {
                 record_line(l2, next, number, FetchLevel::First);
             } else {
                 let (ready, _) = self.refill(at, next, number, l2);
-                // Lines arrive one after the other.
+                // Prefetched lines arrive one after the other, after the line in use.
                 let bandwidth = parameters.get(Parameter::InstructionAheadBandwidth);
                 let transfer = number * self.line * 1000 / bandwidth.max(1);
                 let first = self.first.get_mut(parameters);
@@ -102,17 +104,18 @@ impl InstructionCaches {
         (ready, found)
     }
 
-    /// Requests a line that missed in the first cache, `ahead` lines after the one in use; returns the cycle of its
-    /// arrival and the level that it was found in.
+    /// Requests a line that missed in the first cache, `ahead` lines after the line in use; returns the cycle of its
+    /// arrival and the level at which it was found.
     fn refill(&mut self, at: u64, line: u64, ahead: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
         let parameters = l2.parameters;
-        // The lines that miss depend on those prefetched so far.
+        // Which lines miss depends on the lines that were prefetched so far, so the parameter is in use from now on.
         self.ahead.get(parameters);
         let second = self.second.get_mut(parameters);
         let (ready, found) = match second.request_line(line) {
             Some(ready) => {
                 record_line(l2, line, ahead, FetchLevel::Second);
                 let latency = parameters.get(Parameter::InstructionL15Hit);
+                // A line in flight arrives in this cache first and then takes the latency from here (SOUNDNESS 20.3).
                 (ready.max(at) + latency, HitLevel::Second)
             }
             None => {
@@ -160,8 +163,8 @@ impl ConstantCaches {
         }
     }
 
-    /// Reads a constant in cycle `at`. Returns the cycle in which its line is present in the first cache, without the
-    /// latency of a hit there, and the level that it was found in unless that is the first cache.
+    /// Reads a constant in cycle `at`. Returns the cycle when its line is present in the first cache, without the
+    /// latency of a hit there, and the level at which it was found unless that is the first cache.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -189,7 +192,7 @@ impl ConstantCaches {
     }
 
     /// Requests the line of a constant that missed in the first cache; returns the cycle of its arrival and the level
-    /// that it was found in.
+    /// at which it was found.
     fn refill(
         &mut self,
         at: u64,
@@ -211,6 +214,7 @@ impl ConstantCaches {
         match ready {
             Some(ready) => {
                 let latency = parameters.get(Parameter::ConstantL15Beyond);
+                // As for code: both latencies, one after the other.
                 (ready.max(at) + latency, HitLevel::Second)
             }
             None => {

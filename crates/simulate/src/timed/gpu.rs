@@ -46,7 +46,7 @@ pub(super) trait RunContext {
     fn only(&self) -> Option<SingleWarp>;
     /// Sets the current cycle of the memory that all share.
     fn set_now(&mut self, now: u64);
-    /// Cycle in which the L2 cache has accepted all stores so far.
+    /// Cycle when the L2 cache has accepted all stores so far.
     fn stores_done(&self) -> u64;
     /// Passes an event to the listener.
     fn report(&mut self, cycle: u64, event: &Event);
@@ -58,7 +58,7 @@ pub(super) trait RunContext {
 pub(super) trait Multiprocessor<C> {
     /// Cycle of the next event of a scheduler in the event queue; earlier entries of the queue are stale.
     fn wake(&mut self, scheduler: usize) -> &mut u64;
-    /// Returns the first cycle, not before `from`, in which a scheduler may issue; [`NEVER`] if that depends on others.
+    /// Returns the first cycle, not before `from`, when a scheduler may issue; [`NEVER`] if that depends on others.
     fn earliest_issue(&self, scheduler: usize, from: u64, context: &C) -> u64;
     /// Issues what a scheduler selects in cycle `now`.
     fn issue_cycle(
@@ -67,7 +67,7 @@ pub(super) trait Multiprocessor<C> {
         scheduler: usize,
         context: &mut C,
     ) -> Result<IssueEffects, Fault>;
-    /// Starts a block, of a number in the grid and an index, in cycle `now`.
+    /// Starts a block, given by its number in the grid and its index, in cycle `now`.
     fn start_block(&mut self, now: u64, block: (u64, Size), context: &mut C);
     /// Returns the deadlock of a resident block, once no warp can issue.
     fn deadlock(&self) -> Option<Fault>;
@@ -148,7 +148,7 @@ pub(super) fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory
         l2.warm(buffer.address, buffer.bytes.len() as u64);
     }
     for (bank, bytes) in &launch.constants {
-        // Not a bank of the hardware: the code addresses that instructions contain.
+        // Not a bank of the hardware, but the code addresses that instructions contain.
         if *bank == Code::ADDRESS_BANK {
             continue;
         }
@@ -163,7 +163,7 @@ pub(super) fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory
 ///
 /// # Errors
 ///
-/// If a block does not fit on an SM.
+/// A block does not fit on an SM.
 fn gpu_of<'r>(
     code: &Code,
     launch: &Launch,
@@ -178,6 +178,7 @@ fn gpu_of<'r>(
     let of_block = BlockResources::of_block(machine, threads, registers, shared);
     let resources = reader.track((of_sm, of_block));
     let (of_sm, of_block) = *resources.get(parameters);
+    // Machine files limit the number of SMs, so the cast is exact.
     let sm_count = parameters.get(Parameter::SmCount).max(1) as u32;
     let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
     let sms = (0..sm_count).map(|number| Sm::new(number, entry, parameters));
@@ -194,12 +195,12 @@ fn gpu_of<'r>(
 }
 
 impl<M> Gpu<M> {
-    /// Returns an idle GPU with a launch submitted, of idle multiprocessors with some schedulers each; with the resources
-    /// that a block needs, and the only warp that runs with its number of lanes.
+    /// Returns an idle GPU of idle multiprocessors with `schedulers` schedulers each, and submits a launch whose
+    /// blocks need the given resources. `only` is the warp that runs alone, with its number of lanes.
     ///
     /// # Errors
     ///
-    /// If a block does not fit on a multiprocessor, or if the launch lacks the warp.
+    /// A block does not fit on a multiprocessor, or the launch lacks the warp.
     pub(super) fn new(
         sms: Vec<M>,
         schedulers: u32,
@@ -234,7 +235,7 @@ impl<M> Gpu<M> {
         })
     }
 
-    /// Runs the launch; returns the cycle in which the kernel ends.
+    /// Runs the launch; returns the cycle when the kernel ends.
     pub(super) fn run<C: RunContext>(&mut self, context: &mut C) -> Result<u64, Fault>
     where
         M: Multiprocessor<C>,
@@ -275,6 +276,7 @@ impl<M> Gpu<M> {
             }
             end = now + 1;
             let issued = self.run_scheduler(now, sm, scheduler, context);
+            // Before a fault ends the run, so that listeners have all outcomes.
             context.report_outcomes();
             issued?;
         }
@@ -310,6 +312,7 @@ impl<M> Gpu<M> {
             self.wake_schedulers(sm, now, context);
         }
         if effects.ended_blocks > 0 {
+            // Several groups may end in one turn of a SIMD.
             for _ in 0..effects.ended_blocks {
                 self.dispatcher.block_finished(self.kernel, sm);
             }
@@ -366,7 +369,7 @@ impl<M> Gpu<M> {
             && start <= now
         {
             self.pending[sm].blocks.pop_front();
-            // The dispatcher has one block if one warp runs alone: that of the warp.
+            // If one warp runs alone, the dispatcher has a single block, the warp's.
             let block = context.only().map_or(block, |only| only.block);
             let index = context.launch().block_at(block);
             self.sms[sm].start_block(now, (block, index), context);

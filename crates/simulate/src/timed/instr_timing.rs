@@ -55,6 +55,7 @@ fn issue_delay(facts: &InstrFacts, parameters: &UsedParameters) -> Tracked<Issue
         reader.join(&banks);
     }
     reader.track(IssueDelay {
+        // A control word below the minimum of its class delays by the minimum (docs/timing-model.md).
         stall: stall.max(facts.least),
         bank_conflicts: conflicts * per_conflict,
     })

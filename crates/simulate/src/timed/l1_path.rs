@@ -40,7 +40,8 @@ impl L1Section {
         reader.track(section)
     }
 
-    /// Coalesces the accesses of some lanes: adds their lines, each once, with the sectors accessed.
+    /// Coalesces the accesses of some lanes: adds their lines, each once, with the sectors accessed. For example, 8
+    /// lanes that load consecutive words from the start of a line need one of its sectors of 32 bytes.
     fn coalesce(&self, access: &WarpAccess<'_>, lanes: Mask, lines: &mut Vec<LineSectors>) {
         for lane in lanes_of(lanes) {
             let first = access.addresses[lane];
@@ -94,6 +95,7 @@ impl L1Caches {
         let mut reader = parameters.reader();
         let bytes = reader.get(Parameter::L1Bytes);
         let line = reader.get(Parameter::L1Line).max(1);
+        // Machine files state the sets of this cache, and `Cache` takes the ways.
         let ways = bytes / line / reader.get(Parameter::L1Sets).max(1);
         let units = reader.get(Parameter::L1Units).max(1) as usize;
         let caches = L1Caches {
@@ -202,9 +204,9 @@ pub(super) struct AccessOutcome {
     pub(super) l2_hits: u32,
     pub(super) dram: u32,
     pub(super) tlb_misses: u32,
-    /// Cycle in which the last request has been looked up and has its MSHRs or its entries of the store buffer.
+    /// Cycle when the last request has been looked up and has its MSHRs or its entries of the store buffer.
     pub(super) accepted: u64,
-    /// Cycle in which the result arrives; of stores, in which the L2 cache has accepted them.
+    /// Cycle when the result arrives; for stores, the cycle when the L2 cache has accepted them.
     pub(super) done: u64,
 }
 
@@ -258,7 +260,7 @@ impl L1Path {
         }
     }
 
-    /// Occupies a unit for a texture read, whose texels are not simulated; returns the cycle in which it starts.
+    /// Occupies a unit for a texture read, whose texels are not simulated; returns the cycle when it starts.
     pub(super) fn read_texture(
         &mut self,
         parameters: &UsedParameters,
@@ -273,7 +275,7 @@ impl L1Path {
     }
 
     /// Executes an access that starts in cycle `at`: one request for each group of `request_threads` threads with
-    /// active lanes.
+    /// active lanes. For example, a full warp that loads 4 bytes per lane makes four requests of 8 threads.
     pub(super) fn access(
         &mut self,
         at: u64,
@@ -289,6 +291,7 @@ impl L1Path {
         let words = (access.size / 4).max(1) as usize;
         // 8, 4 and 2 threads per request for 4, 8 and 16 bytes (G. Smith of NVIDIA, forum topic 49571).
         let threads = (section.request_threads / words).max(1);
+        // Only requests of the same instruction share sectors.
         self.requested.clear();
         l2.recorder.record(|| Outcome::Access {
             kind: access.kind,
@@ -315,7 +318,7 @@ impl L1Path {
         l2: &mut L2Cache<'_>,
         outcome: &mut AccessOutcome,
     ) {
-        // Taken out, as lines are looked up in the rest of the path.
+        // Taken out, because lines are looked up in the rest of the path.
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
         section.coalesce(access, lanes, &mut lines);
@@ -378,6 +381,7 @@ impl L1Path {
                 outcome.l1_hits += hits.count_ones();
                 l1_hits = hits;
                 if hits != 0 {
+                    // A line has one time of arrival, so a hit waits for all of its sectors in flight.
                     outcome.done = outcome.done.max(line.ready.max(at + *hit));
                     needed &= !hits;
                 }

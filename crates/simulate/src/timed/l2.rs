@@ -14,7 +14,7 @@ use super::server::Server;
 use super::tlb::L2Tlb;
 
 /// Addresses in the L2 cache of the code of a kernel, its constant banks and the local memory of its warps; buffers
-/// have lower ones.
+/// have lower addresses.
 pub(super) const CODE_BASE: u64 = 0x20_0000_0000;
 pub(super) const CONSTANT_BASE: u64 = 0x21_0000_0000;
 /// Distance of the addresses of constant banks.
@@ -68,15 +68,17 @@ pub(super) struct L2Cache<'a> {
     pub(super) recorder: Recorder,
 }
 
-/// Atomic operations on a line: the arrival of each and its completion, both ascending. One that arrives no earlier and
-/// completes no later than another is left out: whoever waits for it waits for the other.
+/// Atomic operations on a line: the arrival of each and its completion, both ascending. An operation that arrives no
+/// earlier and completes no later than another is left out, because whoever waits for it waits for the other. For
+/// example, after an operation that arrives in cycle 10 and completes in 50, one that arrives in 20 and completes in
+/// 40 is left out.
 #[derive(Clone, Debug, Default)]
 struct LineAtomics {
     operations: VecDeque<(u64, u64)>,
 }
 
 impl LineAtomics {
-    /// Completion of all operations that arrived up to a cycle; 0 if none did.
+    /// Returns the completion of all operations that arrived up to a cycle; 0 if none did.
     fn settled(&self, arrival: u64) -> u64 {
         let count = self.operations.partition_point(|&(own, _)| own <= arrival);
         let last = count
@@ -85,7 +87,7 @@ impl LineAtomics {
         last.map_or(0, |&(_, done)| done)
     }
 
-    /// Adds an operation. Those that are complete in cycle `now` delay no later read.
+    /// Adds an operation. Operations that are complete in cycle `now` delay no later read.
     fn add(&mut self, now: u64, arrival: u64, done: u64) {
         while self
             .operations
@@ -170,9 +172,10 @@ impl<'a> L2Cache<'a> {
         }
     }
 
-    /// Enters a range of addresses into the cache and the TLB, as of a host that has just written it.
+    /// Enters a range of addresses into the cache and the TLB, as if the host had just written it.
     pub(super) fn warm(&mut self, address: u64, bytes: u64) {
         let L2Section { line, sector, .. } = self.section;
+        // Lines have at most 32 sectors (`machine/src/validity.rs`).
         let all_sectors = u32::MAX >> (32 - (line / sector).clamp(1, 32));
         let end = address + bytes;
         let mut at = address / line * line;
@@ -200,6 +203,7 @@ impl<'a> L2Cache<'a> {
         let slice = slices.slice_of(number);
         let bytes = u64::from(count) * section.sector;
         let port = &mut slices.ports[slice];
+        // Hits, misses and stores all pass the port of their slice.
         let start = port.transfer(now, at, bytes, section.slice_bandwidth);
         let mut atomic_latency = 0;
         if let L2Access::Atomic { contended } = kind {
@@ -249,6 +253,7 @@ impl<'a> L2Cache<'a> {
                 done = done.max(accepted);
             }
         }
+        // For requests that wait for a translation: their data takes this long from then on.
         let unloaded = match missing {
             0 => section.hit,
             _ => self.dram.get(parameters).latency,
@@ -293,6 +298,7 @@ impl<'a> L2Cache<'a> {
         latency: u64,
     ) -> u64 {
         match kind {
+            // Most kernels have no atomic operations, so most reads need no lookup.
             L2Access::Read if !self.atomics.is_empty() => {
                 if let Some(atomics) = self.atomics.get(&line) {
                     done = done.max(atomics.settled(arrival));
@@ -308,8 +314,9 @@ impl<'a> L2Cache<'a> {
         done
     }
 
-    /// Accesses sectors that follow each other from an address on, in cycle `at`; they may be in several lines, as
-    /// lines of the L1 cache may be longer or shorter than those of the L2 cache.
+    /// Accesses sectors that follow each other from an address on, in cycle `at`; they may be in several lines,
+    /// because lines of the L1 cache may be longer or shorter than lines of the L2 cache. For example, four sectors
+    /// of 32 bytes from address 64 on are the last two of one line of 128 bytes and the first two of the next.
     pub(super) fn access_range(
         &mut self,
         at: u64,
@@ -319,7 +326,7 @@ impl<'a> L2Cache<'a> {
     ) -> L2Outcome {
         let L2Section { line, sector, .. } = self.section;
         let per_line = line / sector;
-        // 64 bits, as the shift may move sectors of the 32-bit mask into following lines.
+        // 64 bits, because the shift may move sectors of the 32-bit mask into following lines.
         let mut left = u64::from(sectors) << (address % line / sector);
         let mut address = address - address % line;
         let mut all = L2Outcome::default();
@@ -338,8 +345,8 @@ impl<'a> L2Cache<'a> {
         all
     }
 
-    /// Fetches a line of code or constants that missed on its SM in cycle `at`; `latency` is that of an L2 hit for this
-    /// cache. Returns the cycle in which the line arrives, and whether it hit.
+    /// Fetches a line of code or constants that missed on its SM in cycle `at`; `latency` is the latency of an L2 hit
+    /// for this cache. Returns the cycle when the line arrives, and whether it hit.
     pub(super) fn fetch_line(
         &mut self,
         at: u64,
@@ -356,7 +363,7 @@ impl<'a> L2Cache<'a> {
             let last = (address + bytes).min(line + section.line) - 1 - line;
             let sectors = (u32::MAX >> (31 - last / section.sector)) & (u32::MAX << first);
             let outcome = self.access(at, line, sectors, L2Access::Read);
-            // `latency` stands for that of a load that hits; contention and DRAM are added.
+            // `latency` replaces the latency of a load that hits; the delay by contention and DRAM is added.
             let excess = (outcome.done - at).saturating_sub(section.hit);
             done = done.max(at + latency + excess);
             hit &= outcome.dram == 0;
@@ -379,6 +386,7 @@ mod tests {
         let machine = GpuModel::built_in("gtx1080").expect("a built-in machine");
         let machine = machine.select(Selection::Typical);
         let section = L2Section::read(&mut UsedParameters::new(&machine).reader());
+        // A single line, so that each new line evicts another one.
         let machine = machine.with(Parameter::L2Bytes, section.line);
         let machine = machine.with(Parameter::L2Ways, 1);
         let parameters = UsedParameters::new(&machine);
@@ -400,6 +408,8 @@ mod tests {
             } => Some((line, hits, missing, evicted, after_atomics)),
             _ => None,
         });
+        // The atomic operation misses two sectors, the first read waits for it, the second no longer does, and the
+        // write evicts both dirty sectors.
         let expected = [
             (0, 0, 2, 0, false),
             (0, 1, 0, 0, true),
@@ -435,9 +445,11 @@ mod tests {
         let parameters = UsedParameters::new(&machine.select(Selection::Typical));
         let mut l2 = L2Cache::new(&parameters);
         let mut hits = |address, sectors| l2.access_range(0, address, sectors, L2Access::Read).hits;
+        // The second half of the L2 line, its first half, and then both.
         assert_eq!(hits(64, 0b11), 0);
         assert_eq!(hits(0, 0b11), 0);
         assert_eq!(hits(0, 0b1111), 4);
+        // Sectors 4 and 7 lie in the L2 line at 384.
         assert_eq!(hits(256, 0b1001_0000), 0);
         assert_eq!(hits(384, 0b1111), 2);
     }

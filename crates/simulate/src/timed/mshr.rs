@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Store buffer of an SM: sectors written by stores that the L2 cache has not accepted yet. It fills and drains as an
-/// MSHR file.
+/// Store buffer of an SM: sectors written by stores that the L2 cache has not accepted yet. It fills and drains like
+/// an MSHR file.
 pub(super) type StoreBuffer = MshrFile;
 
 /// MSHRs of an SM, one per sector that was requested from the L2 cache and has not arrived.
@@ -13,7 +13,7 @@ pub(super) struct MshrFile {
     capacity: u64,
     /// Registers in use.
     occupied: u64,
-    /// Cycles in which registers are freed, with their numbers; ascending.
+    /// Cycles when registers are freed, with their numbers; ascending.
     releases: VecDeque<(u64, u64)>,
 }
 
@@ -27,8 +27,9 @@ impl MshrFile {
         }
     }
 
-    /// Returns the first cycle, not before `at`, in which `count` registers are free. Registers are reused in the order
-    /// in which they are released. A request for more registers than there are waits until all of them are free.
+    /// Returns the first cycle, not before `at`, when `count` registers are free. Registers are reused in the order
+    /// of their release. A request for more registers than there are waits until all of them are free. For example,
+    /// with 4 registers, 3 of them in use until cycle 50, a request for 2 in cycle 10 waits until cycle 50.
     pub(super) fn wait_for_free(&mut self, at: u64, count: u64) -> u64 {
         let mut start = at;
         while let Some(&(time, released)) = self.releases.front()
@@ -44,7 +45,7 @@ impl MshrFile {
     /// Allocates registers until a cycle, after [`MshrFile::wait_for_free`].
     pub(super) fn allocate(&mut self, count: u64, until: u64) {
         self.occupied += count;
-        // Most are released after all that were allocated before.
+        // Most registers are released after all earlier ones, so the search starts at the end.
         let later = self.releases.iter().rev();
         let later = later.take_while(|(time, _)| *time > until);
         let position = self.releases.len() - later.count();

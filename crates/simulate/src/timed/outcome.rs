@@ -1,14 +1,14 @@
 //! Outcomes: the decisions that the time of each instruction depends on, such as hits and misses.
 //!
-//! They are for replays: the time of a warp that runs alone follows from its instructions, the parameters of the machine
-//! and these outcomes. A listener receives them if its [`EventListener::RECORDS`] is set; nothing is recorded otherwise.
-//! They come in the order in which the simulator decides:
+//! They are for replays: the time of a warp that runs alone follows from its instructions, the parameters of the
+//! machine and these outcomes. A listener receives them if its [`EventListener::RECORDS`] is set; nothing is recorded
+//! otherwise. They come in the order of the decisions:
 //!
 //! * [`Outcome::Prepare`], then the line of code and the constant operands of the instruction that a warp issues next;
 //! * [`Outcome::Issue`], then the accesses of that instruction: the addresses of an indexed constant access, shared
 //!   memory, [`Outcome::Access`];
-//! * an access to global or local memory has requests ([`Outcome::Request`]), a request has lines ([`Outcome::Line`]),
-//!   and a line of which sectors go to the L2 cache has a translation and lines of the L2 cache;
+//! * an access to global or local memory has requests ([`Outcome::Request`]), a request has lines
+//!   ([`Outcome::Line`]), and a line with sectors for the L2 cache has a translation and lines of the L2 cache;
 //! * a line of code or of constants that is found in neither cache of the SM has lines of the L2 cache.
 //!
 //! [`EventListener::RECORDS`]: super::EventListener::RECORDS
@@ -27,7 +27,7 @@ pub enum Outcome {
         warp: WarpPlace,
         /// Instruction that it issues next.
         at: OpIndex,
-        /// Cycle in which line and constants are requested.
+        /// Cycle when line and constants are requested.
         cycle: u64,
     },
     /// A warp issues an instruction.
@@ -45,7 +45,7 @@ pub enum Outcome {
     Code {
         /// Byte address of the line.
         line: u64,
-        /// Number of lines after the demanded one, which has 0.
+        /// Number of lines after the requested line; 0 for that line itself.
         ahead: u64,
         /// Cache that has it.
         found: FetchLevel,
@@ -69,7 +69,7 @@ pub enum Outcome {
         transactions: u32,
         /// Transactions caused by bank conflicts.
         conflicts: u32,
-        /// Most lanes that access one word, for atomic operations; 0 for others.
+        /// Maximum number of lanes that access one word, for atomic operations; 0 for others.
         same_word: u32,
     },
     /// An access to global or local memory. Accesses to local memory have one for each word.
@@ -99,14 +99,14 @@ pub enum Outcome {
         /// Mask of the others that hit the L1 cache.
         l1_hits: u32,
     },
-    /// A translation for a line of which sectors go to the L2 cache.
+    /// A translation for a line with sectors for the L2 cache.
     Translation {
         /// Byte address of the line.
         address: u64,
         /// Level that has the translation.
         found: TranslationLevel,
     },
-    /// A line of the L2 cache of which sectors are accessed.
+    /// A line of the L2 cache with accessed sectors.
     L2Line {
         /// Number of the line: its address over the bytes of a line.
         line: u64,
@@ -129,19 +129,19 @@ pub enum Outcome {
     Refreshes {
         /// Number of refreshes.
         count: u64,
-        /// Cycle in which the last one starts; the others precede it at the interval of the machine.
+        /// Cycle when the last one starts; the others precede it at the interval of the machine.
         last: u64,
     },
 }
 
-/// Cache in which a line of code or of constants is found.
+/// Cache that has a line of code or of constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FetchLevel {
     /// First cache of the SM; the line may be in flight.
     First,
     /// Second cache of the SM; the line may be in flight.
     Second,
-    /// None of the SM: the L2 cache is accessed.
+    /// No cache of the SM: the L2 cache is accessed.
     L2,
 }
 

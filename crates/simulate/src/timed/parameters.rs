@@ -42,6 +42,7 @@ impl ParameterSet {
 /// Parameters of a machine, and the set of those that the run has used.
 pub(super) struct UsedParameters {
     machine: MachineConfig,
+    // A `Cell`, because components read parameters through shared references.
     used: Cell<ParameterSet>,
 }
 

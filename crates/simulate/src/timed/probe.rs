@@ -13,7 +13,7 @@ use crate::functional::{
 /// Listener that records the instruction executed last.
 pub(super) struct Probe<'a> {
     pub(super) timings: &'a [InstrTiming],
-    /// Lanes in which its condition was true.
+    /// Lanes where its condition was true.
     pub(super) taken: Mask,
     /// Its access to memory.
     pub(super) access: Option<ProbedAccess>,

@@ -13,7 +13,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// Entry of a scheduler for one of its warps.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// First cycle in which it can issue, as far as that depends on the warp itself.
+    /// First cycle when it can issue, as far as that depends on the warp itself.
     ready: u64,
     /// Unit of its next instruction.
     unit: ExecUnit,
@@ -34,12 +34,12 @@ fn splitmix(number: u64) -> u64 {
 pub(super) struct Scheduler {
     /// Its warps, oldest first.
     warps: Vec<Candidate>,
-    /// First cycle in which each unit, or its queue, accepts an instruction. `Math` has the earlier cycle of its two
+    /// First cycle when each unit, or its queue, accepts an instruction. `Math` has the earlier cycle of its two
     /// pipes.
     accepts: [u64; ExecUnit::COUNT],
-    /// Cycle in which each unit has finished all instructions dispatched to it.
+    /// Cycle when each unit has finished all instructions dispatched to it.
     idle: [u64; ExecUnit::COUNT],
-    /// Cycles in which the last instructions leave each queued unit, latest first; as many as the queue has entries.
+    /// Cycles when the last instructions leave each queued unit, latest first; as many as the queue has entries.
     departures: [SmallVec<[u64; 8]>; ExecUnit::COUNT],
     /// Slot of the warp that issued last, and whether its instruction yields.
     last: Option<(u32, bool)>,
@@ -67,14 +67,14 @@ impl Scheduler {
         self.last = self.last.filter(|(last, _)| *last != slot);
     }
 
-    /// Updates the first cycle in which a warp can issue, and the unit of its next instruction.
+    /// Updates the first cycle when a warp can issue, and the unit of its next instruction.
     pub(super) fn update(&mut self, slot: u32, ready: u64, unit: ExecUnit) {
         if let Some(warp) = self.warps.iter_mut().find(|warp| warp.slot == slot) {
             (warp.ready, warp.unit) = (ready, unit);
         }
     }
 
-    /// First cycle in which a unit, or its queue, accepts an instruction.
+    /// First cycle when a unit, or its queue, accepts an instruction.
     pub(super) fn accepts(&self, unit: ExecUnit) -> u64 {
         self.accepts[unit as usize]
     }
@@ -84,8 +84,9 @@ impl Scheduler {
         warp.ready.max(self.accepts[warp.unit as usize])
     }
 
-    /// First cycle in which some warp can issue.
+    /// First cycle when some warp can issue.
     pub(super) fn earliest_issue(&self, policy: SchedulerPolicy) -> u64 {
+        // The other warps wait for the one that runs, even if they are ready.
         if policy == SchedulerPolicy::RunToBarrier {
             let running = self.running_warp();
             return running.map_or(NEVER, |warp| self.issue_cycle(warp));
@@ -94,7 +95,7 @@ impl Scheduler {
         cycles.min().unwrap_or(NEVER)
     }
 
-    /// First cycle in which one warp can issue.
+    /// First cycle when one warp can issue.
     pub(super) fn earliest_issue_of(&self, slot: u32) -> u64 {
         let warp = self.warps.iter().find(|warp| warp.slot == slot);
         warp.map_or(NEVER, |warp| self.issue_cycle(warp))
@@ -142,6 +143,7 @@ impl Scheduler {
     /// Number of other warps, ready or stalled, whose next instruction competes for the unit of a warp's next
     /// instruction.
     fn competing_warps(&self, warp: &Candidate) -> usize {
+        // A warp at a barrier needs no unit before its release.
         let competes = |other: &&Candidate| {
             other.slot != warp.slot && other.ready != NEVER && other.unit.competes(warp.unit)
         };
@@ -169,7 +171,8 @@ impl Scheduler {
         self.last = Some((slot, yields));
     }
 
-    /// Dispatches an instruction that occupies `unit` `times` over; returns the cycle in which it starts.
+    /// Dispatches an instruction that occupies `unit` `times` over; returns the cycle when it starts. For
+    /// example, a unit with a queue of two entries accepts a third instruction when the first one leaves the unit.
     pub(super) fn dispatch(
         &mut self,
         unit: ExecUnit,
@@ -187,9 +190,11 @@ impl Scheduler {
             return now;
         };
         let index = unit as usize;
+        // A queued instruction starts when the unit has finished all before it.
         let start = now.max(self.idle[index]);
         let done = start + parameters.get(occupancy) * times;
         self.idle[index] = done;
+        // A unit without a queue accepts an instruction only when it is free.
         self.accepts[index] = done;
         if unit.is_queued() {
             let entries = parameters.get(Parameter::OccupancyQueue).max(1) as usize;
@@ -230,9 +235,10 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// Returns the slots in the order in which they issue, one per cycle, if all of them can issue in every cycle.
+    /// Returns the slots in the order of issue, one per cycle, if all of them can issue in every cycle.
     fn issue_order(policy: SchedulerPolicy, yields: bool) -> Vec<u32> {
         let mut scheduler = Scheduler::new();
+        // Not in the order of slots, because policies go by age.
         for slot in [4, 0, 8] {
             scheduler.add(slot, 0, ExecUnit::None);
         }
@@ -262,6 +268,7 @@ mod tests {
         scheduler.add(2, 0, ExecUnit::None);
         assert_eq!(scheduler.select(0, SchedulerPolicy::Gto), Some(1));
         scheduler.record_issue(1, false);
+        // The older warp 0 is ready from cycle 5 on.
         assert_eq!(scheduler.select(6, SchedulerPolicy::Gto), Some(1));
         scheduler.update(1, 9, ExecUnit::None);
         assert_eq!(scheduler.select(6, SchedulerPolicy::Gto), Some(0));
@@ -314,6 +321,7 @@ mod tests {
             for slot in 0..4 {
                 scheduler.add(slot, 0, ExecUnit::None);
             }
+            // Not ready within the 400 cycles.
             scheduler.add(4, 1000, ExecUnit::None);
             let select = |now| {
                 scheduler
@@ -327,6 +335,7 @@ mod tests {
         assert_ne!(first, order_of(2));
         for slot in 0..4 {
             let count = first.iter().filter(|&&s| s == slot).count();
+            // About 100 of 400 selections each.
             assert!((60..140).contains(&count), "{slot}: {count}");
         }
     }

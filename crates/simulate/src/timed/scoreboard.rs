@@ -7,15 +7,15 @@
 
 use smallvec::SmallVec;
 
-/// Scoreboards of a warp; control words have 3 bits for the number of one, of which 7 is none.
+/// Number of scoreboards of a warp. Control words have 3 bits for a scoreboard, and 7 means none.
 pub(super) const SCOREBOARDS: usize = 6;
 
 /// Scoreboards of a warp.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboards {
-    /// Cycle in which the count of each reaches 0.
+    /// Cycle when the count of each reaches 0.
     release: [u64; SCOREBOARDS],
-    /// Mask of those raised last by a memory access.
+    /// Mask of the scoreboards that a memory access raised last.
     memory: u8,
     /// Completion times that each counts; empty if the code has no `DEPBAR`, which waits for counts above 0.
     outstanding: Vec<SmallVec<[u64; 4]>>,
@@ -42,13 +42,13 @@ impl Scoreboards {
         }
     }
 
-    /// Returns the cycle in which the count of a scoreboard is 0, and whether a memory access raised it last.
+    /// Returns the cycle when the count of a scoreboard is 0, and whether a memory access raised it last.
     pub(super) fn release_cycle(&self, number: usize) -> (u64, bool) {
         (self.release[number], self.memory >> number & 1 == 1)
     }
 
-    /// Returns the cycle in which the count of a scoreboard is at most `most`, and whether a memory access raised it
-    /// last.
+    /// Returns the cycle when the count of a scoreboard is at most `most`, and whether a memory access raised it
+    /// last. For example, with completions in cycles 30, 50 and 40 the count is at most 1 from cycle 40 on.
     pub(super) fn release_cycle_to(&self, number: usize, most: u8) -> (u64, bool) {
         let (_, is_memory) = self.release_cycle(number);
         let mut times = self.outstanding.get(number).cloned().unwrap_or_default();

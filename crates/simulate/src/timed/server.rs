@@ -8,9 +8,11 @@ pub(super) const MILLI: u64 = 1000;
 /// Work-conserving server: serves one request at a time and never idles while a request waits.
 ///
 /// Reservations are made in the order of issue, but requests need not arrive at the resource in that order. A
-/// reservation therefore takes the first idle time after its arrival, in several pieces if later arrivals were reserved
-/// before it. Invariant: between the arrival of a request and the end of its service the resource is busy throughout,
-/// so the waiting time of a request is the service time of others.
+/// reservation therefore takes the first idle time after its arrival, in several pieces if later arrivals were
+/// reserved before it. Invariant: between the arrival of a request and the end of its service the resource is busy
+/// throughout, so the waiting time of a request is the service time of others. For example, requests of 10 cycles
+/// that arrive in cycles 0 and 20 leave cycles 10 to 20 idle. A request of 15 cycles that arrives in cycle 5 and is
+/// reserved third is served from 10 to 20 and from 30 to 35.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
     /// Busy intervals (start, end) in thousandths of cycles, ascending; no two are adjacent.
@@ -19,7 +21,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Reserves `cycles` for a request that arrives in cycle `at`. Returns the end of its service less `cycles`: the
-    /// cycle in which service starts if it is in one piece. No later reservation has an arrival before `now`.
+    /// cycle when service starts if it is in one piece. No later reservation has an arrival before `now`.
     pub(super) fn reserve(&mut self, now: u64, at: u64, cycles: u64) -> u64 {
         self.reserve_milli(now, at, cycles * MILLI)
     }
@@ -50,6 +52,7 @@ impl Server {
         let fit = self.fit(arrival, milli);
         let merged = (fit.busy_start, fit.busy_end);
         match fit.last - fit.first {
+            // A request without service leaves no busy interval.
             _ if milli == 0 => {}
             0 => self.busy.insert(fit.first, merged),
             1 => self.busy[fit.first] = merged,
@@ -161,6 +164,7 @@ mod tests {
             let (mut now, mut last) = (0, 0);
             for _ in 0..50_000 {
                 now += random.u64(0..=pace);
+                // Bounds the backlog of an overloaded server, and so the table of slots.
                 if last > now + 4096 {
                     now = last;
                 }
@@ -185,6 +189,7 @@ mod tests {
                     }
                     slot += 1;
                 }
+                // A request without service starts in the first idle slot.
                 let expected = if cycles == 0 {
                     slot as u64
                 } else {

@@ -60,10 +60,12 @@ pub(super) struct Transactions {
 impl Banks {
     /// Returns the transactions of an access of `size` bytes per lane by the lanes of `taken`.
     ///
-    /// A warp of 32 lanes is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128 bits.
-    /// A pool takes one transaction, even without active threads, plus its bank-conflict degree less one. Threads that
-    /// request the same word do not conflict.
+    /// A warp of 32 lanes is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128
+    /// bits. A pool takes one transaction, even without active threads, plus its bank-conflict degree less one.
+    /// Threads that request the same word do not conflict. For example, with 32 banks, 32 threads that load the words
+    /// 0, 32, 64 and so on take 32 transactions, 31 of them due to conflicts.
     pub(super) fn transactions(self, size: u32, addresses: &[u64], taken: Mask) -> Transactions {
+        // An access of less than a word counts as a word.
         let words = (size / 4).clamp(1, 4) as usize;
         let lanes = addresses.len().max(1);
         let threads = (self.pool_threads / words).clamp(1, lanes);
@@ -80,8 +82,8 @@ impl Banks {
         }
     }
 
-    /// Returns the bank-conflict degree of a pool: the most distinct words that its threads request from one bank, at
-    /// least 1. Each thread requests `words` consecutive words.
+    /// Returns the bank-conflict degree of a pool: the maximum number of distinct words that its threads request from
+    /// one bank, at least 1. Each thread requests `words` consecutive words.
     fn conflict_degree(
         self,
         words: usize,
@@ -224,6 +226,7 @@ mod tests {
             [31, 31, 31],
             [32, 32, 32],
         ];
+        // All words lie in bank 0.
         let addresses = std::array::from_fn(|lane| lane as u64 * 128);
         for ((threads, mask), row) in masks().zip(TABLE) {
             let found = [4, 8, 16].map(|size| transactions(size, &addresses, mask).all);
@@ -278,6 +281,7 @@ mod tests {
             let found = banks.transactions(4, &every_second, ALL);
             (found.all, found.conflicts)
         };
+        // 16 banks with two words each; 8 of 16 banks with four; no two words of a smaller pool in one bank.
         assert_eq!(of(32, 32), (2, 1));
         assert_eq!(of(16, 32), (4, 3));
         assert_eq!(of(32, 16), (2, 0));

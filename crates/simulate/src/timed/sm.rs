@@ -2,7 +2,7 @@
 //! IV.A).
 //!
 //! A warp instruction is executed functionally in the cycle of its issue. Its timing is then computed at once: the
-//! cycles in which its unit starts, its sources have been read and its result is present. They become release times of
+//! cycles when its unit starts, its sources have been read and its result is present. They become release times of
 //! scoreboards, from which the first possible issue of the next instruction follows.
 
 use warpbound_ir::OpIndex;
@@ -44,7 +44,7 @@ pub(super) struct GpuContext<'a, 'r, L> {
     pub(super) counts: Counts,
     /// Warp instructions left before the limit of the launch.
     pub(super) budget: u64,
-    /// Cycle in which the L2 cache has accepted all stores so far.
+    /// Cycle when the L2 cache has accepted all stores so far.
     pub(super) stores_done: u64,
     pub(super) probe: Probe<'a>,
     pub(super) listener: &'a mut L,
@@ -123,7 +123,7 @@ pub(super) struct Sm<'r> {
     residents: Vec<Option<ResidentBlock<'r>>>,
     /// Warps by slot.
     warps: Vec<Option<Warp>>,
-    /// Number of warps that it holds at most.
+    /// Maximum number of warps that it holds.
     pub(super) slots: u64,
     pub(super) schedulers: Vec<Scheduler>,
     pub(super) shared_section: Tracked<SharedSection>,
@@ -184,7 +184,7 @@ impl<'r> Sm<'r> {
         gpu: &mut GpuContext<'_, 'r, L>,
         effects: &mut IssueEffects,
     ) -> Result<bool, Fault> {
-        // Taken out, as the warp and the rest of the SM change together.
+        // Taken out, because the warp and the rest of the SM change together.
         let mut warps = std::mem::take(&mut self.warps);
         let after = match warps.get_mut(slot as usize) {
             Some(Some(warp)) => self.execute(now, warp, gpu),
@@ -240,7 +240,7 @@ impl<'r> Sm<'r> {
             waited: warp.stalls,
         };
         gpu.listener.event(now, &event);
-        // A warp issues no earlier than a cycle after its start: an issue in the cycle of another one is that of a pair.
+        // A warp issues no earlier than a cycle after its start: two issues in one cycle are a pair.
         gpu.l2.recorder.record(|| Outcome::Issue {
             warp: warp.place,
             at: OpIndex(at),
@@ -256,12 +256,14 @@ impl<'r> Sm<'r> {
         let state = &resident.block.warps[number];
         let next = state.model.running();
         let waits = state.barrier_wait.is_some();
+        // First, because the times of this instruction delay the next issue from `now` on.
         warp.restart(now);
         self.time_instruction(now, timing, warp, gpu);
         let Some(next) = next else {
             return Ok(After::Exits);
         };
         (warp.at, warp.active) = next;
+        // A branch to the next instruction needs no redirect of the fetch.
         if facts.branches && warp.at != at + 1 {
             let redirect = gpu.parameters.get(Parameter::IssueJump);
             warp.wait(warp.ready + redirect, Stall::Fetch);
@@ -298,6 +300,7 @@ impl<'r> Sm<'r> {
         let delay = timing.issue.get(parameters);
         let stall = match gpu.setup.interlock {
             Interlock::ControlWords => u64::from(delay.stall),
+            // Without control words, registers alone delay the next instruction beyond the next cycle.
             Interlock::Scoreboard => 1,
         };
         // The cycle of the issue itself; the first instruction of a pair has none.
@@ -415,7 +418,7 @@ impl<'r> Sm<'r> {
         times
     }
 
-    /// Computes the first cycle in which a warp can issue its next instruction, as far as that depends on the warp
+    /// Computes the first cycle when a warp can issue its next instruction, as far as that depends on the warp
     /// itself: instruction fetch, scoreboards and constant operands, all requested in cycle `from`, which is not before
     /// `now`.
     fn compute_ready<L: EventListener>(
@@ -452,6 +455,7 @@ impl<'r> Sm<'r> {
         }
         match gpu.setup.interlock {
             Interlock::ControlWords => {
+                // A mask of 0 waits for nothing and must not mark the parameter as used.
                 if facts.wait_mask != 0 {
                     let wake = gpu.parameters.get(Parameter::IssueWake);
                     wait_for_scoreboards(warp, facts.wait_mask, wake);
@@ -472,7 +476,7 @@ impl<'r> Sm<'r> {
         }
     }
 
-    /// Reads a constant in cycle `at`; returns the cycle in which it is present in the first constant cache.
+    /// Reads a constant in cycle `at`; returns the cycle when it is present in the first constant cache.
     fn read_constant<L: EventListener>(
         &mut self,
         now: u64,
@@ -610,6 +614,7 @@ impl<'r, L: EventListener> Multiprocessor<GpuContext<'_, 'r, L>> for Sm<'r> {
             block.end_other_warps(only.warp);
         }
         let count = block.warps.len();
+        // A free place has the slots of a block that has ended.
         let free = self.residents.iter().position(Option::is_none);
         let resident = free.unwrap_or(self.residents.len());
         if free.is_none() {
@@ -632,6 +637,7 @@ impl<'r, L: EventListener> Multiprocessor<GpuContext<'_, 'r, L>> for Sm<'r> {
         };
         gpu.listener.event(now, &event);
         for (warp, (&slot, state)) in (0..).zip(slots.iter().zip(&block.warps)) {
+            // If one warp runs alone, the others have ended already.
             let Some(top) = state.model.running() else {
                 continue;
             };
@@ -686,7 +692,7 @@ impl<'r, L: EventListener> Multiprocessor<GpuContext<'_, 'r, L>> for Sm<'r> {
 }
 
 /// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`,
-/// II.B).
+/// II.B). For example, with four sub-partitions and two units, sub-partitions 2 and 3 use unit 1.
 pub(super) fn l1_unit_of(warp: &Warp, sm: &Sm<'_>, parameters: &UsedParameters) -> usize {
     let units = sm.l1_path.units(parameters);
     warp.place.scheduler as usize * units / sm.schedulers.len().max(1)
@@ -730,8 +736,8 @@ fn wait_for_scoreboards(warp: &mut Warp, mask: u8, wake: u64) {
     }
 }
 
-/// Enters the cells that an instruction writes into the register scoreboard. Without control words, a fixed latency is
-/// that of the destination's kind.
+/// Enters the cells that an instruction writes into the register scoreboard. Without control words, the kind of the
+/// destination decides a fixed latency.
 fn write_cells(
     facts: &InstrFacts,
     times: InstrTimes,

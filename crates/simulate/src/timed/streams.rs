@@ -47,6 +47,7 @@ fn rate(machine: &MachineConfig, sms: usize, kinds: &[AccessKind], accesses: u64
     let mut at = vec![0; sms];
     let mut end = 0;
     for number in 0..accesses {
+        // The SM with the earliest access, because requests come in the order of time.
         let sm = (0..sms).min_by_key(|&sm| at[sm]).unwrap_or(0);
         l2.now = at[sm];
         // All addresses are in one page, as translations are not measured.
@@ -142,6 +143,7 @@ fn stores_wait_for_the_store_buffer() {
 /// later.
 #[test]
 fn a_port_with_a_backlog_delays_no_other_sm() {
+    // A store buffer that never fills, so that only the port delays.
     let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Stores, 1 << 20);
     let parameters = UsedParameters::new(&machine);
     let (mut busy, mut idle) = (L1Path::new(&parameters), L1Path::new(&parameters));
@@ -243,8 +245,10 @@ fn a_refresh_blocks_the_bus() {
     let alone = machine[Parameter::L2Hit] + machine[Parameter::DramBeyond];
     assert!(refresh > 10);
     assert_eq!(read(10), 10 + alone);
+    // 5 cycles after the start of the third refresh.
     let during = 3 * interval + 5;
     assert_eq!(read(during), 3 * interval + refresh + alone);
+    // Just before the fourth refresh.
     let after = 4 * interval - 5;
     assert_eq!(read(after), after + alone);
 }
@@ -256,6 +260,7 @@ fn requests_of_an_instruction_share_their_sectors() {
         let machine = small("gtx1080", Selection::Typical).with(Parameter::L1Merge, merge);
         let parameters = UsedParameters::new(&machine);
         let (mut path, mut l2) = (L1Path::new(&parameters), L2Cache::new(&parameters));
+        // All lanes read one word: four requests for one sector.
         let same = (AccessKind::Load, 4, [64; 32]);
         let outcome = path.access(0, &request(&same, false, 0), &mut l2);
         assert_eq!((outcome.requests, outcome.sectors), (4, sectors));
@@ -270,6 +275,7 @@ fn a_hash_spreads_lines_over_the_slices() {
         let machine = small("gtx1080", Selection::Typical).with(Parameter::L2Hash, hash);
         let parameters = UsedParameters::new(&machine);
         let mut l2 = L2Cache::new(&parameters);
+        // Without a hash, all these lines are in one slice.
         let stride = machine[Parameter::L2Line] * machine[Parameter::L2Slices];
         let all = (0..256).map(|line| l2.access(0, line * stride, 0b1111, L2Access::Write).done);
         all.max().unwrap_or(0)

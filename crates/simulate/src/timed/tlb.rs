@@ -81,6 +81,7 @@ impl L2Tlb {
         let page = reader.get(Parameter::TlbL2Page).max(1);
         let entries = reader.get(Parameter::TlbL2Entries);
         let translations_l2 = reader.track(translations(entries, page));
+        // A reader of its own, because page tables matter only to translations that miss.
         let mut reader = parameters.reader();
         let page = reader.get(Parameter::TlbL2Page).max(1);
         let tables = reader.get(Parameter::TlbPageTables);
@@ -91,7 +92,7 @@ impl L2Tlb {
         }
     }
 
-    /// Enters the translations of a range of addresses, as of a host that has just written it.
+    /// Enters the translations of a range of addresses, as if the host had just written it.
     pub(super) fn warm(&mut self, address: u64, bytes: u64) {
         let end = address + bytes;
         let mut at = address / self.page * self.page;
@@ -111,11 +112,11 @@ impl L2Tlb {
         address: u64,
     ) -> (u64, TranslationLevel) {
         let hit = at + parameters.get(Parameter::TlbL1Miss);
-        // A hit marks no size; all runs but those with warm caches start with a miss.
+        // A hit does not mark the sizes as used: except with warm caches, every run starts with a miss.
         if let Some(ready) = self.translations.unmarked().request_line(address) {
             let ready = match ready > hit {
-                // A translation in progress is present no later than one of its own would be: the request for it may have
-                // been simulated before, but arrive after this one.
+                // A translation in progress is present no later than one of its own would be: the request for it may
+                // have been simulated before, but arrive after this one.
                 true => ready.min(at + parameters.get(Parameter::TlbWalk)).max(hit),
                 false => hit,
             };

@@ -9,26 +9,26 @@ use super::scoreboard::Scoreboards;
 /// Timing state of a warp.
 pub(super) struct Warp {
     pub(super) place: WarpPlace,
-    /// Index of its block among those of the SM.
+    /// Index of its block among the blocks of the SM.
     pub(super) resident: usize,
     /// Instruction that it issues next, and the lanes active then.
     pub(super) at: u32,
     pub(super) active: Mask,
     /// Cycle of its last issue, or of its start.
     pub(super) last_issue: u64,
-    /// First cycle in which it can issue, as far as that depends on the warp itself.
+    /// First cycle when it can issue, as far as that depends on the warp itself.
     pub(super) ready: u64,
     /// Stall cycles between `last_issue` and `ready`, by reason.
     pub(super) stalls: StallCycles,
     pub(super) scoreboards: Scoreboards,
-    /// Cycle in which each cell is written, and whether by a memory access: the register scoreboard. Empty with control
+    /// Cycle when each cell is written, and whether by a memory access: the register scoreboard. Empty with control
     /// words.
     pub(super) cells: Vec<(u64, bool)>,
     /// Instruction line in its instruction buffer.
     pub(super) line: Option<u64>,
-    /// Cycle in which the L2 cache has accepted all its stores.
+    /// Cycle when the L2 cache has accepted all its stores.
     pub(super) stores_done: u64,
-    /// Cycle in which shared memory has served its last access, an atomic operation included: its accesses are served
+    /// Cycle when shared memory has served its last access, an atomic operation included: its accesses are served
     /// in order.
     pub(super) shared_served: u64,
 }
@@ -74,8 +74,9 @@ impl Warp {
         self.stalls = [0; 7];
     }
 
-    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every cycle
-    /// has one reason: the first one that delays the warp past that cycle.
+    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every
+    /// cycle has one reason: the first one that delays the warp past that cycle. For example, if a scoreboard delays
+    /// a ready warp until cycle 10, and its unit until cycle 12, the unit is charged 2 cycles.
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {

@@ -1,4 +1,5 @@
-//! Timing model of AMD's GCN3: compute units with SIMDs that issue the instructions of waves (docs/timing-model-gcn3.md).
+//! Timing model of AMD's GCN3: compute units with SIMDs that issue the instructions of waves
+//! (docs/timing-model-gcn3.md).
 
 mod access;
 mod compute_unit;
@@ -55,7 +56,8 @@ pub struct WaveSetup {
 /// Setup of splitting.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SplitSetup {
-    /// Reserve slots of a launch wave: the most splits that live at once beside itself. 0: waves do not split.
+    /// Reserve slots of a launch wave: the maximum number of live splits besides the wave itself. 0: waves do not
+    /// split.
     pub splits: u32,
     /// Pipelines.
     pub pipelines: SplitPipelines,
@@ -84,7 +86,7 @@ impl Named for SplitPipelines {
     ];
 }
 
-/// Branches at which waves split, of those that are sites.
+/// Sites at which waves split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SplitMarking {
     /// All.
@@ -105,8 +107,9 @@ pub struct SplitSite {
 ///
 /// # Errors
 ///
-/// As `functional::launch`; also if a group does not fit on a compute unit, if the launch is for another machine or lacks
-/// the wave that is to run alone, if the policy is another one, or if an instruction that executes has no timing class.
+/// As `functional::launch`; also if a group does not fit on a compute unit, if the launch is for another machine or
+/// lacks the wave that is to run alone, if the policy is another one, or if an instruction that executes has no
+/// timing class.
 pub fn run_waves<L: EventListener>(
     code: &Code,
     program: &GcnProgram,
@@ -126,6 +129,7 @@ pub fn run_waves<L: EventListener>(
     if setup.caches == StartCaches::Warm {
         warm_l2(&mut l2, code, launch, memory);
     }
+    // Without a warp that runs alone, all groups of the grid are still to start.
     let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
     let mut context = WaveContext {
         parameters: &parameters,
@@ -156,7 +160,7 @@ pub fn run_waves<L: EventListener>(
 ///
 /// # Errors
 ///
-/// If a group does not fit on a compute unit.
+/// A group does not fit on a compute unit.
 fn gpu_of<'r>(
     code: &Code,
     launch: &Launch,
@@ -165,11 +169,13 @@ fn gpu_of<'r>(
 ) -> Result<Gpu<ComputeUnit<'r>>, Fault> {
     let (shape, of_unit, of_group) = resources(launch, setup, parameters);
     let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
+    // Machine files limit the number of units, so the cast is exact.
     let count = parameters.get(Parameter::CuCount).max(1) as u32;
     let pipelines = setup.splitting.pipelines;
     let units =
         (0..count).map(|number| ComputeUnit::new(number, shape, entry, pipelines, parameters));
     let dispatcher = Dispatcher::new(count as usize, of_unit);
+    // Groups go to the compute units in turn (docs/timing-model-gcn3.md).
     let dispatcher = dispatcher.with_placement(Placement::RoundRobin);
     let only = setup.only.map(|only| (only, WAVE_LANES as u32));
     Gpu::new(
@@ -181,10 +187,10 @@ fn gpu_of<'r>(
     )
 }
 
-/// Most splits of a wave that live at once beside it: each has a lane of its own.
+/// Maximum number of live splits besides the wave itself, since each has a lane of its own.
 const MOST_SPLITS: u32 = WAVE_LANES as u32 - 1;
 
-/// Returns the numbers of a compute unit, its resources, and those that a group needs.
+/// Returns the numbers of a compute unit, its resources, and the resources that a group needs.
 fn resources(
     launch: &Launch,
     setup: &WaveSetup,
@@ -206,6 +212,7 @@ fn resources(
     let shape = UnitShape {
         simds: simds as u32,
         waves: machine[Parameter::SimdWaves] as u32,
+        // `of_cu` counts the waves of all SIMDs.
         residents: (of_unit.warps / simds) as u32,
         holders: by_vectors.min(by_scalars),
         splits: setup.splitting.splits.min(MOST_SPLITS),

@@ -15,16 +15,17 @@ pub(super) fn remove(launch: &mut LaunchFile) {
     launch.variables.clear();
 }
 
-/// Contents of buffers and variables: those of the file, and after a launch those that it left.
+/// Contents of buffers and variables between the launches of a set: at first from the file, then as the last launch
+/// left them.
 #[derive(Clone, Debug)]
 pub struct SetContents {
     /// Contents of the buffers, in the order of the set.
     buffers: Vec<Vec<u8>>,
-    /// The variables of the set, and those that the launches found in memory.
+    /// Variables of the set, and further ones that the launches found in memory.
     variables: Vec<LaunchVariable>,
-    /// Variables of the set whose contents a launch left, so that they hold their addresses.
+    /// Whether a launch left the contents of each variable of the set, which then hold their addresses.
     kept: Vec<bool>,
-    /// Whether a launch left contents, so that buffers hold their addresses.
+    /// Whether a launch left contents; the buffers then hold their addresses.
     has_begun: bool,
 }
 
@@ -33,6 +34,7 @@ impl SetContents {
     pub fn of(set: &LaunchSet) -> SetContents {
         let texels = set.objects.texels.iter();
         let mut variables = set.objects.variables.clone();
+        // Results are compared once, after the last launch.
         for variable in &mut variables {
             variable.buffer.expect = None;
             variable.buffer.output = None;
@@ -52,7 +54,8 @@ impl SetContents {
             texels.buffer.bytes.clone_from(contents);
         }
         file.variables.clone_from(&self.variables);
-        // Contents that a launch left hold their addresses: the objects of all launches are at the same addresses.
+        // Contents that a launch left hold their addresses already, because all launches place the objects at the
+        // same addresses.
         file.pointers.retain(|pointer| match pointer.location {
             PointerLocation::Param(_) => true,
             PointerLocation::Buffer(_) => !self.has_begun,
@@ -61,7 +64,7 @@ impl SetContents {
         file
     }
 
-    /// Writes what the host writes.
+    /// Applies a write of the host.
     pub fn write(&mut self, write: &HostWrite) {
         if let Some(contents) = self.buffers.get_mut(write.buffer) {
             let rest = contents.get_mut(write.offset..).unwrap_or_default();
@@ -76,11 +79,12 @@ impl SetContents {
 
     /// Whether a condition holds, so that its repetition ends.
     pub fn is_ended(&self, end: &EndCondition) -> bool {
+        // `RawCondition::read` has checked the index, so the number exists.
         let found = self.number(end).unwrap_or_default();
         (*found == *end.bytes) == end.is_until
     }
 
-    /// Describes the number of a condition: its element of the buffer has this value.
+    /// Describes the number that a condition tests, for example `flag[0] is 1`.
     pub fn describe(&self, set: &LaunchSet, end: &EndCondition) -> String {
         let name = set.objects.buffers().nth(end.buffer);
         format!(
@@ -92,7 +96,7 @@ impl SetContents {
         )
     }
 
-    /// The bytes of the number of a condition.
+    /// Returns the bytes of the number that a condition tests.
     fn number(&self, end: &EndCondition) -> Option<&[u8]> {
         let size = end.element.size();
         let start = usize::try_from(end.at).ok()?.checked_mul(size)?;
@@ -104,9 +108,10 @@ impl SetContents {
     ///
     /// # Errors
     ///
-    /// Several variables of the module have one name, so that they cannot be distinguished; or a launch has changed what
-    /// the runtime owns: the module of an AMD GPU, but for variables that the set names.
+    /// Several variables of the module have the same name and cannot be distinguished, or a launch has changed memory
+    /// that the runtime owns: the module of an AMD GPU, except for variables that the set names.
     pub fn keep(&mut self, memory: &GlobalMemory) -> Result<(), Diagnostic> {
+        // Memory has the buffers of the set first, then the variables.
         let (buffers, variables) = memory
             .buffers()
             .split_at_checked(self.buffers.len())
@@ -122,6 +127,7 @@ impl SetContents {
                 for (inner, bytes) in inner {
                     self.keep_variable(&inner.name, bytes);
                     let range = inner.range.clone();
+                    // Named variables may change, so the comparison below leaves their bytes out.
                     if let (Some(to), Some(from)) = (end.get_mut(range.clone()), start.get(range)) {
                         to.copy_from_slice(from);
                     }
@@ -160,6 +166,7 @@ impl SetContents {
                     *kept = true;
                 }
             }
+            // The set does not name this variable, but a later launch may read what this one left in it.
             None => self.variables.push(LaunchVariable {
                 name: name.to_owned(),
                 buffer: LaunchBuffer {

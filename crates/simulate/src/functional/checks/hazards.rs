@@ -1,5 +1,6 @@
 //! Hazards: pairs of instructions between which software inserts wait states, since the hardware does not wait (LLVM,
-//! `GCNHazardRecognizer.cpp`, for GCN3). An issued instruction is one wait state; `s_nop N` is N + 1.
+//! `GCNHazardRecognizer.cpp`, for GCN3). An issued instruction is one wait state; `s_nop N` is N + 1. For example, a
+//! vector instruction that writes s0 and a load whose buffer descriptor has s0 need `s_nop 4` between them.
 
 use std::collections::VecDeque;
 
@@ -80,7 +81,7 @@ impl Hazard {
         }
     }
 
-    /// Most wait states of a pair.
+    /// Maximum number of wait states of a pair.
     const MOST: u32 = 5;
 }
 
@@ -90,7 +91,7 @@ const TRAPSTS: u32 = 3;
 /// Facts about an instruction that decide hazards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HazardFacts {
-    /// Wait states that it is.
+    /// Number of wait states that the instruction provides.
     states: u32,
     /// Whether it computes in the vector unit.
     is_vector: bool,
@@ -141,6 +142,7 @@ impl HazardFacts {
         let immediates: Vec<u32> = immediates(&view).collect();
         let register = immediates.first().map(|simm| simm & 0x3f);
         match view.opcode {
+            // On GCN3, the count of s_nop has three bits.
             GcnOpcode::SNop => facts.states += immediates.first().map_or(0, |count| count & 7),
             GcnOpcode::SSetregB32 | GcnOpcode::SSetregImm32B32 => facts.sets = register,
             GcnOpcode::SGetregB32 => facts.gets = register,
@@ -173,7 +175,7 @@ impl HazardFacts {
         self.writes.contains(&Reg::scalar(number))
     }
 
-    /// The hazard of this instruction and a later one, if they are one.
+    /// Returns the hazard of this instruction and a later one, if there is one.
     fn hazard_before(&self, later: &HazardFacts) -> Option<Hazard> {
         let vcc = || self.writes(scalar::VCC) || self.writes(scalar::VCC + 1);
         let exec = || self.writes(scalar::EXEC) || self.writes(scalar::EXEC + 1);
@@ -194,7 +196,7 @@ impl HazardFacts {
             ),
             (
                 Hazard::ScalarVectorMemory,
-                // EXEC is no operand: the hardware waits for it.
+                // EXEC is not an operand, and the hardware waits for it.
                 later.is_vector_memory
                     && self.is_vector
                     && self
@@ -243,14 +245,14 @@ fn immediates(view: &GcnView) -> impl Iterator<Item = u32> {
         })
 }
 
-/// Data registers of a store of more than 64 bits; none of a buffer store with an SGPR as its offset.
+/// Data registers of a store of more than 64 bits; none for a buffer store whose offset is an SGPR.
 fn wide_data(view: &GcnView) -> Vec<Reg> {
     let is_buffer = matches!(view.encoding, Encoding::Mubuf | Encoding::Mtbuf);
     let offset = view.operands.last().map(|operand| operand.value);
     if is_buffer && matches!(offset, Some(GcnValue::Scalar(_))) {
         return Vec::new();
     }
-    // Addresses have two registers at most.
+    // Addresses have at most two registers, so a wider operand is the data.
     let wide = view
         .operands
         .iter()
@@ -269,7 +271,7 @@ fn wide_data(view: &GcnView) -> Vec<Reg> {
 pub(super) struct RecentInstrs(VecDeque<(OpIndex, u32)>);
 
 impl RecentInstrs {
-    /// The hazard of an earlier instruction and this one for which the wait states do not suffice.
+    /// Returns a hazard of an earlier instruction and this one for which the wait states between them do not suffice.
     pub(super) fn hazard(&self, facts: &HazardFacts, all: &[HazardFacts]) -> Option<Hazard> {
         self.0.iter().find_map(|&(at, states)| {
             let hazard = all.get(at.index())?.hazard_before(facts)?;
@@ -282,6 +284,7 @@ impl RecentInstrs {
         for (_, states) in &mut self.0 {
             *states += facts.states;
         }
+        // No hazard needs more wait states, so older instructions do not matter.
         self.0.retain(|(_, states)| *states < Hazard::MOST);
         self.0.push_back((at, 0));
     }

@@ -9,11 +9,11 @@ use warpbound_simt::Mask;
 /// Words of FLAT_SCRATCH.
 const FLAT_SCRATCH: [Cell; 2] = [Cell::scalar(102), Cell::scalar(103)];
 
-/// For each cell, the lanes in which it has a defined value; all or none for words of the warp.
+/// For each cell, the lanes where it has a defined value; all or none for words of the warp.
 pub(super) struct DefinedRegisters(Vec<Mask>);
 
 impl DefinedRegisters {
-    /// The registers that the launch defines for a wave.
+    /// Returns the registers that the launch defines for a wave.
     pub(super) fn at_entry(launch: &Launch, block: Size, first_thread: u32) -> DefinedRegisters {
         let mut defined = DefinedRegisters(vec![0; Cell::COUNT]);
         if let Some(entry) = &launch.wave_entry {
@@ -34,7 +34,8 @@ impl DefinedRegisters {
         }
     }
 
-    /// The first cell that an operation reads where it is undefined, with the lane if each lane has one.
+    /// Returns the first cell that an operation reads where it is undefined, with the lane if the cell has a value
+    /// per lane.
     pub(super) fn first_undefined(&self, op: &Op, taken: Mask) -> Option<(Cell, Option<u32>)> {
         let reads = op.reads.iter().copied().chain(op.condition.cells());
         let is_access = matches!(

@@ -29,7 +29,7 @@ const SPECIAL_WORDS: [u32; 14] = [
     0xffff_ffff,
 ];
 
-/// A random row, in which special words are frequent.
+/// A random row with many special words.
 fn random_row(random: &mut fastrand::Rng) -> LaneValues<64> {
     std::array::from_fn(|_| match random.u8(0..4) {
         0 => SPECIAL_WORDS[random.usize(0..SPECIAL_WORDS.len())],
@@ -90,6 +90,7 @@ fn integer_operations() {
         }
         use TernaryOp::*;
         let mut ternary_ops = vec![Select, Carry, FunnelRight, FunnelLeft, Permute];
+        // All truth tables of three bits.
         ternary_ops.extend((0..=255).map(Lut));
         for op in ternary_ops {
             let parts = [&low, &high].map(|[a, b, c]| ternary(op, a, b, c));

@@ -45,6 +45,7 @@ fn texture(kind: ImageKind, rng: &mut fastrand::Rng) -> (Texture, Bytes, Vec<i64
     let layers = if kind.is_layered() { rng.u32(1..4) } else { 1 };
     let channels = [1, 2, 4][rng.usize(..3)];
     let count = size.iter().product::<u32>() * layers * u32::from(channels);
+    // Small integers, so that the expected sums are exact.
     let values: Vec<i64> = (0..count).map(|_| rng.i64(-500..500)).collect();
     let bytes = values.iter().flat_map(|&n| (n as f32).to_le_bytes());
     let normalized_coordinates = rng.bool();
@@ -62,6 +63,7 @@ fn texture(kind: ImageKind, rng: &mut fastrand::Rng) -> (Texture, Bytes, Vec<i64
         linear_memory: false,
         normalized_read: false,
         filter: [Filter::Point, Filter::Linear][rng.usize(..2)],
+        // Without normalized coordinates, wrap and mirror act as clamp, which another test checks.
         address: [(); 3].map(|()| match normalized_coordinates {
             true => MODES[rng.usize(..4)],
             false => [AddressMode::Clamp, AddressMode::Border][rng.usize(..2)],
@@ -156,9 +158,11 @@ fn random_coordinates_of_every_kind() {
                         true => 1,
                         false => i64::from(texture.image.size[axis]),
                     };
+                    // Three sizes below the texture and above it, so that the address modes repeat.
                     rng.i64(-3 * PARTS * size..4 * PARTS * size)
                 });
                 let coordinates = TexelCoordinates {
+                    // Exact: the numerators have less than 24 bits, and `PARTS` is a power of two.
                     words: at.map(|n| (n as f32 / PARTS as f32).to_bits()),
                     offsets: [0; 3],
                     layer: rng.u32(..5),
@@ -170,6 +174,7 @@ fn random_coordinates_of_every_kind() {
                 for (component, number) in found.into_iter().enumerate() {
                     let sum = expected(&texture, &values, at, coordinates.layer, component);
                     let wanted = (sum as f64 / f64::from(1 << 24)) as f32;
+                    // The sign of a zero is not compared, because the expected integers have none.
                     let same =
                         number.bits() == wanted.to_bits() || number.float() == 0.0 && sum == 0;
                     assert!(
@@ -324,6 +329,7 @@ fn numbers_of_texels() {
     ] {
         let value = Component::read(element, &bytes.to_le_bytes());
         assert_eq!(value.bits(), plain, "{element:?} {bytes:#x}");
+        // NaN stands for elements that have no normalized read.
         if !normalized.is_nan() {
             assert_eq!(value.normalized(element).bits(), normalized.to_bits());
         }
@@ -350,6 +356,7 @@ fn incompatible_properties_are_refused() {
 fn half_numbers_ascend_in_steps_of_their_exponent() {
     for bits in 0..0x7bffu16 {
         let (value, next) = (half_to_f64(bits), half_to_f64(bits + 1));
+        // Ten bits of fraction; subnormal numbers share the exponent of the smallest normal ones.
         let step = 2f64.powi(i32::from((bits >> 10).max(1)) - 25);
         assert_eq!(next - value, step, "{bits:#x}");
         assert_eq!(half_to_f64(bits | 0x8000), -value);

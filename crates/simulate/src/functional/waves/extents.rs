@@ -1,4 +1,4 @@
-//! Lanes in which operations take effect: active ones, all, or the warp as a whole.
+//! Lanes where operations take effect: active ones, all, or the warp as a whole.
 
 use super::*;
 
@@ -32,6 +32,7 @@ fn exec_masks_writes_of_lanes() {
         0x10: warp S126 = 0, S127 = 0 set_active M1\n\
         0x14: R1 = 9\n\
         0x18: warp S5 = add(S5, 1)\n";
+    // R1 is lane + 100 in the lanes that were active and 5 in the others, and S5 is 8.
     let expected = all(|lane| match lane {
         4..=7 | 63 => lane + 108,
         _ => 13,
@@ -265,7 +266,7 @@ fn reads_of_undefined_registers() {
     );
 }
 
-/// Faults in what operations do, each planted in a program: the results differ from those of the program without it.
+/// Faults in what operations do, each planted in a program: the results differ from the program without it.
 #[test]
 fn planted_faults_change_results() {
     let own = "and(funnel_right(S106, S107, special.lane), 1)";

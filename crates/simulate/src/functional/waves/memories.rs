@@ -31,6 +31,7 @@ fn shared_memory_has_an_end() {
              0x10: warp exit\n"
         )
     };
+    // 200 bytes hold 50 words, and a limit of 160 bytes in M0 leaves 40.
     for (m0, lanes) in [(u32::MAX, 50), (160, 40)] {
         let result = WaveRun::new(&program(m0), 64, 64).shared(200).run();
         let result = result.expect("no fault");
@@ -132,6 +133,7 @@ fn buffers_have_a_range() {
         0xc: store global [mul(R0, 4) buffer(S0, S1, 512, 0) offset(256)] = add(R2, 0)\n\
         0x10: warp exit\n";
     let words = WaveRun::new(program, 64, 128).words();
+    // The first store has a buffer of 160 bytes, or 40 words.
     let stored: Vec<u32> = (0..64)
         .map(|lane| if lane < 40 { lane + 1 } else { 0 })
         .collect();

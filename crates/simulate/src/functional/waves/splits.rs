@@ -6,7 +6,7 @@ use warpbound_simt::Mask;
 
 use super::*;
 
-/// Branch on an empty EXEC at an address.
+/// Splitting without sites: one split per wave, no marks and no merges.
 const SPLITTING: UntimedSplits = UntimedSplits {
     splits: 1,
     sites: BTreeMap::new(),
@@ -79,7 +79,7 @@ const IF_ELSE: &str = "\
     0x28: store global [S1:add(S0, shl(R0, 2))] = R1\n\
     0x2c: warp exit\n";
 
-/// Table 4.1 of `wavefront-splitting-2022`: four lanes, of which three take the first side.
+/// Table 4.1 of `wavefront-splitting-2022`: three of four lanes take the first side.
 #[test]
 fn masks_of_both_parts() {
     let sites = at(&[(3, None)]);
@@ -92,6 +92,7 @@ fn masks_of_both_parts() {
             masks.sort_unstable();
             masks
         };
+        // The child issues the branch without an active lane.
         assert_eq!(masks(3), [0, 0b0111]);
         assert_eq!(masks(7), [0, 0b1000]);
         // Each side, and all that follows, by the part that has the lanes.
@@ -103,6 +104,7 @@ fn masks_of_both_parts() {
 
 #[test]
 fn parts_merge_at_the_join() {
+    // Operation 9 unites the lanes of both sides, and 10 follows it.
     for point in [9, 10] {
         let sites = UntimedSplits {
             merges: true,
@@ -112,6 +114,7 @@ fn parts_merge_at_the_join() {
             let mut run = WaveRun::new(IF_ELSE, 4, 4);
             let (counts, issues) = run.split(&sites, last).expect("no fault");
             assert_eq!((counts.splits, counts.merges), (1, 1));
+            // All lanes are together again.
             assert_eq!(issues.0[&10], [0b1111]);
             assert_eq!(run.stored(), [1, 1, 1, 2]);
         }
@@ -145,6 +148,7 @@ fn marks_by_the_mode() {
         let program = format!("0x-4: warp S129 = {value}\n").replace("0x-4", "0x0");
         let rest = IF_ELSE.lines().map(|line| {
             let (address, rest) = line.trim().split_once(": ").expect("an address");
+            // The new operation moves all others by 4 bytes.
             let number = |text: &str| {
                 let digits = text.trim_start_matches("0x");
                 u32::from_str_radix(digits, 16).expect("a number") + 4
@@ -185,6 +189,7 @@ fn barriers_wait_for_all_splits() {
     for last in [false, true] {
         let mut run = WaveRun::new(program, 100, 100).shared(400);
         let (counts, _) = run.split(&at(&[(2, None)]), last).expect("no fault");
+        // Each of the two waves splits once.
         assert_eq!((counts.splits, counts.most), (2, 1));
         assert_eq!(counts.counts.notes, []);
         assert_eq!(run.stored(), expected);
@@ -195,10 +200,11 @@ fn barriers_wait_for_all_splits() {
     };
     let mut run = WaveRun::new(program, 100, 100).shared(400);
     let found = run.split(&faulty, false);
+    // The barrier opens too early, or never.
     assert!(found.is_err() || run.stored() != expected);
 }
 
-/// Scratch is that of the wave: a part reads what a lane stored before the split, and merged parts what each stored.
+/// Scratch belongs to the wave: a part reads what a lane stored before the split, and merged parts what each stored.
 #[test]
 fn scratch_of_splits() {
     let program = "\

@@ -20,7 +20,7 @@ fn branch(predicate: u8, negated: bool, to: u32, reconvergence: u32) -> Op {
     guarded(predicate, negated, control(effect))
 }
 
-/// Kernel in which odd threads run a loop of 1 to 8 rounds and even threads skip it; each stores R2. Blocks are of
+/// Kernel whose odd threads run a loop of 1 to 8 rounds while even threads skip it; each stores R2. Blocks are of
 /// `threads` threads.
 fn kernel(threads: u32, out: u64) -> Code {
     let first = with_constant(BinaryOp::Mul, Expr::Special(CTAID_X), threads);
@@ -77,7 +77,7 @@ fn result(thread: u32) -> u32 {
 
 /// Listener that checks the frames of each issue.
 struct FrameCheck {
-    /// Most frames of a warp.
+    /// Largest number of frames of a warp.
     depth: usize,
 }
 

@@ -137,6 +137,7 @@ fn r1_warps_and_blocks_limit_as_well() {
     let mut gpu = tx2();
     gpu.submit(kernel(1, 65, 32)).unwrap();
     assert_eq!(assign_all(&mut gpu).len(), 64);
+    // Four blocks of two warps fit into nine warps.
     let mut few_warps = Dispatcher::new(1, BlockResources { warps: 9, ..SM });
     few_warps.submit(kernel(1, 10, 64)).unwrap();
     assert_eq!(assign_all(&mut few_warps).len(), 4);
@@ -178,6 +179,7 @@ fn n2_all_that_was_launched_later_waits_for_the_null_stream() {
     gpu.submit(high(kernel(2, 1, 32))).unwrap();
     assert_eq!(kernels(&assign_all(&mut gpu)), [0]);
     gpu.block_finished(null, 0);
+    // Both become heads when the NULL stream ends, and the high priority goes first (A2).
     assert_eq!(kernels(&assign_all(&mut gpu)), [2, 1]);
 }
 

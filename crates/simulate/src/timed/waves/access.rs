@@ -42,6 +42,7 @@ impl<'r> ComputeUnit<'r> {
         let parameters = gpu.parameters;
         let cycles = parameters.get(Parameter::VmemCycles) * u64::from(facts.dwords);
         let start = now + cycles;
+        // Without an access of some lane, the instruction completes when it begins.
         let (mut free, mut done) = (start, start);
         if facts.invalidates {
             self.l1_path.invalidate_all();
@@ -69,14 +70,16 @@ impl<'r> ComputeUnit<'r> {
             }
         }
         self.vector_memory = free;
+        // Operations complete in the order of issue, so this may be later than the arrival of the data.
         let done = wave.counters.raise_vm(now, done);
+        // Flat instructions raise both counters, and lower both when they are complete.
         if facts.raises.lgkm > 0 {
             wave.counters
                 .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
         }
     }
 
-    /// Finds the memory of each lane of an access, and changes its addresses to those of that memory.
+    /// Finds the memory of each lane of an access, and changes its addresses to addresses of that memory.
     fn translate<L>(
         &self,
         access: &mut LaneAccess,
@@ -91,6 +94,7 @@ impl<'r> ComputeUnit<'r> {
         let highest = lanes_of(access.taken)
             .map(|lane| access.addresses[lane])
             .max();
+        // The windows lie above global memory, so one comparison decides for most accesses.
         if highest.is_none_or(|highest| highest < aperture::SCRATCH) {
             lanes.global = access.taken;
             return lanes;
@@ -107,6 +111,7 @@ impl<'r> ComputeUnit<'r> {
         for lane in lanes_of(access.taken) {
             let address = access.addresses[lane];
             let within = |window: u64| {
+                // An address below a window wraps around to a large offset.
                 let offset = address.wrapping_sub(window);
                 (offset < aperture::SIZE).then_some(offset)
             };
@@ -129,8 +134,8 @@ impl<'r> ComputeUnit<'r> {
         lanes
     }
 
-    /// Accesses global memory or scratch through the L1 cache, from cycle `start`. Returns the cycles until which it holds
-    /// its unit, and in which it completes.
+    /// Accesses global memory or scratch through the L1 cache, from cycle `start`. Returns the cycles until which it
+    /// holds its unit, and when it completes.
     fn pass_l1<L: EventListener>(
         &mut self,
         now: u64,
@@ -149,6 +154,7 @@ impl<'r> ComputeUnit<'r> {
             size: access.size,
             addresses: &access.addresses,
             taken: access.taken,
+            // Stores and atomic operations go to the L2 cache (docs/timing-model-gcn3.md).
             cached: all_loads,
             contended: is_atomic && has_equal_addresses(&access.addresses, access.taken),
             unit: 0,
@@ -157,6 +163,7 @@ impl<'r> ComputeUnit<'r> {
             MemorySpace::Local => self.pass_scratch(start, &request, gpu),
             _ => self.l1_path.access(start, &request, &mut gpu.l2),
         };
+        // The end of the kernel may wait for all stores (`launch.stores`).
         if !is_load {
             gpu.stores_done = gpu.stores_done.max(outcome.done);
         }
@@ -184,7 +191,7 @@ impl<'r> ComputeUnit<'r> {
         (free, outcome.done)
     }
 
-    /// Accesses scratch dword by dword: those of the lanes at one offset follow each other.
+    /// Accesses scratch dword by dword; the dwords of the lanes at one offset are consecutive.
     fn pass_scratch<L>(
         &mut self,
         start: u64,
@@ -230,7 +237,7 @@ impl<'r> ComputeUnit<'r> {
             .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
     }
 
-    /// Accesses LDS from cycle `start`. Returns the cycles until which it holds its unit, and in which it completes.
+    /// Accesses LDS from cycle `start`. Returns the cycles until which it holds its unit, and when it completes.
     fn pass_lds<L: EventListener>(
         &mut self,
         now: u64,
@@ -266,6 +273,7 @@ impl<'r> ComputeUnit<'r> {
             size: accesses.iter().map(|access| access.size).sum(),
             transactions: passes.all,
             conflicts: passes.further,
+            // The time of LDS does not depend on it.
             same_word: 0,
         });
         let event = Event::Shared {
@@ -301,6 +309,7 @@ impl<'r> ComputeUnit<'r> {
         }
         let access = gpu.probe.accesses().first();
         let done = match access.map(|access| (access.kind, access.addresses[0], access.size)) {
+            // Out of range of its buffer, the access completes like a hit (docs/timing-model-gcn3.md).
             None => start + parameters.get(Parameter::ScalarHit),
             Some((kind, address, bytes)) => {
                 let outcome = match kind {

@@ -1,7 +1,7 @@
 //! Compute unit: issues the instructions of its waves and computes when they complete.
 //!
-//! As on an SM, an instruction is executed functionally in the cycle of its issue, and its timing is computed at once: from
-//! it follows the first turn in which the wave can issue its next instruction.
+//! As on an SM, an instruction is executed functionally in the cycle of its issue, and its timing is computed at
+//! once: from it follows the first turn when the wave can issue its next instruction.
 
 use warpbound_ir::OpIndex;
 use warpbound_launch::Size;
@@ -75,7 +75,7 @@ pub(super) struct ComputeUnit<'r> {
     next_simd: u32,
     pub(super) scalar: Pipelines,
     pub(super) branch: Pipelines,
-    /// First cycle in which the memory units accept an instruction.
+    /// First cycle when the memory units accept an instruction.
     pub(super) vector_memory: u64,
     pub(super) lds_unit: u64,
     pub(super) scalar_memory: u64,
@@ -147,8 +147,8 @@ impl<'r> ComputeUnit<'r> {
         }
     }
 
-    /// Takes the base slot of a wave that starts: SIMDs in turn, the lowest free slot of each. The dispatcher assigns no
-    /// more groups than fit.
+    /// Takes the base slot of a wave that starts: SIMDs in turn, the lowest free slot of each. The dispatcher assigns
+    /// no more groups than fit.
     fn take_slot(&mut self) -> Option<u32> {
         let UnitShape {
             simds, residents, ..
@@ -165,7 +165,7 @@ impl<'r> ComputeUnit<'r> {
         None
     }
 
-    /// First cycle, not before `from`, in which the unit of a wave's next instruction accepts it.
+    /// First cycle, not before `from`, when the unit of a wave's next instruction accepts it.
     fn accepts(&self, from: u64, simd: usize, wave: &SimdWave) -> u64 {
         let free = match wave.kind {
             IssueKind::Vector => return self.simds[simd].vector.accepts(from, wave.issuer()),
@@ -188,7 +188,7 @@ impl<'r> ComputeUnit<'r> {
         effects: &mut IssueEffects,
     ) -> Result<(), Fault> {
         let slot = entry.slot;
-        // Taken out, as the wave and the rest of the compute unit change together.
+        // Taken out, because the wave and the rest of the compute unit change together.
         let Some(mut wave) = self.waves.get_mut(slot as usize).and_then(Option::take) else {
             return Ok(());
         };
@@ -197,6 +197,7 @@ impl<'r> ComputeUnit<'r> {
             AfterWave::Arrives => {
                 let resident = wave.resident;
                 self.waves[slot as usize] = Some(wave);
+                // Parked siblings have to arrive as well before the barrier can open.
                 self.release_siblings(now, slot, gpu);
                 self.release_barrier(now, resident, gpu, effects);
             }
@@ -225,6 +226,7 @@ impl<'r> ComputeUnit<'r> {
         wave.wait(now, Stall::Selection);
         let facts = gpu.facts;
         let facts = facts.get(at as usize);
+        // Before the branch is executed, because both parts of a split execute it.
         if facts.is_some_and(|facts| facts.kind == IssueKind::Branch) {
             self.split(now, wave, gpu);
         }
@@ -269,6 +271,7 @@ impl<'r> ComputeUnit<'r> {
         let state = &resident.block.warps[wave.index];
         let next = state.model.running();
         let waits = state.barrier_wait.is_some();
+        // First, because the times of this instruction delay the next issue from `now` on.
         wave.restart(now);
         self.time_instruction(now, facts, next.map(|next| next.0), wave, gpu);
         let Some(next) = next else {
@@ -293,8 +296,9 @@ impl<'r> ComputeUnit<'r> {
         Ok(AfterWave::Continues)
     }
 
-    /// Computes the first turn in which a wave can issue its next instruction, as far as that depends on the wave itself,
-    /// and updates its entry in the SIMD: instruction fetch, requested in cycle `from`, registers and counters.
+    /// Computes the first turn when a wave can issue its next instruction, as far as that depends on the wave
+    /// itself, and updates its entry in the SIMD: instruction fetch, requested in cycle `from`, registers and
+    /// counters.
     pub(super) fn prepare<L: EventListener>(
         &mut self,
         wave: &mut Wave,
@@ -324,8 +328,8 @@ impl<'r> ComputeUnit<'r> {
         simd.update(wave.place.slot, wave.ready, gpu.kind_of(wave.at));
     }
 
-    /// Fetches the lines of the next instruction of a wave that its instruction buffer does not hold: it holds that of the
-    /// end of the previous instruction.
+    /// Fetches the lines of the next instruction of a wave that its instruction buffer does not hold. The buffer has
+    /// one line, the last one of the previous instruction.
     #[inline]
     fn fetch<L: EventListener>(
         &mut self,
@@ -337,6 +341,7 @@ impl<'r> ComputeUnit<'r> {
     ) {
         let address = u64::from(facts.address);
         let first = address / self.instructions.line;
+        // An instruction of 8 bytes may cross a line.
         let last = (address + u64::from(facts.bytes.max(1)) - 1) / self.instructions.line;
         for line in first..=last {
             if wave.line == Some(line) {
@@ -416,6 +421,7 @@ impl<'r> ComputeUnit<'r> {
         let place = wave.place;
         self.remove_wave(wave);
         gpu.listener.event(now, &Event::WarpEnds { warp: place });
+        // Its siblings must not wait for a merge with it.
         for record in &wave.records {
             self.forget_merge(now, record.sibling, record.id, gpu);
         }
@@ -443,6 +449,7 @@ impl<'r> ComputeUnit<'r> {
         let slots = std::mem::take(&mut resident.base_slots);
         for slot in slots {
             self.held[slot as usize] = false;
+            // Base slots belong to the SIMDs in turn, see `take_slot`.
             let simd = &mut self.simds[(slot % self.shape.simds) as usize];
             simd.holders -= 1;
             simd.base_waves -= 1;
@@ -483,6 +490,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
         }
         match first {
             NEVER => NEVER,
+            // A SIMD issues in its turns only.
             first => simd.turns.from(first),
         }
     }
@@ -518,6 +526,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
         (number, index): (u64, Size),
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
+        // `reserve_slot` keeps registers for groups that have not started.
         gpu.unstarted = gpu.unstarted.saturating_sub(1);
         let mut block = Block::<WaveModel, _>::new(gpu.program, gpu.launch, index);
         if let Some(only) = gpu.setup.only {
@@ -544,6 +553,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
                 .running()
                 .and_then(|top| Some((top, self.take_slot()?)));
             let Some((top, slot)) = slot else {
+                // No slot: if one wave runs alone, the others have ended already.
                 slots.push(u32::MAX);
                 continue;
             };

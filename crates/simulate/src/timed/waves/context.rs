@@ -24,7 +24,7 @@ pub(super) struct WaveContext<'a, 'r, L> {
     pub(super) counts: Counts,
     /// Wave instructions left before the limit of the launch.
     pub(super) budget: u64,
-    /// Cycle in which the L2 cache has accepted all stores so far.
+    /// Cycle when the L2 cache has accepted all stores so far.
     pub(super) stores_done: u64,
     /// Number of groups that have not started.
     pub(super) unstarted: u64,

@@ -10,7 +10,7 @@ struct Outstanding {
     /// Cycle of its issue, and its kind: no two operations of a wave and its splits have both in common.
     issued: u64,
     kind: IssueKind,
-    /// Cycle in which it completes.
+    /// Cycle when it completes.
     done: u64,
     /// Amount that the counter is raised by.
     weight: u8,
@@ -27,12 +27,14 @@ impl Counter {
         self.0.push(operation);
     }
 
-    /// Returns the cycle in which the counter is at most `most`.
+    /// Returns the cycle when the counter is at most `most`. For example, if loads complete in cycles 30 and 50,
+    /// vmcnt is at most 1 from cycle 30 on.
     fn release_cycle(&self, most: u8) -> u64 {
         let mut left: SmallVec<[(u64, u8); 8]> =
             self.0.iter().map(|own| (own.done, own.weight)).collect();
         left.sort_unstable_by_key(|(done, _)| std::cmp::Reverse(*done));
         let mut count = 0;
+        // From the latest completion on, because all later ones are outstanding while an earlier one is.
         for (done, weight) in left {
             count += u32::from(weight);
             if count > u32::from(most) {
@@ -48,8 +50,8 @@ impl Counter {
         own.map(|own| own.done).max().unwrap_or(0)
     }
 
-    /// Adds the operations of the counter of a sibling, in the order of issue; each once, as a child has those that its
-    /// parent had issued before.
+    /// Adds the operations of a sibling's counter, in the order of issue. Each counts once, because a child has a
+    /// copy of the operations that its parent had issued before.
     fn unite(&mut self, other: &Counter) {
         for operation in &other.0 {
             let known =
@@ -70,8 +72,8 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Raises vmcnt by an operation that issues in a cycle; returns the cycle in which it counts as complete. Operations
-    /// complete in the order of their issue.
+    /// Raises vmcnt by an operation that issues in a cycle; returns the cycle when it counts as complete.
+    /// Operations complete in the order of their issue.
     pub(super) fn raise_vm(&mut self, issued: u64, done: u64) -> u64 {
         let kind = IssueKind::VectorMemory;
         let done = done.max(self.vm.last(kind));
@@ -85,8 +87,8 @@ impl Counters {
         done
     }
 
-    /// Raises lgkmcnt; returns the cycle in which the operation counts as complete. Those of LDS complete in the order of
-    /// their issue, those of scalar memory in any order.
+    /// Raises lgkmcnt; returns the cycle when the operation counts as complete. LDS completes in the order of
+    /// issue, scalar memory in any order.
     pub(super) fn raise_lgkm(
         &mut self,
         issued: u64,
@@ -106,7 +108,7 @@ impl Counters {
         done
     }
 
-    /// Returns the cycle in which the counters allow an s_waitcnt to issue.
+    /// Returns the cycle when the counters allow an s_waitcnt to issue.
     pub(super) fn release_cycle(&self, waits: &WaitCounts) -> u64 {
         let cycle = |counter: &Counter, most: Option<u8>| {
             most.map_or(0, |most| counter.release_cycle(most))
@@ -114,10 +116,11 @@ impl Counters {
         cycle(&self.vm, waits.vm).max(cycle(&self.lgkm, waits.lgkm))
     }
 
-    /// Adds what is outstanding of a sibling that becomes a part of this wave.
+    /// Adds the outstanding operations of a sibling that becomes a part of this wave.
     pub(super) fn unite(&mut self, other: &Counters) {
         self.vm.unite(&other.vm);
         self.lgkm.unite(&other.lgkm);
+        // The united list keeps the order, too: no operation completes before an earlier one.
         let mut done = 0;
         for operation in &mut self.vm.0 {
             done = done.max(operation.done);
@@ -150,6 +153,7 @@ mod tests {
     fn vector_memory_is_in_order() {
         let mut counters = Counters::default();
         assert_eq!(counters.raise_vm(0, 90), 90);
+        // Complete in cycle 50, but counted after the first load.
         assert_eq!(counters.raise_vm(4, 50), 90);
         assert_eq!(counters.raise_vm(8, 120), 120);
         let release = |most| counters.release_cycle(&waits(Some(most), None));
@@ -180,6 +184,7 @@ mod tests {
         child.raise_vm(4, 220);
         parent.unite(&child);
         let release = |most| parent.release_cycle(&waits(Some(most), None));
+        // In the order of issue: 200, 220, and 220 instead of 210, because it follows the second.
         assert_eq!([0, 1, 2, 3].map(release), [220, 220, 200, 0]);
     }
 }

@@ -55,9 +55,10 @@ pub(super) struct Passes {
 }
 
 impl LdsBanks {
-    /// Returns the passes of an access of `size` bytes per lane by the lanes of `taken`: dword after dword, and group of
-    /// lanes after group, as many as the fullest bank has requests. Equal words (of banks of bytes: equal addresses) are
-    /// one request, but not of atomic operations.
+    /// Returns the passes of an access of `size` bytes per lane by the lanes of `taken`. Each dword of each group of
+    /// lanes takes as many passes as the fullest bank has requests. Equal words (with banks of bytes, equal
+    /// addresses) are one request, except of atomic operations. For example, if a group of 32 lanes reads the words
+    /// 0, 2, 4 and so on from 32 banks of words, it takes two passes.
     pub(super) fn passes(
         self,
         kind: AccessKind,
@@ -88,6 +89,7 @@ impl LdsBanks {
         let mut repeats = false;
         for lane in lanes_of(lanes) {
             let word = (addresses[lane] + u64::from(offset)) >> self.shift;
+            // The second remainder changes no bank (`lds.banks` is at most 64); it bounds the index for the compiler.
             let bank = (word % self.count) as usize % MAX_BANKS;
             if kind == AccessKind::Atomic || last[bank] != word {
                 // A word that comes again after another one would be counted twice.
@@ -96,6 +98,7 @@ impl LdsBanks {
                 last[bank] = word;
             }
         }
+        // Each lane of an atomic operation is a request, so only other accesses are counted again.
         if repeats && kind != AccessKind::Atomic {
             counts = [0; MAX_BANKS];
             let mut words: Vec<u64> = lanes_of(lanes)

@@ -1,8 +1,8 @@
-//! Pipelines of a unit that executes one instruction of each in its time: a vector ALU, a scalar ALU, a branch unit.
+//! Pipelines of a unit (a vector ALU, a scalar ALU or a branch unit), each for one instruction at a time.
 //!
-//! With splits there is a pipeline more for each reserve slot of a wave (`wavefront-splitting-2022`, 4.4). The further
-//! ones are for siblings only: splits of the wave of which a part is in the first pipeline. Other waves see the machine
-//! without splits.
+//! With splits there is one more pipeline for each reserve slot of a wave (`wavefront-splitting-2022`, 4.4). The
+//! further pipelines serve siblings only: other splits of the wave that is in the first pipeline. All other waves see
+//! the machine as it is without splits.
 
 use smallvec::SmallVec;
 
@@ -18,7 +18,7 @@ pub(super) struct Issuer {
 /// One pipeline.
 #[derive(Clone, Copy, Debug)]
 struct Pipeline {
-    /// First cycle in which it accepts an instruction.
+    /// First cycle when it accepts an instruction.
     free: u64,
     /// Wave or split whose instruction it accepted last.
     issuer: Issuer,
@@ -42,12 +42,12 @@ impl Pipelines {
         Pipelines(SmallVec::from_elem(idle, further as usize + 1))
     }
 
-    /// Returns the first cycle, not before `now`, in which a pipeline accepts an instruction of a wave or split.
+    /// Returns the first cycle, not before `now`, when a pipeline accepts an instruction of a wave or split.
     pub(super) fn accepts(&self, now: u64, issuer: Issuer) -> u64 {
         self.choose(now, issuer).1
     }
 
-    /// Occupies a pipeline for an instruction that issues in cycle `now`, in which one accepts it.
+    /// Occupies a pipeline for an instruction that issues in cycle `now`, when one accepts it.
     pub(super) fn occupy(&mut self, now: u64, issuer: Issuer, cycles: u64) {
         let (pipeline, _) = self.choose(now, issuer);
         if let Some(pipeline) = self.0.get_mut(pipeline) {
@@ -65,7 +65,8 @@ impl Pipelines {
         if first.free <= now || !is_sibling {
             return (0, first.free.max(now));
         }
-        // The first is busy with a sibling. A split that is in a further one waits for it: it has one at a time.
+        // The first pipeline is busy with a sibling. A split that is in a further pipeline waits for it, because it
+        // uses one at a time.
         let further = || (1..).zip(further);
         let own = further().find(|(_, own)| own.free > now && own.issuer == issuer);
         let found = own.or_else(|| further().min_by_key(|(_, pipeline)| pipeline.free));
@@ -104,6 +105,7 @@ mod tests {
             assert_eq!(pipelines.accepts(4, issuer(slot, 1)), 4);
             pipelines.occupy(4, issuer(slot, 1), 8);
         }
+        // All three pipelines are busy.
         assert_eq!(pipelines.accepts(4, issuer(43, 1)), 12);
         assert_eq!(pipelines.accepts(4, issuer(2, 2)), 12);
         // The first pipeline belongs to another wave: the siblings of the first wave wait for it.

@@ -5,12 +5,12 @@ use warpbound_simt::Mask;
 
 use crate::functional::{AccessKind, ExecutionListener, Issue, MemoryAccess, WAVE_LANES};
 
-/// Most accesses of an instruction: two, of LDS instructions with two addresses.
+/// Maximum number of accesses of an instruction: LDS instructions with two addresses have two.
 const MAX_ACCESSES: usize = 2;
 
 /// Listener that records the instruction executed last.
 pub(super) struct WaveProbe {
-    /// Lanes in which its condition was true.
+    /// Lanes where its condition was true.
     pub(super) taken: Mask,
     accesses: [LaneAccess; MAX_ACCESSES],
     count: usize,
@@ -24,7 +24,7 @@ pub(super) struct LaneAccess {
     /// Bytes per lane.
     pub(super) size: u32,
     pub(super) taken: Mask,
-    /// Byte address per lane; those of lanes that do not take part are undefined.
+    /// Byte address per lane; undefined for lanes that do not take part.
     pub(super) addresses: [u64; WAVE_LANES],
 }
 
@@ -44,7 +44,7 @@ impl WaveProbe {
         }
     }
 
-    /// Accesses of the instruction in which lanes take part.
+    /// Accesses of the instruction, as far as they have lanes.
     pub(super) fn accesses(&self) -> &[LaneAccess] {
         self.accesses.get(..self.count).unwrap_or_default()
     }
@@ -63,6 +63,7 @@ impl<E> ExecutionListener<E> for WaveProbe {
         let Some(own) = self.accesses.get_mut(self.count) else {
             return;
         };
+        // Lanes that a buffer excludes make no access (AMD).
         if access.taken == 0 {
             return;
         }

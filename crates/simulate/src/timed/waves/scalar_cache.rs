@@ -19,7 +19,7 @@ pub(super) struct ScalarOutcome {
     pub(super) lines: u32,
     pub(super) hits: u32,
     pub(super) l2_hits: u32,
-    /// Cycle in which the data arrives; of stores, in which the L2 cache has accepted it.
+    /// Cycle when the data arrives; for stores, the cycle when the L2 cache has accepted it.
     pub(super) done: u64,
 }
 
@@ -64,6 +64,7 @@ impl ScalarCache {
                 }
                 None => {
                     let beyond = parameters.get(Parameter::ScalarBeyond);
+                    // The latency of a hit is added below.
                     let (ready, is_hit) = l2.fetch_line(at, line, self.line, beyond);
                     outcome.l2_hits += u32::from(is_hit);
                     self.cache.get_mut(parameters).set_ready(line, ready);
@@ -71,6 +72,7 @@ impl ScalarCache {
                 }
             };
             outcome.done = outcome.done.max(ready + hit);
+            // The last line of the address space has no next one.
             let Some(next) = line.checked_add(self.line) else {
                 break;
             };

@@ -1,4 +1,4 @@
-//! SIMD of a compute unit: its waves, and the order in which they may issue.
+//! SIMD of a compute unit: its waves, and the order of issue.
 
 use smallvec::SmallVec;
 use warpbound_machine::SchedulerPolicy;
@@ -11,7 +11,7 @@ use super::wave::Turns;
 /// Entry of a SIMD for one of its waves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimdWave {
-    /// First turn in which it can issue, as far as that depends on the wave itself.
+    /// First turn when it can issue, as far as that depends on the wave itself.
     pub(super) ready: u64,
     /// Kind of its next instruction.
     pub(super) kind: IssueKind,
@@ -42,7 +42,7 @@ pub(super) struct Simd {
     pub(super) vector: Pipelines,
     /// Waves and splits that hold registers of the SIMD.
     pub(super) holders: u64,
-    /// Those of them that are no splits.
+    /// Number of these holders that are not splits.
     pub(super) base_waves: u64,
     /// Cycle of its next event in the event queue.
     pub(super) wake: u64,
@@ -78,14 +78,14 @@ impl Simd {
         &self.waves
     }
 
-    /// Updates the first turn in which a wave can issue, and the kind of its next instruction.
+    /// Updates the first turn when a wave can issue, and the kind of its next instruction.
     pub(super) fn update(&mut self, slot: u32, ready: u64, kind: IssueKind) {
         if let Some(wave) = self.waves.iter_mut().find(|wave| wave.slot == slot) {
             (wave.ready, wave.kind) = (ready, kind);
         }
     }
 
-    /// Returns the waves that are ready in a turn, in the order in which they may issue.
+    /// Returns the waves that are ready in a turn, in the order of issue.
     pub(super) fn ready(&self, now: u64, policy: SchedulerPolicy) -> SmallVec<[SimdWave; 16]> {
         let next = match policy {
             SchedulerPolicy::Lrr => {
@@ -93,6 +93,7 @@ impl Simd {
                 let position = self.last.and_then(last);
                 position.map_or(0, |position| position + 1)
             }
+            // Other policies begin with the oldest wave.
             _ => 0,
         };
         let (before, after) = self.waves.split_at(next.min(self.waves.len()));
@@ -123,8 +124,9 @@ impl TurnIssues {
         }
     }
 
-    /// Whether a wave may issue too, as far as the instructions before it in the turn allow: the first of its kind, of at
-    /// most some kinds; siblings of the first with it. Internal instructions need no unit.
+    /// Whether a wave may issue, too, after the instructions that have issued in the turn: as the first of its kind,
+    /// if fewer than `most` kinds have issued, or together with a sibling that was the first. Internal instructions
+    /// need no unit.
     pub(super) fn allow(&self, entry: &SimdWave, most: u64, together: bool) -> bool {
         let has_pipelines = matches!(
             entry.kind,
@@ -140,6 +142,7 @@ impl TurnIssues {
     /// Records an issue.
     pub(super) fn record(&mut self, entry: &SimdWave) {
         let wave = &mut self.waves[entry.kind as usize];
+        // Internal instructions need no unit, so any number of them may issue.
         if entry.kind != IssueKind::Internal && wave.is_none() {
             *wave = Some(entry.base);
             self.kinds += 1;

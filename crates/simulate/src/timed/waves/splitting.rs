@@ -14,8 +14,8 @@ use super::simd::SimdWave;
 use super::wave::{MergeRecord, Wave};
 
 impl<'r> ComputeUnit<'r> {
-    /// Splits a wave that is about to issue a branch, if it may: the parent issues the branch now, the child from the next
-    /// turn of the SIMD on.
+    /// Splits a wave that is about to issue a branch, if it may: the parent issues the branch now, the child from the
+    /// next turn of the SIMD on.
     pub(super) fn split<L: EventListener>(
         &mut self,
         now: u64,
@@ -62,6 +62,7 @@ impl<'r> ComputeUnit<'r> {
         let splits = self.shape.splits;
         let first = self.shape.base_slots() + wave.base * splits;
         let mut slots = first..first + splits;
+        // The wave that executes is taken out of its own slot, which is not free for that reason.
         let is_free = |slot: &u32| {
             let own = self.waves.get(*slot as usize);
             own.is_some_and(Option::is_none) && *slot != wave.place.slot
@@ -69,7 +70,8 @@ impl<'r> ComputeUnit<'r> {
         let slot = slots.find(is_free).ok_or(SplitRefusal::NoSlot)?;
         let has_own = gpu.parameters.get(Parameter::SplitRegisters) != 0;
         let simd = &self.simds[wave.place.scheduler as usize];
-        // Groups that have not started find the registers of their waves.
+        // The registers for waves of groups that have not started are kept, so that splits delay no group
+        // (docs/timing-model-gcn3.md).
         let kept = match gpu.unstarted {
             0 => 0,
             _ => u64::from(self.shape.residents).saturating_sub(simd.base_waves),
@@ -101,6 +103,7 @@ impl<'r> ComputeUnit<'r> {
         resident.slots[index] = slot;
         let lanes = [wave.index, index].map(|part| resident.block.existing_lanes(part));
         let active = resident.block.warps[index].model.running();
+        // Registers, counters and the line of code are copies of the parent's.
         let mut child = Wave {
             place: WarpPlace { slot, ..wave.place },
             index,
@@ -215,11 +218,12 @@ impl<'r> ComputeUnit<'r> {
             let state = resident.block.warps[into.index].model.running();
             into.active = state.map_or(0, |(_, active)| active);
         }
+        // A register is present when both parts have it.
         for (cell, other) in into.cells.iter_mut().zip(&from.cells) {
             *cell = (*cell).max(*other);
         }
         into.counters.unite(&from.counters);
-        // Not before both are there; and not in the turn in which the last of them issued.
+        // Not before both are there, and not in the turn when the last of them issued.
         into.wait(from.ready, Stall::Barrier);
         let cycles = gpu.parameters.get(Parameter::SplitMerge);
         into.wait(into.ready + cycles, Stall::Barrier);
@@ -240,8 +244,8 @@ impl<'r> ComputeUnit<'r> {
         state.is_some_and(|state| state.barrier_wait.is_some())
     }
 
-    /// Lets the siblings go on that are parked for a wave, which has arrived at the barrier: it does not open before they
-    /// arrive as well.
+    /// Lets the siblings go on that are parked for a wave, which has arrived at the barrier: it does not open before
+    /// they arrive as well.
     pub(super) fn release_siblings<L: EventListener>(
         &mut self,
         now: u64,

@@ -90,6 +90,7 @@ impl<'r> ComputeUnit<'r> {
                 true => Parameter::ValuLatency,
                 false => Parameter::ValuToScalar,
             });
+            // A result is not present before its instruction has left the vector ALU.
             wave.write(*cell, now + latency.max(cycles));
         }
     }

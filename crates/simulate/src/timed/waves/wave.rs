@@ -8,7 +8,7 @@ use super::super::event::{Stall, StallCycles, WarpPlace};
 use super::counters::Counters;
 use super::pipelines::Issuer;
 
-/// Turns of a SIMD: the cycles in which it issues.
+/// Turns of a SIMD: the cycles when it issues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Turns {
     /// SIMDs of the compute unit, which take turns.
@@ -18,7 +18,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Returns the first turn, not before a cycle.
+    /// Returns the first turn, not before a cycle. For example, SIMD 1 of four has its turns in cycles 1, 5, 9 and so
+    /// on, and its first turn from cycle 2 on is 5.
     #[inline(always)]
     pub(super) fn from(self, cycle: u64) -> u64 {
         let phase = cycle % self.simds;
@@ -47,7 +48,7 @@ pub(super) struct MergeRecord {
 pub(super) struct Wave {
     pub(super) place: WarpPlace,
     pub(super) turns: Turns,
-    /// Index of its group among those of the compute unit.
+    /// Index of its group among the groups of the compute unit.
     pub(super) resident: usize,
     /// Index in the functional state of its group.
     pub(super) index: usize,
@@ -58,7 +59,7 @@ pub(super) struct Wave {
     pub(super) active: Mask,
     /// Cycle of its last issue, or of its start.
     pub(super) last_issue: u64,
-    /// First turn in which it can issue, as far as that depends on the wave itself.
+    /// First turn when it can issue, as far as that depends on the wave itself.
     pub(super) ready: u64,
     /// Stall cycles between `last_issue` and `ready`, by reason.
     pub(super) stalls: StallCycles,
@@ -114,6 +115,7 @@ impl Wave {
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {
+            // A wave can issue in turns of its SIMD only.
             let turn = self.turns.from(until);
             self.stalls[reason as usize] += turn - self.ready;
             self.ready = turn;
