@@ -72,7 +72,7 @@ impl Gfx {
     /// GCN 3: the only target whose kernels can be read.
     pub const GFX803: Gfx = Gfx("gfx803");
 
-    /// Target of an offload bundle that this crate does not know.
+    /// Target that stands for any name in an offload bundle that this crate does not know.
     pub(crate) const UNKNOWN: Gfx = Gfx("unknown-gfx");
 
     /// Whether kernels of this target can be read.
