@@ -2,9 +2,9 @@
 //!
 //! In a cubin, `.debug_line` holds one sequence of rows per code section. Its start address is 0 in the file; a
 //! relocation against the kernel's symbol identifies the section. The relocations are applied to a copy of the table,
-//! with the section's index in the upper half of each address. For example, 0x5_0000_0018 is offset 0x18 of section
-//! 5. The same holds for code objects that are not linked; in linked ones the addresses are those of the loaded file,
-//! and the upper half is 0.
+//! with the section's index in the upper half of each address. For example, address 0x18 of section 5 becomes
+//! 0x5_0000_0018. The same holds for code objects that are not linked; in linked ones the addresses are those in the
+//! loaded file, and the upper half is 0.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
