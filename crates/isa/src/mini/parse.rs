@@ -1,4 +1,6 @@
-//! Parser of mini-SIMT text: tokens of a line, then the syntax items of the mnemonic's table row, in order.
+//! Parser of mini-SIMT text: splits a line into tokens, then reads the syntax items of the mnemonic's table row, in
+//! order. For example, `loop: binop x = x + 1` is a label and an instruction; the row of `binop` has the items write,
+//! `=`, read, operator, read.
 
 use std::collections::BTreeMap;
 
@@ -63,9 +65,9 @@ struct Parser<'a> {
 /// Definition and first use of a variable.
 struct VariableUse {
     index: u8,
-    /// Whether it is a launch constant, or some instruction writes it.
+    /// Whether the variable is a launch constant or some instruction writes it.
     is_defined: bool,
-    /// Line and column where it is first read.
+    /// Line and column of the first read.
     first_read: Option<(u32, u32)>,
 }
 
@@ -140,6 +142,7 @@ impl<'a> Parser<'a> {
                         return Err(self.error(token.column, message));
                     }
                     self.variable_index(*token, true)?;
+                    // Launch constants have the first indices, since `.param` precedes all instructions.
                     self.program.params = self.program.variables.len();
                 }
                 Ok(())
@@ -243,6 +246,7 @@ impl<'a> Parser<'a> {
                     TID => SourceOperand::Tid,
                     "-" => {
                         let digits = rest.next().ok_or_else(unexpected)?;
+                        // The sign is a token of its own, because `a-1` has the same tokens as `a - 1`.
                         let value = parse_number(digits.text).and_then(i64::checked_neg);
                         self.number_operand(digits, value)?
                     }
@@ -274,6 +278,7 @@ impl<'a> Parser<'a> {
         token: Token<'a>,
         value: Option<i64>,
     ) -> Result<SourceOperand, Diagnostic> {
+        // A number may be written as signed or unsigned; both give 32 bits.
         let word = value.filter(|v| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(v));
         word.map(|value| SourceOperand::Number(value as u32))
             .ok_or_else(|| {
@@ -296,6 +301,7 @@ impl<'a> Parser<'a> {
                 *slot = Slot::Label(to);
             }
         }
+        // The first use in the text is reported, so the message does not depend on the order of names.
         let undefined = self
             .variables
             .iter()
@@ -337,7 +343,7 @@ fn parse_number(text: &str) -> Option<i64> {
     }
 }
 
-/// Splits a line into tokens, its comment left out.
+/// Splits a line into tokens, without its comment.
 ///
 /// # Errors
 ///

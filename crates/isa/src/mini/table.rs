@@ -1,4 +1,6 @@
-//! Instruction and operator tables: `isa/mini-simt/instructions.tsv` and `operators.tsv`.
+//! Instruction and operator tables: `isa/mini-simt/instructions.tsv` and `operators.tsv`. A row states mnemonic,
+//! alias, syntax, control flow, and whether the result comes from memory. For example, `jmp` and `jump` are two names
+//! of one row.
 
 use std::sync::OnceLock;
 
@@ -31,9 +33,9 @@ pub enum FlowKind {
     Next,
     /// Jumps to the label in all lanes.
     Jump,
-    /// Branches to the label in lanes in which the branch variable is zero.
+    /// Branches to the label in lanes whose branch variable is zero.
     IfZero,
-    /// Branches to the label in lanes in which the branch variable is not zero.
+    /// Branches to the label in lanes whose branch variable is not zero.
     IfNotZero,
     /// Reconverges lanes that diverged at a branch.
     Sync,

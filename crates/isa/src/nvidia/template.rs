@@ -1,16 +1,19 @@
 //! Templates: the last column of a form row, with the text and the operands of an instruction (syntax:
 //! `isa/nvidia/README.md`).
+//!
+//! For example, the template `IADD{.SAT 50} {=R7:0}, {R15:8}, {R27:20}` prints `.SAT` if bit 50 is set, and has a
+//! destination in bits 7:0 and two sources.
 
 use super::names::{self, CountId, NamesId};
 use warpbound_base::BitRange;
 
-/// Highest bit that a row may refer to: 63:0 are the instruction word, 84:64 its slot of the control word.
+/// Highest bit that a row may refer to. Bits 63:0 are the instruction word, 84:64 its slot of the control word.
 const LAST_BIT: u8 = 84;
 
 /// Bit field scattered over one or more ranges, most significant first: `48+38:36`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
-    /// Most significant range; most fields have no other.
+    /// The most significant range; most fields have only this one.
     first: Part,
     more: Vec<Part>,
     width: u32,
@@ -39,7 +42,7 @@ impl Part {
         })
     }
 
-    /// Value of the range. `lo` is at most [`LAST_BIT`], so `& 127` changes nothing; it spares the overflow check.
+    /// Value of the range. `lo` is at most [`LAST_BIT`], so `& 127` changes nothing but spares the overflow check.
     fn get(self, word: u128) -> u64 {
         (word >> (self.lo & 127)) as u64 & self.mask
     }
@@ -84,7 +87,7 @@ impl Field {
         (u128::from(word) & !self.bits() | self.place(value)) as u64
     }
 
-    /// Low bits of `value` at the places of the field's bits; the inverse of [`Field::get`].
+    /// Low bits of `value` at the positions of the field's bits; the inverse of [`Field::get`].
     pub(crate) fn place(&self, value: u64) -> u128 {
         let mut rest = value;
         let mut placed = 0;
@@ -132,7 +135,7 @@ impl Field {
         self.width
     }
 
-    /// Lowest bit of the least significant range; it identifies the operand slot of a register field.
+    /// Lowest bit of the least significant range. It identifies the operand slot of a register field.
     pub(crate) fn low_bit(&self) -> u8 {
         self.more.last().unwrap_or(&self.first).lo
     }
@@ -147,6 +150,7 @@ pub(crate) struct Cond {
 
 impl Default for Cond {
     fn default() -> Cond {
+        // `word & mask` is always 0, so it never equals the value.
         Cond { mask: 0, value: 1 }
     }
 }
@@ -166,7 +170,7 @@ impl Cond {
         Some(Cond { mask, value })
     }
 
-    /// Bits that it depends on, if it is false when all of them are clear.
+    /// Bits that the condition depends on, if it is false when all of them are clear.
     fn set_bits(self) -> Option<u128> {
         match (self.mask, self.value) {
             (_, 0) => None,
@@ -174,12 +178,12 @@ impl Cond {
         }
     }
 
-    /// Bits that it depends on.
+    /// Bits that the condition depends on.
     pub(crate) fn bits(&self) -> u128 {
         self.mask
     }
 
-    /// Values of these bits with which it holds; `None` if it never holds.
+    /// Values of these bits for which the condition holds; `None` if it never holds.
     pub(crate) fn required(&self) -> Option<u128> {
         (self.value & !self.mask == 0).then_some(self.value)
     }
@@ -265,8 +269,8 @@ pub(crate) struct Item {
     pub(crate) abs: Cond,
     pub(crate) inv: Cond,
     pub(crate) not: Cond,
-    /// Bits such that none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds if all are clear: a fast test for the
-    /// common case. `None` if there are no such bits.
+    /// Bits such that none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds if all of them are clear: a fast test
+    /// for the common case. `None` if there are no such bits.
     pub(crate) unmodified: Option<u128>,
     /// Writing the operand also sets the condition code (printed `.CC`).
     pub(crate) cc: Cond,
@@ -424,7 +428,8 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
 fn parse_piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
-    // Lists of names are in lower case; nearly all operand letters are not, which spares the lookup.
+    // Names of lists begin with a lower-case letter, unlike nearly all operand letters, so this test spares the
+    // lookup.
     let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {
         true => names::names_id(head),
         false => None,
@@ -528,7 +533,7 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     Some(item)
 }
 
-/// Default reuse bit of an operand, by the position of its register field: bits 19:17 of the control slot belong to
+/// Default reuse bit of an operand, from the position of its register field: bits 19:17 of the control slot belong to
 /// operands A, B and C.
 fn reuse_bit(kind: &ItemKind) -> Option<u8> {
     let ItemKind::Reg(field) = kind else {
