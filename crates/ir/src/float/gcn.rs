@@ -1,8 +1,8 @@
-//! Floating-point operations of GCN3's vector ALU: one function for the three formats, with modes as the register MODE has
-//! them.
+//! Floating-point operations of GCN3's vector ALU: one function for the three formats, with modes as in the register
+//! MODE. For example, with rounding up, v_add_f32 of 1 and 2^-30 is the next single above 1.
 //!
-//! Numbers are bit patterns in the low bits of a `u64`. Results are those of IEEE 754 where it fixes them. The host's own
-//! arithmetic is used as in the other modules.
+//! Numbers are bit patterns in the low bits of a `u64`. Results agree with IEEE 754 wherever it fixes them. The
+//! host's arithmetic is used as in the other modules.
 //!
 //! | what | value | source |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | subnormal operands and results | zeros of the same sign if MODE says so | LLVM, "AMDGPU backend", FLOAT_DENORM_MODE |
 //! | subnormal results | judged after rounding | assumption |
 //!
-//! The bit IEEE of MODE is set (callers do not ask otherwise): signalling NaNs become quiet.
+//! The bit IEEE of MODE is set, because callers evaluate nothing else: signalling NaNs become quiet.
 
 mod arithmetic;
 mod divide;
@@ -34,7 +34,7 @@ pub struct GcnMode {
 }
 
 impl GcnMode {
-    /// To nearest, without subnormal numbers: modes of instructions that do not read the register.
+    /// To nearest, without subnormal numbers: the modes of instructions that do not read the register.
     pub const FLUSH: GcnMode = GcnMode {
         rounding: Rounding::Nearest,
         flush_operands: true,
@@ -56,15 +56,16 @@ pub enum GcnFunction {
     Add,
     /// a * b.
     Mul,
-    /// a * b, where a zero factor makes +0 of any other factor.
+    /// a * b; the product with a zero factor is +0, whatever the other factor is.
     MulLegacy,
-    /// a * b + c, the product and the sum rounded each.
+    /// a * b + c, with the product and the sum rounded separately.
     Mad,
     /// As [`GcnFunction::Mad`], with the product of [`GcnFunction::MulLegacy`].
     MadLegacy,
     /// a * b + c, rounded once.
     Fma,
-    /// Minimum; the number if one operand is a quiet NaN; a signalling NaN, made quiet, before all; -0 is below +0.
+    /// Minimum, where -0 is below +0. If one operand is a quiet NaN, the number; a signalling NaN, made quiet, takes
+    /// precedence.
     Min,
     /// Maximum, as [`GcnFunction::Min`].
     Max,
@@ -74,9 +75,9 @@ pub enum GcnFunction {
     Max3,
     /// Median of three; their minimum if one is a NaN.
     Med3,
-    /// Clamp to [0, 1], with -0 as it is; a NaN becomes 0.
+    /// Clamp to [0, 1]; -0 is kept, and a NaN becomes 0.
     Clamp,
-    /// The same, but NaNs stay.
+    /// As [`GcnFunction::Clamp`], but NaNs are kept.
     ClampNumber,
     /// Whether the class of a is in the mask in the next word, by bits: signalling NaN, quiet NaN, -Inf, negative normal,
     /// negative subnormal, -0, +0, positive subnormal, positive normal, +Inf. Subnormal operands are never flushed.
@@ -94,7 +95,7 @@ pub enum GcnFunction {
     /// Exponent e of a = m * 2^e with |m| in [0.5, 1), as an integer of 32 bits (halves: of 16 bits in the low half); 0 for
     /// zeros, infinities and NaNs.
     FrexpExponent,
-    /// The m of [`GcnFunction::FrexpExponent`]; zeros, infinities and NaNs are themselves.
+    /// The m of [`GcnFunction::FrexpExponent`]. Zeros, infinities and NaNs are unchanged.
     FrexpMantissa,
     /// a * 2^n, with the integer n in the next word (halves: of 16 bits).
     Ldexp,
@@ -112,11 +113,12 @@ pub enum GcnFunction {
     Sin,
     /// Cosine of a turns; 1 if |a| > 256.
     Cos,
-    /// Operand a (which is b or c) of the division c / b, scaled so that no step of it leaves the normal numbers.
+    /// Operand a (which is b or c) of the division c / b, scaled so that all of its steps stay within the normal
+    /// numbers.
     DivScale,
-    /// Whether the quotient of the numbers that [`GcnFunction::DivScale`] returns has to be scaled.
+    /// Whether the quotient of the numbers from [`GcnFunction::DivScale`] must be scaled.
     DivScaleFlag,
-    /// a * b + c, scaled as the flag asks for.
+    /// a * b + c, scaled as the flag requires.
     DivFmasScaled,
     /// Quotient c / b with its sign and the special cases, from the approximation a.
     DivFixup,
@@ -205,6 +207,7 @@ impl GcnFloat {
             Format::Single => u64::from(words[index]),
             Format::Double => u64::from(words[2 * index]) | u64::from(words[2 * index + 1]) << 32,
         });
+        // An integer operand follows the number, which takes two words as a double.
         let next = match self.format {
             Format::Double => words[2],
             Format::Half | Format::Single => words[1],
@@ -251,7 +254,7 @@ struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// Operand, flushed as the modes ask for.
+    /// Operand, flushed if the modes require it.
     #[inline(always)]
     fn operand(self, x: u64) -> u64 {
         match self.mode.flush_operands {
@@ -260,7 +263,7 @@ impl Arithmetic {
         }
     }
 
-    /// Result, flushed as the modes ask for.
+    /// Result, flushed if the modes require it.
     #[inline(always)]
     fn result(self, x: u64) -> u64 {
         match self.mode.flush_results {
@@ -274,7 +277,7 @@ impl Arithmetic {
         self.result(x.round(self.format, self.mode.rounding))
     }
 
-    /// NaN of an operation on numbers without a NaN among them.
+    /// NaN of an operation whose operands have no NaN.
     fn invalid(self) -> u64 {
         self.format.sign() | self.format.infinity() | self.quiet_bit()
     }
@@ -283,7 +286,7 @@ impl Arithmetic {
         1 << (self.format.fraction() - 1)
     }
 
-    /// The first NaN among operands, made quiet, or that of an invalid operation.
+    /// The first NaN among the operands, made quiet, or the NaN of an invalid operation.
     #[cold]
     fn nan_of(self, operands: &[u64]) -> u64 {
         let nan = operands.iter().find(|x| self.format.is_nan(**x));
@@ -311,7 +314,7 @@ impl Arithmetic {
         self.magnitude(x) == self.format.infinity()
     }
 
-    /// Field of the exponent.
+    /// Biased exponent.
     fn exponent(self, x: u64) -> i32 {
         (self.magnitude(x) >> self.format.fraction()) as i32
     }
