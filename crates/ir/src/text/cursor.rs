@@ -1,4 +1,5 @@
-//! Reading position in the tokens of a line.
+//! Reading position in the tokens of a line. For example, for `jump 0x0050` the parser takes the word `jump`, then
+//! the number; a problem with the number has its column.
 
 use warpbound_base::Named;
 use warpbound_isa::{Reg, SpecialReg};
@@ -51,11 +52,12 @@ impl<'a> Cursor<'a> {
         message: impl Into<String>,
         hint: &'static str,
     ) -> Problem {
+        // Only the column matters now, because parsing ends with the problem.
         self.at = self.at.saturating_sub(1);
         self.problem(message, hint)
     }
 
-    /// Problem that the current token is not what the format demands.
+    /// Problem: the current token is not what the format demands.
     fn expected(&self, what: &str, hint: &'static str) -> Problem {
         let found = match self.peek() {
             Some(Token::Word(word)) => format!("`{word}`"),
@@ -120,7 +122,7 @@ impl<'a> Cursor<'a> {
         Ok(word)
     }
 
-    /// One of the words that the format has here.
+    /// One of the words that the format allows here.
     pub(super) fn one_of(
         &mut self,
         words: &[&str],

@@ -1,6 +1,6 @@
 //! Names of floating-point operations in text: `f32.add.down.ftz`, `convert.f32.s32.trunc`.
 //!
-//! Modifiers that stand for the common case (to nearest, subnormals kept, no scale) are left out.
+//! Modifiers for the common case (to nearest, subnormals kept, no scale) are left out.
 
 use warpbound_base::Named;
 
@@ -109,7 +109,7 @@ fn add_modifiers(op: FloatOp, words: &mut Vec<&'static str>) {
     }
 }
 
-/// Name of a modifier, unless it is the common case.
+/// Name of a modifier; `None` for the common case.
 fn unless<T: Named>(value: T, common: T) -> Option<&'static str> {
     (value != common).then(|| value.name())
 }
@@ -158,11 +158,11 @@ fn flush(op: FloatOp) -> Flush {
 pub(super) fn parse(text: &str) -> Option<FloatOp> {
     let words: Vec<&str> = text.split('.').collect();
     let op = parse_loosely(&words)?;
-    // Modifiers that the operation does not have, or in another order.
+    // Refuses modifiers that the operation does not have, and modifiers in another order.
     (print(op) == text).then_some(op)
 }
 
-/// Returns the operation that words name, whatever other words there are.
+/// Returns the operation that the words name, ignoring other words.
 fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
     let has = |word: &str| words.contains(&word);
     let rounding = find::<Rounding>(words).unwrap_or_default();

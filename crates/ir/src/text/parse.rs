@@ -1,4 +1,5 @@
-//! Parser of code: statements about the code, and operations with their control effects.
+//! Parser of code: statements about the code, and operations with their control effects. For example, `0x0028:  if P0
+//! jump 0x0050` is an operation with a condition, no stated meaning, and a control effect.
 
 use std::collections::HashMap;
 
@@ -20,8 +21,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// A line is not in the format, names an operation that the text does not have, or has a lower address than the line
-/// before it. The diagnostic has the line and the column.
+/// A line is not in the format, names an operation that the text does not have, or has an address that is not above
+/// the one before. The diagnostic has the line and the column.
 pub fn parse(file: &str, text: &str) -> Result<Code, Diagnostic> {
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -32,6 +33,7 @@ pub fn parse(file: &str, text: &str) -> Result<Code, Diagnostic> {
         let end = line.chars().count() + 1;
         lines.push((number, tokens, end));
     }
+    // Targets may be further down, so all addresses are indexed before any line is parsed.
     let ops = index_of_ops(lines.iter().map(|(_, tokens, _)| tokens.as_slice()));
     let mut code = Code::default();
     for (number, tokens, end) in &lines {
@@ -59,8 +61,8 @@ fn diagnostic(
         .at(format_args!("line {line}, column {column}"))
 }
 
-/// Checks that an operation of the warp reads registers of lanes by their lane only, or writes registers of lanes
-/// ([`OpScope::Warp`]).
+/// Checks that an operation of the warp reads registers of lanes only through `from_lane`, unless it writes registers
+/// of lanes ([`OpScope::Warp`]).
 fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
     if op.scope == OpScope::Lane {
         return Ok(());
@@ -107,7 +109,7 @@ fn index_of_ops<'a>(lines: impl Iterator<Item = &'a [Placed]>) -> HashMap<u64, O
     lines.filter_map(addr).zip((0..).map(OpIndex)).collect()
 }
 
-/// Parts of an operation that a line states besides its meaning.
+/// Parts of an operation that a line states in addition to its meaning.
 #[derive(Default)]
 struct Stated {
     reads: Option<Vec<Cell>>,
@@ -157,6 +159,7 @@ impl Line<'_> {
                 let bank = self.cursor.number("the number of a bank")?;
                 let bytes = self.bytes()?;
                 match code.constants.last_mut() {
+                    // A long bank takes several lines, each with the number of the bank.
                     Some((last, row)) if *last == bank => row.extend(bytes),
                     _ => code.constants.push((bank, bytes)),
                 }
@@ -247,6 +250,7 @@ impl Line<'_> {
             Some(Body::Unknown(unknown)) => (None, Some(unknown)),
             None => (unstated_meaning(&control), None),
         };
+        // An unknown meaning states its own reads and writes.
         let implied = unknown.unwrap_or_else(|| Implied::by(meaning.as_ref(), &control));
         let op = Op {
             addr,
@@ -291,7 +295,7 @@ impl Line<'_> {
         Ok(condition)
     }
 
-    /// Parts that the meaning does not imply.
+    /// Attributes: parts that the meaning does not imply.
     fn attributes(&mut self) -> Result<Stated, Problem> {
         let mut stated = Stated::default();
         let cursor = &mut self.cursor;

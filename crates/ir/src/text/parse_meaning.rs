@@ -1,4 +1,5 @@
-//! Parser of meanings and expressions.
+//! Parser of meanings and expressions. For example, `R2, R3 = load global [R7:R6]` has two destinations, a name, a
+//! memory space and a 64-bit address.
 
 use smallvec::SmallVec;
 use warpbound_base::Named;
@@ -12,7 +13,7 @@ use crate::{
     SurfaceOp, TernaryOp, TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
 };
 
-/// Maximum depth of an expression; deeper ones would exhaust the stack of the parser.
+/// Maximum depth of an expression, because deeper ones would exhaust the stack of the parser.
 const MAX_DEPTH: usize = 64;
 
 const OPERATIONS: &str = "operations are those that `warpbound disasm --ir` prints";
@@ -39,7 +40,7 @@ pub(super) fn starts_meaning(cursor: &Cursor<'_>) -> bool {
     }
 }
 
-/// Destination: a cell or none, perhaps for one component.
+/// Destination: a cell or none, with a component for textures.
 struct Destination {
     component: Option<u8>,
     cell: Option<Cell>,
@@ -106,7 +107,7 @@ fn words(cursor: &Cursor<'_>, dests: &[Destination]) -> Result<Vec<Option<Cell>>
     cells.ok_or_else(|| cursor.problem("a destination is a component", hint))
 }
 
-/// Two destinations, each of which may be `_`.
+/// Two destinations; either may be `_`.
 fn pair(cursor: &Cursor<'_>, dests: &[Destination]) -> Result<[Option<Cell>; 2], Problem> {
     let hint = "write two, `_` for none";
     let cells = words(cursor, dests)?;
@@ -476,7 +477,7 @@ fn field(cursor: &mut Cursor<'_>, name: &'static str) -> Result<Expr, Problem> {
     })
 }
 
-/// Arguments of an operation, as many as it has.
+/// Arguments of an operation, which must have `N`.
 fn arguments<const N: usize>(cursor: &mut Cursor<'_>) -> Result<[Expr; N], Problem> {
     let found = cursor.in_parentheses(expr)?;
     let count = found.len();
@@ -532,7 +533,7 @@ fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
     }
 }
 
-/// Operation with a name, if it has that many operands.
+/// Operation with a name and these operands; `None` if it has another number of operands.
 fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
     if let Some(op) = UnaryOp::from_name(name) {
         let [a] = operands.try_into().ok()?;
@@ -570,6 +571,7 @@ fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
         Some(name) => (name, WordHalf::High),
         None => (name, WordHalf::Low),
     };
+    // A wrong number of words would make evaluation read past them.
     let op = float::parse(name).filter(|op| op.words() == operands.len())?;
     operands.shrink_to_fit();
     Some(Expr::Float(op, operands.into_boxed_slice(), half))

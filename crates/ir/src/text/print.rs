@@ -1,4 +1,4 @@
-//! Printer of code.
+//! Printer of code. It leaves out all that follows from the meaning, and prints what differs as attributes.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -17,8 +17,7 @@ const ROW: usize = 32;
 
 /// Returns the text of `code`, which [`super::parse`] reads as the same code.
 ///
-/// The indexes of operations in `code` are those of operations that it has. A target that is none becomes an
-/// [`ControlTarget::Invalid`] one.
+/// All indexes of operations in `code` must exist. A target that does not becomes [`ControlTarget::Invalid`].
 pub fn print(code: &Code) -> String {
     CodeText(code).to_string()
 }
@@ -93,7 +92,7 @@ impl Display for Offset {
     }
 }
 
-/// Values with commas between them.
+/// Values separated by commas.
 struct List<'a, T>(&'a [T]);
 
 impl<T: Display> Display for List<'_, T> {
@@ -160,7 +159,7 @@ fn is_without_data(op: &Op) -> bool {
 }
 
 impl OpText<'_> {
-    /// Whether the data effect of an operation of unknown meaning follows from its control effect.
+    /// Whether the data effect of an operation without a meaning follows from its control effect.
     fn is_unstated(&self, implied: &Implied) -> bool {
         let op = self.op;
         op.control != ControlEffect::Next
