@@ -107,6 +107,7 @@ impl AtomicOp {
             // Floats are only added (PTX manual, `atom`).
             F32 | F16x2(_) | F64 if self != AtomicOp::Add => return None,
             F32 | F16x2(_) | F64 => false,
+            // `in_lds` has handled these.
             AtomicKind::LdsF32(_) | AtomicKind::LdsF64(_) => return None,
         };
         Some(match (self, kind) {

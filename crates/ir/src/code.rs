@@ -76,6 +76,7 @@ impl ExecCondition {
     /// agree on the cell, and so do the other lanes.
     pub fn decided_by(self) -> Option<Cell> {
         self.guard
+            // Other cells have more than two values, so lanes with the same outcome may differ in them.
             .filter(|guard| !self.tests_cc() && guard.is_predicate())
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn lift(
     };
     let mut address_words = Vec::new();
     let ops = program.instrs.iter().enumerate().map(|(at, instr)| {
+        // Without a state, the modes are unknown and floats have no meaning.
         let mode = modes.get(at).copied().unwrap_or_default();
         let context = MeaningContext { mode, instr };
         let meaning = match meanings {

@@ -168,6 +168,7 @@ fn set_reconvergence_points(
                 to: ControlTarget::Op(to),
                 ..
             } => edges.extend([(at, at + 1), (at, to.index())]),
+            // Barriers and `sync` fall through like other instructions.
             _ => edges.push((at, at + 1)),
         }
     }

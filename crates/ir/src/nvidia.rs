@@ -106,6 +106,7 @@ impl Lifter<'_> {
             negated: effects.guard.negated,
             cc_test: effects.cc_test,
         };
+        // Only such an instruction never falls through to the next section.
         let always_leaves = condition.is_always()
             && matches!(
                 effects.flow,
@@ -265,6 +266,7 @@ impl Lifter<'_> {
                     self.code_target(address)
                 }
                 Some(_) => ControlTarget::Invalid(relocation.to_string()),
+                // The linker or the loader decides the target.
                 None => ControlTarget::External(symbol.name.to_string()),
             };
         }

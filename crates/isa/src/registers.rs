@@ -218,6 +218,7 @@ impl RegisterFiles {
         let mut lines = Lines::new(text);
         while let Some(line) = lines.next() {
             if line.word(text).0.equals(text, "name") {
+                // Names are read again on each lookup, so a bad row must be found now.
                 if parse_name(text, line).is_none() {
                     return Err(line.text(text));
                 }
@@ -238,6 +239,7 @@ impl RegisterFiles {
         match RegisterFiles::parse(text) {
             Ok(files) => files,
             Err(line) => {
+                // A line in an error is never empty, so this fails at compile time and shows it.
                 assert!(line.is_empty(), "{}", line);
                 RegisterFiles {
                     files: [None; RegisterKind::ALL.len()],

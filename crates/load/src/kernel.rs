@@ -176,10 +176,10 @@ impl Kernel {
             .max_by_key(|function| function.start)
     }
 
-    /// Digest of the kernel's code and compiler constants (bank 2), sixteen hexadecimal digits: flow facts
-    /// stated for one digest do not hold for another. 64-bit FNV-1a over the length of the code, the code, and
-    /// the contents of bank 2; of a code object the words of the descriptor, which state float modes and registers at the
-    /// start, in place of bank 2.
+    /// Digest of the kernel's code and compiler constants (bank 2), sixteen hexadecimal digits. Flow facts stated for
+    /// one digest do not hold for another. It is 64-bit FNV-1a over the length of the code, the code, and the
+    /// contents of bank 2; for a code object, over the words of the descriptor that state float modes and registers
+    /// at the start, instead of bank 2.
     pub fn code_digest(&self) -> String {
         let mut hasher = fnv::FnvHasher::default();
         hasher.write(&(self.code.len() as u64).to_le_bytes());

@@ -1,5 +1,5 @@
-//! [`ImageDirectory`]: the images in a cubin or code object, a text file, a fat binary or offload bundle, a host file or an
-//! archive.
+//! [`ImageDirectory`]: the images in a cubin, code object or text file, in a fat binary or offload bundle, in a host
+//! file or in an archive.
 
 use std::sync::Arc;
 

@@ -78,6 +78,7 @@ impl Exact {
             };
             return Exact { negative, ..self };
         }
+        // A zero has no leading bit, which the alignment below needs.
         if self.significand == 0 {
             return other;
         }

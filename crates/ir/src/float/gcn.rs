@@ -79,8 +79,9 @@ pub enum GcnFunction {
     Clamp,
     /// As [`GcnFunction::Clamp`], but NaNs are kept.
     ClampNumber,
-    /// Whether the class of a is in the mask in the next word, by bits: signalling NaN, quiet NaN, -Inf, negative normal,
-    /// negative subnormal, -0, +0, positive subnormal, positive normal, +Inf. Subnormal operands are never flushed.
+    /// Whether the class of a is in the mask in the next word. Its bits are: signalling NaN, quiet NaN, -Inf,
+    /// negative normal, negative subnormal, -0, +0, positive subnormal, positive normal, +Inf. Subnormal operands are
+    /// never flushed.
     Class,
     /// Integer to nearest, ties to even.
     RoundEven,
@@ -92,7 +93,7 @@ pub enum GcnFunction {
     Floor,
     /// a - floor a, below 1.
     Fract,
-    /// Exponent e of a = m * 2^e with |m| in [0.5, 1), as an integer of 32 bits (halves: of 16 bits in the low half); 0 for
+    /// Exponent e of a = m * 2^e with |m| in [0.5, 1), as a 32-bit integer (halves: 16 bits in the low half). 0 for
     /// zeros, infinities and NaNs.
     FrexpExponent,
     /// The m of [`GcnFunction::FrexpExponent`]. Zeros, infinities and NaNs are unchanged.

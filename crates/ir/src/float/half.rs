@@ -132,7 +132,9 @@ fn narrow(x: f64, flush: Flush) -> u16 {
         .wrapping_sub(ANCHOR.to_bits()) as u32;
     // Removes 42 bits, rounding to nearest even. A carry goes into the exponent, as it must.
     let rounded = (bits.wrapping_add((1 << 41) - 1 + (bits >> 42 & 1)) >> 42) as u32;
+    // Large numbers become infinity. For subnormal halves the difference wraps, and the selection below drops it.
     let normal = rounded.wrapping_sub((1023 - 15) << 10).min(0x7c00);
+    // Halves below 2^-14 are subnormal.
     let small = magnitude < 1.0 / f64::from(1 << 14);
     let number = sign | if small { subnormal } else { normal };
     let result = if x.is_nan() { NAN } else { number as u16 };

@@ -175,9 +175,11 @@ pub fn cos(x: u32) -> u32 {
 }
 
 fn turn(x: u32, quarters: u32, negative: bool) -> u32 {
+    // Bit 30 marks NaNs and infinities, whose sine is a NaN.
     if x & RANGE_NAN != 0 {
         return NAN;
     }
+    // Only the two low bits count, so the sign above them does no harm.
     let quadrant = (x >> 23) + quarters;
     let fraction = x & (fixed::QUARTER - 1);
     // In odd quadrants sin(quarter + x) = sin(quarter - x).

@@ -90,6 +90,7 @@ impl Jumps {
     pub(super) fn find(kernel: &Kernel, program: &GcnProgram) -> Jumps {
         let is_jump = |instr: &&GcnInstr| through_registers(instr).is_some();
         let count = program.instrs.iter().filter(is_jump).count();
+        // Most kernels have no such jump, and need no passes.
         if count == 0 {
             return Jumps::default();
         }

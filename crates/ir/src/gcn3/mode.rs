@@ -32,7 +32,7 @@ impl ModeState {
     /// Modes that a descriptor sets: rounding, denormals, DX10 clamp, IEEE.
     const DESCRIBED: u32 = 0x3ff;
 
-    /// Contents in which the bits are known that a descriptor sets.
+    /// Contents with the bits of a descriptor known.
     pub(super) fn of_descriptor(mode: u32) -> ModeState {
         ModeState {
             value: mode & ModeState::DESCRIBED,
@@ -174,8 +174,10 @@ impl State {
                     field if field.register == HardwareField::MODE => {
                         self.mode.after_write(field, constant(1))
                     }
+                    // Another hardware register is written.
                     _ => self.mode,
                 },
+                // Another instruction that writes MODE may have changed any bit.
                 _ => ModeState::default(),
             };
         }
@@ -266,6 +268,7 @@ fn find(
                 // A jump with an unknown target may reach any instruction with these modes.
                 None => return vec![ModeState::default(); count],
             },
+            // Nothing follows, or analyses refuse the code.
             GcnFlow::Exit | GcnFlow::Unsupported => {}
         }
         for next in successors {

@@ -170,6 +170,7 @@ pub(super) fn register(operand: &GcnOperand, word: u8) -> Option<Cell> {
 pub(super) fn word_of(operand: &GcnOperand, word: u8) -> Option<Expr> {
     Some(match operand.value {
         GcnValue::Scalar(_) | GcnValue::Vector(_) => Expr::Cell(register(operand, word)?),
+        // Constants have at most 64 bits.
         _ if word > 1 => return None,
         GcnValue::Int(value) if word == 0 => constant(value as u32),
         GcnValue::Int(value) => constant((value >> 31) as u32),

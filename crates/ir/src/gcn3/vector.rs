@@ -33,6 +33,7 @@ pub(super) fn meaning(
         (None, None) => Some(result),
         (Some(sdwa), None) => select_parts(result, sdwa, o),
         (None, Some(dpp)) => exchange(result, &dpp),
+        // Both would need the second dword, so no instruction has both.
         (Some(_), Some(_)) => None,
     }
 }

@@ -110,6 +110,7 @@ impl Arithmetic {
         match all_halves(numbers) {
             Some(halves) => Expr::float((self.halves)(flush), halves),
             None => {
+                // One single turns the operation into one on singles; halves are widened without loss.
                 let wide: Vec<Expr> = numbers.iter().map(|n| n.widened(flush)).collect();
                 Expr::float((self.singles)(flush), wide)
             }
@@ -211,6 +212,7 @@ fn comparison_result(comparison: Comparison, numbers: &[&Component], flush: Flus
     match all_halves(numbers) {
         Some(halves) => Expr::float(FloatOp::CompareHalf(comparison, flush), halves),
         None => {
+            // Halves are flushed when they are widened, so the comparison itself keeps subnormals.
             let wide: Vec<Expr> = numbers.iter().map(|n| n.widened(flush)).collect();
             Expr::float(FloatOp::CompareSingle(comparison, Flush::Keep), wide)
         }

@@ -132,6 +132,7 @@ pub(super) fn sum_of_three(modifiers: &[Modifier], operands: &Operands<'_>) -> O
     match modifiers {
         [M::X] if !negated => sum_with_carries([a, b, c], None, operands),
         [] if !negated => sum_with_carries([a, b, c], Some(0), operands),
+        // Without flags, negated operands are simply added.
         [] if !operands.sets_cc() => operands.set_register(add(first, c)),
         // A difference is the sum with the complement and, in the lowest word only, a carry in of 1. Compilers
         // subtract 64-bit numbers this way (experiment: a + b - c of `long long`).

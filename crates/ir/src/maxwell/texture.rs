@@ -189,6 +189,7 @@ impl TextureOperands {
         let slot = match numbers.as_slice() {
             [slot] if short => Some(*slot),
             [slot, _] if !short && !flags.bindless => Some(*slot),
+            // The handle is then the first register of a group.
             [_] if flags.bindless => None,
             _ => return None,
         };
@@ -344,6 +345,7 @@ fn short_form(op: TextureOp, modifiers: &[Modifier], operands: &Operands<'_>) ->
     Some(Meaning::Texture(Box::new(TextureRead {
         op,
         kind,
+        // Short forms always have a slot.
         handle: texture.constant?,
         coordinates,
         layer: layer.map(short_layer),

@@ -300,6 +300,7 @@ pub(super) fn differences_of_bytes(
         [M::Acc] => true,
         _ => return None,
     };
+    // An immediate has 16 bits, not four bytes.
     if operands.immediate(1).is_some() {
         return None;
     }

@@ -164,6 +164,7 @@ impl<'a> Cursor<'a> {
         }
         let magnitude: u64 = self.number("an offset")?;
         let signed = match is_negative {
+            // The smallest number has no positive counterpart that could be negated.
             true => 0i64.checked_sub_unsigned(magnitude),
             false => i64::try_from(magnitude).ok(),
         };

@@ -76,6 +76,7 @@ struct Found {
 impl Found {
     fn value(&self, meaning: &Meaning) -> ValueDependence {
         match meaning {
+            // The number of the thread differs in every lane.
             _ if self.thread => ValueDependence::Lane,
             Meaning::Set(writes) => match (self.special, writes.as_slice()) {
                 (None, _) => ValueDependence::Function,

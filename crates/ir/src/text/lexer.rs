@@ -35,6 +35,7 @@ pub(super) fn tokens(line: &str) -> Result<Vec<Placed>, (usize, &'static str)> {
             _ if c.is_whitespace() => continue,
             '"' => Token::Text(text(&mut chars).map_err(|problem| (column, problem))?),
             _ if c.is_ascii_alphanumeric() || c == '_' => {
+                // Words and numbers are read alike, because hexadecimal digits are letters.
                 let mut word = c.to_string();
                 while let Some((_, next)) = chars.next_if(|(_, c)| is_word(*c)) {
                     word.push(next);

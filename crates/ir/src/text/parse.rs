@@ -223,6 +223,7 @@ impl Line<'_> {
 
     fn op(&mut self, last: Option<&Op>) -> Result<Op, Problem> {
         let addr = CodeAddr(self.cursor.number("an address")?);
+        // `Code::at` finds operations by binary search.
         if last.is_some_and(|last| last.addr >= addr) {
             let message = "the address is not above that of the operation before";
             return Err(self
@@ -299,6 +300,7 @@ impl Line<'_> {
     fn attributes(&mut self) -> Result<Stated, Problem> {
         let mut stated = Stated::default();
         let cursor = &mut self.cursor;
+        // No keyword of a control effect has a parenthesis after it, so the loop ends there.
         while cursor.peek_at(1) == Some(&Token::Sign('(')) {
             if cursor.accept_word("reads") {
                 stated.reads = Some(cursor.in_parentheses(Cursor::cell)?);

@@ -57,6 +57,7 @@ impl Body {
             false => Vec::new(),
         };
         if cursor.accept('?') {
+            // A `?` alone stands for an operation without data.
             let is_short = dests.is_empty() && !cursor.is_at_value();
             let (value, reads) = match is_short {
                 true => (ValueDependence::Function, Vec::new()),
@@ -214,6 +215,7 @@ fn assignments(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning
 fn width(parts: &[&str]) -> Option<Width> {
     match parts {
         [] => Some(Width::Words),
+        // Words are the default, which has no suffix.
         [name] => Width::from_name(name).filter(|width| *width != Width::Words),
         _ => None,
     }

@@ -145,7 +145,8 @@ mod tests {
         }
     }
 
-    /// Classes suit the units of the rows; an instruction that analyses follow has a class, but for images and exports.
+    /// Classes suit the units of the rows. An instruction that analyses follow has a class, except images and
+    /// exports.
     #[test]
     fn classes_suit_units() {
         use GcnClass as C;

@@ -130,6 +130,7 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
     out.writes.extend_from_slice(&declared.writes);
     out.access = declared.access;
     out.barrier = declared.barrier;
+    // v_readlane and its like use the vector ALU, but execute once for the wave.
     out.is_warp_scope = declared.is_wave || is_scalar(form.unit);
     let mut operands = Vec::new();
     for (item, operand) in operand::spelled(form, instr) {
@@ -180,6 +181,7 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
         false => GcnFlow::Unsupported,
     };
     if let GcnFlow::Branch(condition, _) = out.flow {
+        // The tested registers are no operands, so they are not among the reads yet.
         let (first, count) = condition.registers();
         out.reads
             .extend((first..first + count).map(scalar_register));
@@ -209,9 +211,11 @@ fn registers(operand: &GcnOperand) -> impl Iterator<Item = Reg> {
     let (kind, first, count) = match operand.value {
         GcnValue::Scalar(first) => (RegisterKind::Scalar, first, operand.dwords),
         GcnValue::Vector(first) => (RegisterKind::Vector, first, operand.dwords),
+        // The hardware computes these sources from the registers.
         GcnValue::Vccz => (RegisterKind::Scalar, scalar::VCC, 2),
         GcnValue::Execz => (RegisterKind::Scalar, scalar::EXEC, 2),
         GcnValue::Scc => (RegisterKind::Scalar, scalar::SCC, 1),
+        // M0 holds the address.
         GcnValue::LdsDirect => (RegisterKind::Scalar, scalar::M0, 1),
         _ => (RegisterKind::Scalar, 0, 0),
     };
@@ -297,7 +301,7 @@ fn add_indexed(form: &GcnForm, operands: &[GcnOperand], out: &mut GcnEffects) {
     }
 }
 
-/// Whether GCN3 defines an operand. Disassemblers also name groups that are not aligned, constants in place of
+/// Whether GCN3 defines an operand. Disassemblers also name groups that are not aligned, constants instead of
 /// registers, groups of four with the name of a pair, and numbers of later generations.
 fn is_defined(operand: &GcnOperand) -> bool {
     match operand.value {
@@ -308,10 +312,12 @@ fn is_defined(operand: &GcnOperand) -> bool {
                     // A group that begins in s0 to s101 may extend into FLAT_SCRATCH (102 and 103), but no further.
                     0..=101 => last < 104,
                     112..=123 => last < 124,
+                    // Named registers are words or pairs.
                     _ => operand.dwords <= 2,
                 }
         }
         GcnValue::Undefined(_) => false,
+        // A constant cannot be a destination.
         GcnValue::Int(_) | GcnValue::InlineFloat(_) | GcnValue::Literal(_) => {
             operand.access == OperandAccess::Read
         }

@@ -22,6 +22,7 @@ impl GcnView {
     ) -> Option<GcnView> {
         let mut forms = rows::with_opcode(opcode).filter_map(|id| table().form(id));
         let form = forms.find(|form| form.encoding == encoding && form.extension.is_none())?;
+        // Atomic operations have a destination only with glc.
         let is_spelled = |item: &&FormOperand| {
             !item.needs_glc || modifiers.glc || item.access != OperandAccess::Write
         };
@@ -143,6 +144,7 @@ impl EncodedWord {
                 (FieldKind::Vector, GcnValue::Vector(first)) => first.into(),
                 (FieldKind::Source(_), value) => self.source(value)?,
                 (FieldKind::Immediate(_), GcnValue::Immediate(value)) => value.into(),
+                // VINTRP and VOP3 pack attribute and channel in opposite orders.
                 (FieldKind::Immediate(_), GcnValue::Attribute { number, channel }) => {
                     match form.encoding {
                         Encoding::Vintrp => u64::from(number) << 2 | u64::from(channel),
@@ -175,6 +177,7 @@ impl EncodedWord {
             GcnValue::Scc => 253,
             GcnValue::LdsDirect => 254,
             GcnValue::Literal(literal) => {
+                // The literal makes the instruction one dword longer than its row.
                 self.bytes = 8;
                 self.word |= u64::from(literal) << 32;
                 LITERAL
@@ -190,6 +193,7 @@ impl EncodedWord {
         value: GcnValue,
         is_compressed: bool,
     ) -> Option<()> {
+        // The sources of an export are the bytes of the second dword.
         let number = (item.field.lo - 32) / 8;
         let GcnValue::Vector(register) = value else {
             return (value == GcnValue::Off).then_some(());

@@ -205,6 +205,7 @@ impl GcnForm {
         let (operands, modifiers) = template.split_once(';').unwrap_or((template, ""));
         let mut words = operands.split_ascii_whitespace();
         let name = words.next().unwrap_or_default();
+        // The row spells `v_add_f32{_e32}`, with the suffix in braces.
         let suffix = name.split_once('{').map_or("", |(_, suffix)| suffix);
         let mut form = GcnForm {
             head,
@@ -218,6 +219,7 @@ impl GcnForm {
             modifiers: Vec::new(),
             glc: None,
         };
+        // Operands have other bits with an extension, so it is found before they are parsed.
         form.extension = extension(&form, head);
         // Both formats of VOP3 have the same fixed bits: only the scalar destination distinguishes them.
         if form.encoding == Encoding::Vop3a && operands.contains("sdst:") {

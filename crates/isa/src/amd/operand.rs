@@ -166,6 +166,7 @@ pub(crate) fn operand(form: &GcnForm, item: &FormOperand, instr: &GcnInstr) -> O
                 item.dwords,
             )
         }
+        // The number of address registers depends on offen and idxen.
         FieldKind::Vector if item.is_buffer_address => buffer_address(form, bits, word)?,
         FieldKind::Vector => {
             let dwords = data_size(form, item, bits, word);
@@ -239,6 +240,7 @@ pub(crate) fn scalar_group(number: u32, dwords: u8) -> Option<u8> {
         112..=123 => (112, 16),
         // Named words and pairs. Disassemblers print a group of four with the name of the pair.
         102..=127 => {
+            // M0 has no high word, because 125 is a number of its own to disassemblers.
             let is_pair = number % 2 == 0 && number != scalar::M0 || number == NULL;
             return (dwords == 1 || dwords <= 4 && is_pair).then_some(number);
         }
@@ -271,6 +273,7 @@ fn source(form: &GcnForm, bits: u32, dwords: u8, word: u128) -> Option<GcnValue>
         252 => GcnValue::Execz,
         253 => GcnValue::Scc,
         254 if dwords == 1 => GcnValue::LdsDirect,
+        // In other rows, this number has no dword to refer to.
         255 if is_literal_form || has_constant_dword(form) => {
             GcnValue::Literal((word >> 32) as u32)
         }
@@ -346,6 +349,7 @@ fn target(addr: CodeAddr, simm16: u32) -> BranchTarget {
     let target = i64::from(addr.0) + 4 + relative;
     match u32::try_from(target) {
         Ok(target) => BranchTarget::Code(CodeAddr(target)),
+        // A target below 0 or above 4 GiB cannot be in the code.
         Err(_) => BranchTarget::Outside,
     }
 }
@@ -444,6 +448,7 @@ fn sdwa(form: &GcnForm, word: u128) -> Sdwa {
     let field = |name| form.modifier(name).map(|range| word.field(range) as u8);
     let destination = field("sdwa_dst");
     Sdwa {
+        // Comparisons write a mask, and have no such field.
         dst_sel: destination.map_or(DWORD, |bits| bits & 7),
         dst_unused: destination.map_or(0, |bits| bits >> 3),
         src0_sel: field("sdwa0").unwrap_or(DWORD),

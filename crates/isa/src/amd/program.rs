@@ -52,6 +52,7 @@ impl GcnInstr {
             form: Some(id),
             ..invalid
         };
+        // A row may match a word with operands that do not exist.
         if form.accepts(&found) { found } else { invalid }
     }
 
@@ -139,6 +140,7 @@ impl GcnProgram {
             ))
             .hint("the file is truncated or the section is not GCN3 code"));
         }
+        // Addresses have 32 bits.
         if u32::try_from(code.len()).is_err() {
             return Err(Diagnostic::new("code section is longer than 4 GiB"));
         }

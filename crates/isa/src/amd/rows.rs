@@ -44,6 +44,7 @@ const fn opcodes() -> [GcnOpcode; ROWS] {
         {
             guess = (guess + 1) % GcnOpcode::ALL.len();
             tried += 1;
+            // An unknown mnemonic is a build error that shows the line.
             assert!(tried < GcnOpcode::ALL.len(), "{}", ENCODINGS.line(head));
         }
         opcodes[row] = GcnOpcode::ALL[guess];
@@ -84,6 +85,7 @@ fn key(first: u32) -> Option<usize> {
 fn index() -> Vec<Candidates> {
     let mut index = vec![Candidates::new(); (Encoding::Exp as usize + 1) * OPCODE_COUNT];
     for (row, head) in HEADS.iter().enumerate() {
+        // A row fixes format and opcode, so its value has the same key as its words.
         let place = key(head.value as u32).and_then(|key| index.get_mut(key));
         if let Some(candidates) = place {
             candidates.push((row as u16, RowPattern::<u64>::of(head)));

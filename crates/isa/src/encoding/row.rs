@@ -67,6 +67,7 @@ impl RowHead {
         // `FFMA{fmz 54:53}`: a modifier may have a blank of its own.
         let (mnemonic, _) = template.word(file);
         let (mnemonic, _) = mnemonic.split(file, b'{');
+        // The mnemonic ends at its first modifier.
         let (mnemonic, _) = mnemonic.split(file, b'.');
         // A value outside the mask could never match, so it is a mistake in the file.
         if value & !mask != 0 || mnemonic.len() == 0 {
@@ -160,6 +161,7 @@ impl ArchSet {
 
     /// Whether the set contains the architecture with an index below 16.
     pub const fn has(self, arch: usize) -> bool {
+        // `& 15` changes nothing for an index below 16, but spares the overflow check.
         self.0 >> (arch & 15) & 1 == 1
     }
 

@@ -73,6 +73,7 @@ impl Span {
         while at < text.len() && self.byte(file, self.start + at as u32) == text[at] {
             at += 1;
         }
+        // `byte` gives blanks past the span, so a shorter span could otherwise equal a text that ends in blanks.
         at == text.len() && self.len() == text.len()
     }
 

@@ -140,6 +140,7 @@ impl<W: EncodingWord> EncodingTable<W> {
     fn find_present(&self, arch: usize, word: W, present: W) -> Option<u16> {
         let bucket = word.bucket(self.description.index);
         let range = match self.starts.get(bucket..) {
+            // The list has one more entry than buckets: the end of the last one.
             Some([start, end, ..]) => usize::from(*start)..usize::from(*end),
             _ => return None,
         };
@@ -263,6 +264,7 @@ impl<W: EncodingWord> EncodingTable<W> {
 fn first_word(bytes: &[u8]) -> (u128, u128) {
     match bytes.first_chunk() {
         Some(bytes) => (u128::from_le_bytes(*bytes), u128::MAX),
+        // Near the end of the code there are fewer than 16 bytes.
         None => bytes.iter().rev().fold((0, 0), |(word, present), byte| {
             (word << 8 | u128::from(*byte), present << 8 | 0xff)
         }),

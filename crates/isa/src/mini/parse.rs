@@ -90,6 +90,7 @@ impl<'a> Parser<'a> {
         {
             return self.parse_directive(*directive, rest);
         }
+        // Several labels may name one position.
         while let [name, colon, after @ ..] = rest
             && colon.text == ":"
         {
@@ -104,6 +105,7 @@ impl<'a> Parser<'a> {
         match rest {
             [] => Ok(()),
             [mnemonic, operands @ ..] => {
+                // A missing operand is reported after the last character that is no comment.
                 let end = line.split(';').next().unwrap_or(line).trim_end();
                 self.parse_instruction(*mnemonic, operands, end.chars().count() as u32 + 1)
             }
@@ -163,6 +165,7 @@ impl<'a> Parser<'a> {
     }
 
     fn variable_index(&mut self, token: Token<'a>, defines: bool) -> Result<u8, Diagnostic> {
+        // A variable that is known already needs no new register.
         if self.variables.len() >= MOST_VARIABLES && !self.variables.contains_key(token.text) {
             let message = format!("more than {MOST_VARIABLES} variables");
             return Err(self.error(token.column, message));
@@ -219,6 +222,7 @@ impl<'a> Parser<'a> {
                 SyntaxItem::Operator => {
                     Slot::Operator(table.operation(token.text).ok_or_else(unexpected)?)
                 }
+                // The branch variable becomes a guard cell, and `Tid` has no cell.
                 SyntaxItem::Branch if token.text == TID => {
                     let message = format!("{TID} cannot decide a branch");
                     return Err(self
@@ -240,6 +244,7 @@ impl<'a> Parser<'a> {
                     let here = (self.line, token.column);
                     let instr = self.program.instrs.len();
                     self.targets.push((instr, slots.len(), token.text, here));
+                    // The label may be defined further down, so `finish` sets its position.
                     Slot::Label(0)
                 }
                 SyntaxItem::Read => Slot::Read(match token.text {

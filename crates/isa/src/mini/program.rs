@@ -85,6 +85,7 @@ impl Program {
         let mut text = row.mnemonic.to_owned();
         let mut slots = instr.slots.iter();
         for item in &row.syntax {
+            // A comma follows its operand without a blank.
             if *item != SyntaxItem::Text(",") {
                 text.push(' ');
             }
@@ -126,6 +127,7 @@ impl Program {
         if let Some(label) = self.labels(position).next() {
             return label.to_owned();
         }
+        // Labels are in the order of the text, so their positions ascend.
         let after = self.labels.partition_point(|(_, at)| *at <= position);
         let nearest = after.checked_sub(1).and_then(|last| {
             let (_, at) = self.labels.get(last)?;

@@ -93,6 +93,7 @@ impl Form {
                 }
             }
         }
+        // The sort is stable, so the order of printing stays within both groups.
         out.sort_by_key(|bits| bits.written);
         out
     }

@@ -19,6 +19,7 @@ impl SassProgram {
     /// size of the data registers. `None` for an instruction that accesses no memory.
     pub fn access_bytes(&self, instr: &SassInstr) -> Option<u32> {
         let access = self.effects(instr).access?;
+        // CCTL has an address, but neither reads nor writes data.
         if !access.loads && !access.stores {
             return None;
         }

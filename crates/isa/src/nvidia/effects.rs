@@ -171,6 +171,7 @@ fn add_operand_cells(
         OperandValue::AllPreds => cells.extend((0..PREDICATES).map(Reg::predicate)),
         OperandValue::ConditionCode => cells.push(Reg::CC),
         OperandValue::Memory { base, .. } => {
+            // A 64-bit address takes two registers.
             push_registers(base, operand::count(item, names, word), &mut cells);
         }
         OperandValue::ConstIndexed { base, .. } | OperandValue::RegTarget { base, .. } => {
@@ -182,6 +183,7 @@ fn add_operand_cells(
         OperandRole::Read => out.reads.extend(cells),
         OperandRole::Write => out.writes.extend(cells),
         OperandRole::ReadWrite => {
+            // A part of the old value is kept, so it is read.
             out.reads.extend(cells.iter().copied());
             out.writes.extend(cells);
         }
@@ -236,6 +238,7 @@ fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &SassInstr) -> Inst
     let through_register = |relative: bool| match target {
         Some(OperandValue::RegTarget { base, offset }) => InstrFlow::Indirect {
             base,
+            // Relative targets count from the address after the instruction.
             anchor: if relative {
                 i64::from(instr.addr.0)
                     .saturating_add(8)

@@ -51,6 +51,7 @@ impl ArchTable {
                 .zero_bits
                 .is_none_or(|range| word.field(range) == 0)
             && self.partial_fields.get(row).is_some_and(|holes| {
+                // Most lists name all their values, so few fields need this check.
                 let holes = holes.get_or_init(|| partial_fields(form, &self.names));
                 let mut fields = holes.iter();
                 fields.all(|(id, field)| self.names.text(*id, field.get(word)).is_some())

@@ -245,6 +245,7 @@ impl Modifier {
             return;
         };
         let (mut number, mut length) = (0u64, 0);
+        // The added dot ends the last word.
         for &byte in words.iter().chain(b".") {
             if byte != b'.' {
                 number = number << 8 | u64::from(byte);

@@ -87,10 +87,12 @@ fn format_float(value: f64) -> String {
     let scientific = format!("{value:.19e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
+    // C's `%g` uses an exponent below 10⁻⁴.
     if exponent < -4 {
         let mantissa = strip_zeros(mantissa);
         return pad_exponent(&format!("{mantissa}e{exponent}"));
     }
+    // Twenty significant digits.
     let decimals = usize::try_from(19 - exponent).unwrap_or(0);
     strip_zeros(&format!("{value:.decimals$}")).to_string()
 }

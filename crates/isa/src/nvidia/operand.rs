@@ -40,7 +40,7 @@ pub enum OperandValue {
     },
     /// All predicates `P0`..`P6` as a bit set (`PR`).
     AllPreds,
-    /// Condition code as an operand (`CC` in place of `PR`).
+    /// Condition code as an operand (`CC` instead of `PR`).
     ConditionCode,
     /// Test of the condition code; not printed if it always holds.
     CcTest(CcTest),

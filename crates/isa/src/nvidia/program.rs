@@ -94,6 +94,7 @@ impl SassProgram {
             24 => 2,
             _ => return None,
         };
+        // `instrs` has no control words, so each group has three entries.
         let index = group * 3 + slot;
         (index < self.instrs.len()).then_some(index)
     }

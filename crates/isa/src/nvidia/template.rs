@@ -58,6 +58,7 @@ impl Field {
             .chain([&first])
             .map(|part| u32::from(part.width))
             .sum();
+        // Values are 64-bit integers.
         (width <= 64).then_some(Field { first, more, width })
     }
 
@@ -70,6 +71,7 @@ impl Field {
 
     /// Value as a two's complement number.
     pub(crate) fn signed(&self, word: u128) -> i64 {
+        // The width is 1 to 64, so the shift is in range.
         let shift = 64 - self.width;
         ((self.get(word) << shift) as i64) >> shift
     }
@@ -529,6 +531,7 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     }
     item.unmodified = [item.neg, item.abs, item.inv, item.cc, item.rmw, item.wide]
         .into_iter()
+        // A condition that can hold with all bits clear rules out the fast test.
         .try_fold(0, |bits, cond| Some(bits | cond.set_bits()?));
     Some(item)
 }

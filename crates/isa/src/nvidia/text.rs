@@ -28,7 +28,7 @@ pub struct Relocated {
     pub addr: CodeAddr,
     /// Lowest bit of the operand's field; `None` if the operand is unknown.
     pub low_bit: Option<u8>,
-    /// Text printed in place of the operand: `32@lo(table)`.
+    /// Text printed instead of the operand: `32@lo(table)`.
     pub text: String,
 }
 
@@ -196,6 +196,7 @@ impl<'a> TextWriter<'a> {
         let word = self.word;
         pieces.iter().any(|piece| match piece {
             Piece::Item(item) => operand::operand(item, self.names, word, self.instr.addr).shown,
+            // A literal among other pieces is shown only together with them.
             Piece::Literal(_) => pieces.len() == 1,
             Piece::Name { .. } | Piece::Flag { .. } => {
                 !operand::modifier(piece, self.names, word).is_empty()
@@ -241,6 +242,7 @@ impl<'a> TextWriter<'a> {
         if relocated.low_bit != Some(field.low_bit()) {
             return None;
         }
+        // Otherwise `finish` would print it a second time.
         self.relocated = None;
         Some(&relocated.text)
     }
@@ -304,6 +306,7 @@ impl<'a> TextWriter<'a> {
             OperandValue::AllPreds => self.push("PR"),
             OperandValue::ConditionCode => self.push("CC"),
             OperandValue::CcTest(test) => self.push_cc_test(test),
+            // The disassembler prints the negated number here, not `.NEG`.
             OperandValue::Int(n) if matches!(item.kind, ItemKind::Mixed(_)) && operand.negate => {
                 self.push_hex(-n);
             }

@@ -1,5 +1,6 @@
-//! Compressed offload bundles: a header, then a bundle as one stream of zlib or Zstandard (LLVM, "Clang Offload Bundler";
-//! for the sizes of the fields `RawCompressedBundleHeader` in its sources).
+//! Compressed offload bundles: a header, then a bundle as one stream of zlib or Zstandard (LLVM, "Clang Offload
+//! Bundler"; sizes of the fields: `RawCompressedBundleHeader` in its sources). For example, the bytes `CCOB`, 2, 0,
+//! 1, 0 begin a bundle of version 2 that Zstandard has compressed.
 
 use std::io::{self, Read};
 

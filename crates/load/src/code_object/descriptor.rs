@@ -62,8 +62,8 @@ impl GcnDescriptor {
         self.rsrc2 >> 1 & 0x1f
     }
 
-    /// User SGPRs with the addresses of the dispatch packet, the queue and the arguments, as far as the kernel has
-    /// them. They follow the buffer descriptor of scratch.
+    /// User SGPRs with the addresses of the dispatch packet, the queue and the arguments, if the kernel has them.
+    /// They follow the buffer descriptor of scratch.
     pub fn runtime_pointers(&self) -> Range<u8> {
         let words = |property: u32, words: u8| if self.has(property) { words } else { 0 };
         // The order of user SGPRs is fixed: each one that the kernel does not ask for moves the next ones down.

@@ -42,6 +42,7 @@ pub(super) fn bpermute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
 /// ds_permute_b32: each active lane sends its value to the lane whose number, times 4, is the address plus the
 /// offset. If several send to one lane, the highest one counts. A lane that receives nothing gets 0.
 pub(super) fn permute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
+    // `FromLane` reads registers only; a constant has no lanes.
     let (Expr::Cell(address), Expr::Cell(data)) = (o.word(0, 0)?, o.word(1, 0)?) else {
         return None;
     };

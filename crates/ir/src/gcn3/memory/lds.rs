@@ -18,8 +18,8 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>, mode: ModeState) -> Opti
         "swizzle_b32" => return lanes::swizzle(o, offset),
         "bpermute_b32" => return lanes::bpermute(o, offset),
         "permute_b32" => return lanes::permute(o, offset),
-        // Sources differ on which half of M0 is the address of the counter (GCN3 manual: the upper one; LLVM writes it to
-        // the lower one).
+        // Sources differ on which half of M0 is the address of the counter: the upper one in the GCN3 manual, while
+        // LLVM writes it to the lower one.
         "append" | "consume" => return None,
         // These have an operand in memory, which no expression reads.
         _ if name.contains("_src2_") => return None,

@@ -138,6 +138,7 @@ fn shift(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
 /// masks.
 fn bit_fields(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     let [a, b] = [o.word(0, 0)?, o.word(1, 0)?];
+    // Widths up to 64 need seven bits.
     let width = field(b.clone(), 16, 7);
     let word = |signed| {
         let value = bit_field(a.clone(), low_bits(b.clone(), 5), width.clone(), signed);

@@ -89,6 +89,7 @@ fn searched(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
         Op::SFlbitI32 => leading_signs(word()?),
         Op::SFlbitI32I64 => {
             let [low, high] = pair()?;
+            // The exclusive or turns copies of the sign into leading zeros.
             let sign = sar(high.clone(), constant(31));
             leading_zeros64([xor(low, sign.clone()), xor(high, sign)])
         }
@@ -125,6 +126,7 @@ fn pair(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     match opcode {
         Op::SNotB64 => set(o, [not(low), not(high)], NonZero),
         Op::SBrevB64 => {
+            // Reversing 64 bits also exchanges the words.
             let reverse = |a| unary(UnaryOp::Reverse, a);
             set(o, [reverse(high), reverse(low)], NoValue)
         }

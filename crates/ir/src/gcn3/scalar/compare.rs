@@ -67,6 +67,7 @@ pub(super) fn with_constant(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meani
         Op::SSetregB32 => set_mode(o, o.word(1, 0)?),
         Op::SSetregImm32B32 => set_mode(o, constant(o.immediate(1)?)),
         _ => {
+            // Unsigned comparisons zero-extend the constant.
             let is_unsigned = opcode.name().ends_with("u32");
             let constant = match is_unsigned {
                 true => constant(o.immediate(1)? & 0xffff),

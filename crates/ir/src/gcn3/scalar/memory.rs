@@ -48,6 +48,7 @@ fn load(o: &Operands<'_>) -> Option<Meaning> {
     let address = match offset {
         Expr::Const(0) => [low, high],
         offset => {
+            // The offset is unsigned, so only a carry reaches the high word.
             let above = carry(low.clone(), offset.clone(), constant(0));
             [add(low, offset), add(high, above)]
         }

@@ -65,6 +65,7 @@ fn word_relation(relation: &str, a: Expr, b: Expr, is_signed: bool) -> Option<Ex
 }
 
 fn pair_relation(relation: &str, a: WordPair, b: WordPair, is_signed: bool) -> Option<Expr> {
+    // a <= b is the opposite of b < a.
     let fails = |holds| eq(holds, constant(0));
     Some(match relation {
         "f" => constant(0),

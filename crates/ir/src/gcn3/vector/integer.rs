@@ -20,6 +20,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         Op::VCndmaskB32 => return choice(view, o),
         _ => {}
     }
+    // Before the test for modifiers, because sums of halves support `clamp`.
     if let Some(value) = halves::word(view, o) {
         return o.set([value], []);
     }
@@ -94,6 +95,7 @@ fn two_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
         Op::VBfmB32 => shl(ones(low_bits(a, 5)), low_bits(b, 5)),
         Op::VBcntU32B32 => add(ones_of(a), b),
         Op::VMbcntLoU32B32 => {
+            // Lanes 32 and above have all lanes of the low word below them.
             let [below, _] = lanes_below();
             add(counted(a, below, min_u(own_lane(), constant(32))), b)
         }

@@ -76,6 +76,7 @@ impl Exchange {
             selected(self.dpp.bank_mask, field(own_lane(), 2, 2)),
             (!self.dpp.bound_ctrl).then(|| self.valid.clone()),
         ];
+        // Without any condition, all lanes are written.
         conditions.into_iter().flatten().reduce(and)
     }
 }

@@ -24,6 +24,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
             let [a, b, c] = terms(view.opcode, o)?;
             let difference = sub(sub(a.clone(), b.clone()), c.clone());
             let borrowed = match c {
+                // Without a borrow in, a comparison gives a simpler expression.
                 Expr::Const(0) => lt_u(a, b),
                 c => borrow(a, b, c),
             };

@@ -195,6 +195,7 @@ impl WordBuilder {
             }
         }
         let opcode = self.opcode;
+        // The error names the first obstacle: the row, the guard, then its parts.
         Err(match (has_row, has_guard) {
             (false, _) => EncodeError::NoForm {
                 opcode,
@@ -227,6 +228,7 @@ impl WordBuilder {
             else {
                 continue;
             };
+            // A group of three is aligned like a group of four.
             let unit = operand.count.next_power_of_two().clamp(1, 4);
             if base % unit == 0 {
                 continue;

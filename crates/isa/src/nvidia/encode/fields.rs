@@ -101,11 +101,13 @@ impl InstrFields {
             return false;
         };
         let (bits, placed) = (named.field.bits(), named.field.place(value));
+        // `place` drops bits that do not fit, so a value that is too large comes back changed.
         let fixed = u128::from(form.mask) & bits;
         if named.field.get(placed) != value || (placed ^ u128::from(form.value)) & fixed != 0 {
             return false;
         }
         for (named, old) in fields.iter().zip(&mut self.values) {
+            // Fields may overlap, so the new bits are merged into each of them.
             *old = named.field.get(named.field.place(*old) & !bits | placed);
         }
         true
@@ -173,6 +175,7 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
     let mut out = Vec::new();
     let mut push = |role, field: Field| {
         let named = NamedField { role, field };
+        // Conditions of one operand may name a bit twice.
         if !out.contains(&named) {
             out.push(named);
         }

@@ -116,6 +116,7 @@ fn value(
         }
         (ItemKind::Pred(field), OperandValue::Pred { pred, negated }) => {
             let number = predicate(pred)?;
+            // Some rows store the number inverted.
             let code = if item.flip { number ^ 7 } else { number };
             let word = word.with_field(field, code).ok_or(clash)?;
             word.with_condition(&item.not, negated).ok_or(clash)

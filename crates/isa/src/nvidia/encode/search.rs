@@ -132,6 +132,7 @@ impl<'a> Search<'a> {
             };
         };
         match piece {
+            // Operands inside the opcode follow later, with the other operands.
             Piece::Item(_) => self.modifiers(rest, words, word, shortfall),
             Piece::Literal(text) => {
                 let words = after(words, text)?;
@@ -294,6 +295,7 @@ impl<'a> Search<'a> {
 
     /// Checks that the word belongs to this row and has the requested modifiers and operands; returns its bits.
     fn check(&self, word: PartialWord, shortfall: &mut Shortfall) -> Option<u128> {
+        // All parts fit at this point; only the whole may fail.
         shortfall.raise(Shortfall::Together);
         let bits = word.value();
         // A narrower row may match the word, which then means something else.
@@ -310,6 +312,7 @@ impl<'a> Search<'a> {
         let is_same = view.operands.len() == self.filled.len()
             && view.operands.iter().zip(&self.filled).all(|(decoded, of)| {
                 match of.and_then(|index| self.given.get(index)) {
+                    // An operand that was not given must be one that the text leaves out.
                     None => !decoded.shown,
                     // A fixed RZ is a word for the decoder.
                     Some(given) if given.value == OperandValue::Reg(None) => {

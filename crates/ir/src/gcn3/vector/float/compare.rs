@@ -26,6 +26,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, sets_exec: bool) -> Op
     } else {
         let function = GcnFunction::Compare(comparison(name)?);
         let mode = GcnMode {
+            // The result is no float, so these modes have no effect; fixed ones make equal expressions equal.
             rounding: Rounding::Nearest,
             flush_results: false,
             ..instr.mode(format)?

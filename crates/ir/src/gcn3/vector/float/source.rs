@@ -38,6 +38,7 @@ impl FloatInstr<'_> {
     /// Words of a source in a format, with its modifiers.
     pub(super) fn number(&self, index: usize, format: Format) -> Option<Vec<Expr>> {
         let source = self.o.source(index)?;
+        // Sign extension concerns integers only.
         if source.sext {
             return None;
         }
@@ -117,6 +118,7 @@ impl FloatInstr<'_> {
         };
         let clamp = match self.modifiers.clamp {
             false => None,
+            // The bit DX10_CLAMP of MODE decides what a NaN becomes.
             true if self.mode.clamps_nan()? => Some(GcnFunction::Clamp),
             true => Some(GcnFunction::ClampNumber),
         };
