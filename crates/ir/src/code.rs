@@ -318,6 +318,7 @@ impl Code {
     pub fn constant(&self, bank: u8, offset: u64) -> Option<u32> {
         let (_, bytes) = self.constants.iter().find(|(b, _)| *b == bank)?;
         let start = usize::try_from(offset).ok()?;
+        // A word that reaches past the bank is not fixed by the binary.
         let word = bytes.get(start..start.checked_add(4)?)?;
         Some(u32::from_le_bytes(word.try_into().ok()?))
     }

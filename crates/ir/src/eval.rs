@@ -126,6 +126,7 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
         }
         Expr::Float(op, words, half) => {
             let words = words.iter().map(|word| eval(word, domain));
+            // Collecting stops at the first unknown word, like the other operands.
             let words: Option<SmallVec<[D::Value; FloatOp::MAX_WORDS]>> = words.collect();
             domain.float(*op, &words?, *half)
         }

@@ -104,7 +104,9 @@ impl TernaryOp {
                 }
                 result
             }
+            // Three words sum to less than 3 * 2^32, so the carry is at most 2.
             TernaryOp::Carry => ((u64::from(a) + u64::from(b) + u64::from(c)) >> 32) as u32,
+            // Rust refuses shifts by 64 and more, for which all bits are shifted out.
             TernaryOp::FunnelRight => wide(a, b).checked_shr(c).unwrap_or(0) as u32,
             TernaryOp::FunnelLeft => (wide(a, b).checked_shl(c).unwrap_or(0) >> 32) as u32,
             TernaryOp::Permute => {
@@ -186,6 +188,7 @@ impl BinaryOp {
             BinaryOp::Add => a.wrapping_add(b),
             BinaryOp::Sub => a.wrapping_sub(b),
             BinaryOp::Mul => a.wrapping_mul(b),
+            // Interpreters decide what a division by zero does, such as ending the run.
             BinaryOp::DivS if b == 0 => return None,
             // Wrapping, because the smallest number divided by -1 is out of range.
             BinaryOp::DivS => sa.wrapping_div(sb) as u32,
@@ -289,6 +292,7 @@ impl Expr {
             return None;
         };
         match (&**shifted, &**one) {
+            // The form that `lane_bit` builds for the own lane.
             (Expr::Ternary(TernaryOp::FunnelRight, low, high, lane), Expr::Const(1)) => {
                 match (&**low, &**high, &**lane) {
                     (Expr::Cell(low), Expr::Cell(high), Expr::Special(SpecialReg::LaneId)) => {
@@ -348,6 +352,7 @@ impl ShuffleMode {
             ShuffleMode::Down => (own + lane, own + lane <= last),
             ShuffleMode::Butterfly => (own ^ lane, own ^ lane <= last),
             ShuffleMode::Index => {
+                // Bits of the segment mask keep the lane's own segment.
                 let source = own & segment | lane & !segment;
                 (source, source <= last)
             }

@@ -159,6 +159,7 @@ impl Reg {
     pub fn named(name: &str) -> Option<Reg> {
         let of_kind = |kind: RegisterKind| {
             let number = match (kind, name.strip_prefix(kind.prefix())?) {
+                // The only flag register of an instruction set has no number.
                 (RegisterKind::Flag, "") => 0,
                 (_, digits) => digits.parse().ok()?,
             };
@@ -225,6 +226,7 @@ impl RegisterFiles {
                 continue;
             }
             match parse_file(text, line) {
+                // A second file of a kind would make registers ambiguous.
                 Some(file) if files[file.kind as usize].is_none() => {
                     files[file.kind as usize] = Some(file);
                 }

@@ -129,6 +129,7 @@ impl Relocation {
 
     /// The operand of an instruction with this word that receives the address.
     pub fn operand(&self, word: u64) -> RelocatedOperand {
+        // The fields of all these relocations begin at one bit and differ only in width.
         let stored = word >> OPERAND_LOW_BIT;
         let low = |bits: u32| stored & ((1 << bits) - 1);
         // The addend in the instruction word, and the text before and after the symbol.
@@ -142,6 +143,7 @@ impl Relocation {
             Some("R_CUDA_FUNC_DESC32_20") => (low(32), "fun@fdesc(", ")"),
             Some("R_CUDA_FUNC_DESC32_LO_20") => (low(32), "32@lo(fun@fdesc(", "))"),
             Some("R_CUDA_FUNC_DESC32_HI_20") => (low(32) << 32, "32@hi(fun@fdesc(", "))"),
+            // These fields hold bank and offset, not an addend.
             Some("R_CUDA_CONST_FIELD19_20" | "R_CUDA_CONST_FIELD21_20") => (0, "`(", ")"),
             _ => {
                 return RelocatedOperand {
@@ -152,6 +154,7 @@ impl Relocation {
         };
         let name = &self.symbol.name;
         let text = match self.addend.map_or(stored, |addend| addend as u64) {
+            // The disassembler leaves out an addend of 0.
             0 => format!("{before}{name}{after}"),
             addend => format!("{before}({name} + 0x{addend:x}){after}"),
         };

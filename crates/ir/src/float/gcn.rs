@@ -183,6 +183,7 @@ impl GcnFloat {
         match self.function {
             GcnFunction::Convert(to) => to.width() == 64,
             GcnFunction::FrexpExponent => false,
+            // A truth value is one word, whatever the format of its operands.
             _ => self.format.width() == 64 && !self.is_truth(),
         }
     }
@@ -203,6 +204,7 @@ impl GcnFloat {
             format: self.format,
             mode: self.mode,
         };
+        // Halves ignore the upper bits of their words.
         let [a, b, c] = [0, 1, 2].map(|index| match self.format {
             Format::Half => u64::from(words[index] & 0xffff),
             Format::Single => u64::from(words[index]),
@@ -218,6 +220,7 @@ impl GcnFloat {
             F::Add => arithmetic.add(a, b),
             F::Mul => arithmetic.mul(a, b),
             F::MulLegacy => arithmetic.mul_legacy(a, b),
+            // Not fused: the product is rounded before the addition.
             F::Mad => arithmetic.add(arithmetic.mul(a, b), c),
             F::MadLegacy => arithmetic.add(arithmetic.mul_legacy(a, b), c),
             F::Fma => arithmetic.fma(all),

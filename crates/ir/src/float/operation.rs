@@ -175,6 +175,7 @@ impl FloatOp {
     pub fn apply(self, words: [u32; FloatOp::MAX_WORDS]) -> u64 {
         let [a, b, c, ..] = words;
         let wide = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
+        // Both views of the words are made for every operation; the compiler drops the unused one.
         let (x, y) = (wide(0), wide(2));
         let halves = [a, b, c].map(|word| word as u16);
         let [h, i, j] = halves;
@@ -238,6 +239,7 @@ impl FloatOp {
                 negate,
             } => {
                 let number = from.read(x);
+                // `i128` holds the magnitude of every 64-bit number, so nothing wraps.
                 let number = if absolute { number.abs() } else { number };
                 let number = if negate { -number } else { number };
                 convert::integer_to_float(number, to, rounding)

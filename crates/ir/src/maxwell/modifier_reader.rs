@@ -79,6 +79,7 @@ impl<'m> ModifierReader<'m> {
     }
 
     pub(super) fn comparison(&mut self) -> Option<Comparison> {
+        // Both lists are in the order of the encoding.
         let number = COMPARISONS.iter().position(|&known| self.take(known))?;
         Comparison::ALL.get(number).copied()
     }

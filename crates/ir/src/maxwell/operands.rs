@@ -85,6 +85,7 @@ impl<'v> Operands<'v> {
         }
         let value = match operand.value {
             OperandValue::Single(bits) => Expr::Const(bits),
+            // Registers and constants hold the bits of a single.
             _ => word_of(operand, 0)?,
         };
         Some(with_sign(value, operand, SINGLE_SIGN))

@@ -186,6 +186,7 @@ impl TextureOperands {
             })
             .collect();
         let short = form == TextureForm::Short;
+        // Long forms print the mask after the slot, short forms have component names instead.
         let slot = match numbers.as_slice() {
             [slot] if short => Some(*slot),
             [slot, _] if !short && !flags.bindless => Some(*slot),
@@ -402,6 +403,7 @@ fn gather_offsets(word: &Expr, count: usize) -> SmallVec<[Expr; 3]> {
 fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cell); 4]>> {
     let first = operands.register()?;
     let components = (0..4u8).filter(|component| mask >> component & 1 == 1);
+    // A destination in RZ discards all components.
     let Some(cell) = first else {
         return Some(SmallVec::new());
     };

@@ -21,6 +21,7 @@ fn formats(
     signs: [bool; 2],
 ) -> Option<[IntFormat; 2]> {
     let whole = |signed| IntFormat { bits: 32, signed };
+    // Formats are printed for both operands or for none.
     let first = modifiers.rest().first().copied();
     let Some(first) = first.and_then(IntFormat::of_modifier) else {
         // An immediate operand has 16 bits.
@@ -90,6 +91,7 @@ fn write_result(
     modifiers: &ModifierReader<'_>,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
+    // One more operation at most may follow.
     let after = match modifiers.rest() {
         [] => None,
         [after] => Some(*after),
@@ -232,6 +234,7 @@ pub(super) fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
     let op = modifiers.next()?;
     let [a, b] = both(&mut modifiers, operands, [true; 2])?;
     let truth = relation_of(op, a.less(&b), a.equals(&b))?;
+    // The range 0 to 1 keeps the operations after it exact.
     let value = RangedInt::narrow(truth, 1, false);
     write_result(value, false, false, &modifiers, operands)
 }

@@ -150,6 +150,7 @@ impl<'a> Cursor<'a> {
         let Some(&Token::Number(number)) = self.peek() else {
             return Err(self.expected(what, hint));
         };
+        // The position stays at the number until it is known to fit, so the problem has its column.
         let found = T::try_from(number)
             .map_err(|_| self.problem(format!("{number} is too large for {what}"), hint))?;
         self.advance();

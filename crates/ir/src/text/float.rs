@@ -42,6 +42,7 @@ pub(super) fn print(op: FloatOp) -> String {
         FloatOp::ReduceExponent => add("reduce_exponent"),
         FloatOp::NeedsSlowPath => add("needs_slow_path"),
         FloatOp::ToIntegral { .. } => add("round"),
+        // The two formats after the name tell these conversions apart.
         FloatOp::ToFormat { .. } | FloatOp::ToInteger { .. } | FloatOp::FromInteger { .. } => {
             add("convert");
         }
@@ -51,6 +52,7 @@ pub(super) fn print(op: FloatOp) -> String {
             add("gcn");
             add(format.name());
             match function {
+                // These functions have a parameter, which becomes a word of its own.
                 GcnFunction::Compare(comparison) => {
                     add("compare");
                     add(comparison.name());
@@ -169,6 +171,7 @@ fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
     let flush = find::<Flush>(words).unwrap_or_default();
     let integral = find::<IntegralRounding>(words).unwrap_or_default();
     let scale = find::<Scale>(words).unwrap_or_default();
+    // Words are searched for anywhere, because printing the result again checks their order.
     let comparison = find::<Comparison>(words);
     let word = |index: usize| words.get(index).copied().unwrap_or_default();
     let (from, to) = (Format::from_name(word(1)), Format::from_name(word(2)));
@@ -226,6 +229,7 @@ fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
                 flush,
                 saturate: has("sat"),
             },
+            // The names of formats and integer types differ, so the types decide the direction.
             (Some(from), None) => FloatOp::ToInteger {
                 from,
                 to: IntegerType::from_name(word(2))?,

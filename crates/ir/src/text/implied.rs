@@ -80,6 +80,7 @@ impl Found {
             _ if self.thread => ValueDependence::Lane,
             Meaning::Set(writes) => match (self.special, writes.as_slice()) {
                 (None, _) => ValueDependence::Function,
+                // Only a plain copy of a special register has its dependence.
                 (Some(special), [(_, Expr::Special(_))]) => special,
                 // A function of special registers is not a special register itself.
                 (Some(_), _) => ValueDependence::Lane,

@@ -88,6 +88,7 @@ fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
                 value.for_each_cell(&models, &mut |cell| cells.push(cell));
             }
         }
+        // Without expressions, any of the cells may be read per lane.
         _ => cells.extend(op.reads.iter().chain(&op.writes)),
     }
     match cells.iter().find(|cell| cell.is_per_lane()) {
@@ -200,6 +201,7 @@ impl Line<'_> {
         let digit = |c: char| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok());
         let nibbles: Option<Vec<u8>> = digits.chars().map(digit).collect();
         match nibbles {
+            // An odd digit would belong to half a byte.
             Some(nibbles) if nibbles.len() % 2 == 0 => {
                 let byte = |pair: &[u8]| pair.iter().fold(0, |byte, nibble| byte << 4 | nibble);
                 Ok(nibbles.chunks(2).map(byte).collect())
@@ -235,6 +237,7 @@ impl Line<'_> {
             true => self.condition()?,
             false => ExecCondition::ALWAYS,
         };
+        // The check of the scope follows the whole line, but its problem belongs to this word.
         let scope_column = self.cursor.column();
         let scope = match self.cursor.accept_word("warp") {
             true => OpScope::Warp,
@@ -277,6 +280,7 @@ impl Line<'_> {
                 condition.negated = self.cursor.accept('!');
                 condition.guard = Some(self.cursor.cell()?);
             }
+            // A guard and a test may be combined.
             if !self.cursor.accept('&') {
                 return Ok(condition);
             }

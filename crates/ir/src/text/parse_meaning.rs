@@ -31,6 +31,7 @@ pub(super) fn starts_meaning(cursor: &Cursor<'_>) -> bool {
     match cursor.peek_word() {
         // Cells, components and unknown meanings.
         None => !cursor.is_at_end(),
+        // Attributes and control effects follow a meaning, so none precedes them here.
         Some("reads" | "writes" | "value" | "barrier") => false,
         Some(
             "jump" | "branch" | "reconverge" | "set_active" | "indirect" | "call" | "push" | "pop"
@@ -76,6 +77,7 @@ impl Body {
 
 /// Whether a meaning begins with destinations.
 fn has_destinations(cursor: &Cursor<'_>) -> bool {
+    // No operation has the name of a cell.
     let is_dest = |word: &str| word == "_" || cursor::cell(word).is_some();
     cursor.peek_word().is_some_and(is_dest) || matches!(cursor.peek(), Some(Token::Number(_)))
 }
@@ -95,6 +97,7 @@ fn destination(cursor: &mut Cursor<'_>) -> Result<Destination, Problem> {
 
 /// Destinations that must be cells.
 fn cells(cursor: &Cursor<'_>, dests: &[Destination]) -> Result<Vec<Cell>, Problem> {
+    // An operation of unknown meaning writes whole cells.
     let cell = |dest: &Destination| dest.cell.filter(|_| dest.component.is_none());
     let cells: Option<Vec<Cell>> = dests.iter().map(cell).collect();
     cells.ok_or_else(|| cursor.problem("a destination is no cell", "write cells without numbers"))
@@ -142,6 +145,7 @@ fn meaning(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning, Pr
     let Some(word) = cursor.peek_word() else {
         return assignments(cursor, dests);
     };
+    // Modifiers follow the name after dots, as in `atomic.add.u32`.
     let parts: Vec<&str> = word.split('.').collect();
     let (name, parts) = parts.split_first().map_or(("", &[][..]), |(n, p)| (*n, p));
     let known = match name {
@@ -180,6 +184,7 @@ fn meaning(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning, Pr
                 _ => Meaning::Set(SmallVec::new()),
             })
         }
+        // Without a destination, the word cannot be an expression either.
         _ if dests.is_empty() => {
             let message = format!("`{word}` is no cell, operation or control effect");
             return Err(cursor.problem(message, OPERATIONS));
@@ -227,6 +232,7 @@ fn load(
     parts: &[&str],
 ) -> Result<Option<Meaning>, Problem> {
     cursor.advance();
+    // The caller reports an unknown modifier at the name.
     let Some(width) = width(parts) else {
         return Ok(None);
     };
@@ -416,6 +422,7 @@ fn barrier(cursor: &mut Cursor<'_>, parts: &[&str]) -> Result<Option<Meaning>, P
 fn address(cursor: &mut Cursor<'_>) -> Result<Address, Problem> {
     cursor.expect('[')?;
     let first = expr(cursor)?;
+    // With a colon, the first expression was the high word.
     let second = match cursor.accept(':') {
         true => Some(expr(cursor)?),
         false => None,
@@ -497,6 +504,7 @@ fn expr(cursor: &mut Cursor<'_>) -> Result<Expr, Problem> {
 
 /// Expression of at most `depth` levels.
 fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
+    // Each level is a call, so the text must not decide how deep they go.
     let Some(depth) = depth.checked_sub(1) else {
         return Err(cursor.problem(
             format!("the expression has more than {MAX_DEPTH} levels"),
@@ -508,6 +516,7 @@ fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
     }
     let hint = "expressions are numbers, cells, tid, special.NAME, c[BANK][ADDRESS] and NAME(EXPRESSION, …)";
     let name = cursor.word("an expression", hint)?;
+    // Constants are written like operands in assembly, `c[0][0x140]`.
     if name == "c" {
         cursor.expect('[')?;
         let bank = cursor.number("the number of a bank")?;
@@ -564,6 +573,7 @@ fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
     }
     if name == "from_lane" {
         let operands: [Expr; 2] = operands.try_into().ok()?;
+        // Only a register has a value in another lane.
         let [Expr::Cell(cell), lane] = operands else {
             return None;
         };

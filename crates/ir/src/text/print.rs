@@ -28,6 +28,7 @@ impl Display for CodeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.0;
         let addr = |op: OpIndex| code.get(op).map(|op| op.addr).unwrap_or_default();
+        // The parser takes the first operation by default, so the common case needs no line.
         if code.entry != OpIndex::default() {
             writeln!(f, "entry {}", addr(code.entry))?;
         }
@@ -41,6 +42,7 @@ impl Display for CodeText<'_> {
         for (bank, bytes) in &code.constants {
             // An empty bank has a line as well.
             let first = bytes.get(..ROW).unwrap_or(bytes);
+            // Short lines keep long banks readable and comparable line by line.
             let rest = bytes.get(first.len()..).unwrap_or_default();
             for row in [first].into_iter().chain(rest.chunks(ROW)) {
                 let digits: String = row.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -74,6 +76,7 @@ impl Display for Quoted<'_> {
         for c in self.0.chars() {
             match c {
                 '"' | '\\' => write!(f, "\\{c}")?,
+                // A control character could end the line that the parser reads.
                 _ if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
                 _ => f.write_char(c)?,
             }
@@ -88,6 +91,7 @@ struct Offset(i64);
 impl Display for Offset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { '-' } else { '+' };
+        // `unsigned_abs`, because the smallest number has no positive counterpart.
         write!(f, "{sign} 0x{:x}", self.0.unsigned_abs())
     }
 }
@@ -123,9 +127,11 @@ impl Display for OpText<'_> {
         let implied = Implied::by(op.meaning.as_ref(), &op.control);
         match &op.meaning {
             Some(meaning) => {
+                // A jump without an effect on data is the common case, and stands alone on its line.
                 if op.meaning != unstated_meaning(&op.control) {
                     write!(f, "  {meaning}")?;
                 }
+                // Effects over-approximate: they may name registers that the meaning does not read, and must survive.
                 if implied.reads != op.reads {
                     write!(f, "  reads({})", List(&op.reads))?;
                 }
@@ -136,6 +142,7 @@ impl Display for OpText<'_> {
                     write!(f, "  value({})", ValueText(op.value))?;
                 }
             }
+            // The parser restores such an operation from its control effect alone.
             None if self.is_unstated(&implied) => {}
             None if is_without_data(op) => f.write_str("  ?")?,
             None => {
@@ -217,6 +224,7 @@ impl Display for TargetText<'_> {
         match self.target {
             ControlTarget::Op(at) => match self.code.get(*at) {
                 Some(op) => write!(f, "{}", op.addr),
+                // Text can only name operations that exist.
                 None => write!(f, "invalid \"operation {}\"", at.0),
             },
             ControlTarget::External(name) => write!(f, "external {}", Quoted(name)),
@@ -233,6 +241,7 @@ impl Display for ConditionText {
         let not = if condition.negated { "!" } else { "" };
         let guard = match condition.guard {
             Some(guard) => Some(format!("{not}{guard}")),
+            // A negated constant guard holds in no lane.
             None => condition.negated.then(|| "never".to_owned()),
         };
         let test = condition.tests_cc().then_some(condition.cc_test.0);
@@ -262,6 +271,7 @@ impl Display for ValueText {
 impl Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Small constants are mostly counts and shifts, larger ones masks and addresses.
             Expr::Const(number @ 0..=255) => write!(f, "{number}"),
             Expr::Const(number) => write!(f, "0x{number:x}"),
             Expr::Cell(cell) => write!(f, "{cell}"),
@@ -286,6 +296,7 @@ impl Display for Expr {
             }
             Expr::Float(op, operands, half) => {
                 f.write_str(&float::print(*op))?;
+                // The low word is the default, also for results of one word.
                 if *half == WordHalf::High {
                     f.write_str(".high")?;
                 }
@@ -347,6 +358,7 @@ impl Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('[')?;
         if let Some(high) = &self.high {
+            // The high word comes first, as in `R7:R6`.
             write!(f, "{high}:")?;
         }
         write!(f, "{}", self.low)?;

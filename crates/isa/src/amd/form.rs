@@ -286,6 +286,7 @@ fn modifier_bits(name: &str, form: &GcnForm) -> Option<BitRange> {
         "sdwa_dst" => bits(44, 40),
         "sdwa0" => bits(50, 48),
         "sdwa1" => bits(58, 56),
+        // The others have the same bits in all rows of a format.
         _ => form.encoding.field(name),
     }
 }
@@ -320,6 +321,7 @@ fn parse_operand(word: &str, form: &GcnForm) -> Option<FormOperand> {
     let (name, kind) = word.split_once(':').unwrap_or((word, "vcc"));
     let (kind, dwords) = field_kind(name, kind, form.encoding)?;
     let field = match (kind, form.extension, name) {
+        // A placeholder: VCC is implied and has no bits.
         (FieldKind::Vcc, ..) => BitRange { hi: 0, lo: 0 },
         // With SDWA or DPP, the first source field holds a marker, and the register is in the second dword.
         (_, Some(_), "src0") => BitRange { hi: 39, lo: 32 },
@@ -375,6 +377,7 @@ fn field_kind(name: &str, kind: &str, encoding: Encoding) -> Option<(FieldKind, 
         "smem" => Some((FieldKind::ScalarOffset, 1)),
         "exp" => Some((FieldKind::Export, 1)),
         _ => {
+            // The other kinds are a letter and a number of dwords.
             let dwords = kind.get(1..)?.parse().ok()?;
             match kind.as_bytes().first()? {
                 b's' => Some((FieldKind::Scalar { scale }, dwords)),

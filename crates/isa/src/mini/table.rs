@@ -169,6 +169,7 @@ fn parse_row(line: &'static str) -> Option<Row> {
             _ => return None,
         },
     };
+    // A further column would be a mistake in the file.
     columns.next().is_none().then_some(row)
 }
 
@@ -179,6 +180,7 @@ fn parse_syntax_item(word: &'static str) -> SyntaxItem {
         "branch" => SyntaxItem::Branch,
         "label" => SyntaxItem::Label,
         "operator" => SyntaxItem::Operator,
+        // Anything else is literal text, such as `=` and commas.
         text => SyntaxItem::Text(text),
     }
 }

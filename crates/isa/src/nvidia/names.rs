@@ -213,6 +213,7 @@ impl Names {
     /// Entries of the list whose first entry is `at` that apply to the architecture.
     fn entries(&self, at: usize) -> impl Iterator<Item = &'static Entry> {
         let key = ENTRIES.get(at).map(Entry::key);
+        // Entries of one list are neighbours, because they are sorted by name.
         let all = ENTRIES.iter().skip(at);
         all.take_while(move |entry| Some(entry.key()) == key)
             .filter(|entry| entry.archs.has(self.arch))

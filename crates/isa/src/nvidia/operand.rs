@@ -189,6 +189,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
         .operands
         .iter()
         .flatten()
+        // Operands that are printed inside the opcode, such as `.CC` tests, come last.
         .chain(opcode_items)
         .filter_map(|piece| match piece {
             Piece::Item(item) => Some(operand(item, names, word, addr)),
@@ -293,6 +294,7 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
     // One test replaces five for most operands.
     let unmodified = item.unmodified.is_some_and(|bits| word & bits == 0);
     let holds = |cond: &Cond| !unmodified && cond.holds(word);
+    // Only values that the text can leave out count as absent.
     let absent = match value {
         OperandValue::Reg(None) => item.optional,
         OperandValue::Pred {

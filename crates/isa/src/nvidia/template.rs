@@ -31,6 +31,7 @@ impl Part {
     fn parse(text: &str) -> Option<Part> {
         let (hi, lo) = split(text, b':').unwrap_or((text, text));
         let (hi, lo): (u8, u8) = (hi.parse().ok()?, lo.parse().ok()?);
+        // `get` relies on `lo` being at most `LAST_BIT`, and on values of at most 64 bits.
         if hi < lo || hi > LAST_BIT || hi - lo > 63 {
             return None;
         }
@@ -65,6 +66,7 @@ impl Field {
     /// Unsigned value.
     pub(crate) fn get(&self, word: u128) -> u64 {
         self.more.iter().fold(self.first.get(word), |value, part| {
+            // `& 63` spares the overflow check; a range of 64 bits is alone in its field.
             value << (part.width & 63) | part.get(word)
         })
     }
@@ -91,6 +93,7 @@ impl Field {
 
     /// Low bits of `value` at the positions of the field's bits; the inverse of [`Field::get`].
     pub(crate) fn place(&self, value: u64) -> u128 {
+        // From the least significant range upwards, the reverse of `get`.
         let mut rest = value;
         let mut placed = 0;
         for part in self.more.iter().rev().chain([&self.first]) {
@@ -175,6 +178,7 @@ impl Cond {
     /// Bits that the condition depends on, if it is false when all of them are clear.
     fn set_bits(self) -> Option<u128> {
         match (self.mask, self.value) {
+            // A condition of clear bits only holds if all are clear.
             (_, 0) => None,
             (mask, _) => Some(mask),
         }
@@ -367,6 +371,7 @@ fn split_opcode(text: &'static str) -> (&'static str, Option<&'static str>) {
         match c {
             b'{' => depth += 1,
             b'}' => depth -= 1,
+            // Blanks in braces separate attributes, not operands.
             b' ' if depth == 0 => {
                 let (head, tail) = text.split_at(at);
                 return (head, Some(tail.trim_start()));
@@ -436,6 +441,7 @@ fn parse_piece(text: &'static str) -> Option<Piece> {
         true => names::names_id(head),
         false => None,
     };
+    // Flags begin with a dot; whatever is no list either must be an operand.
     if !head.starts_with('.') && names.is_none() {
         return parse_item(head, words).map(|item| Piece::Item(Box::new(item)));
     }
@@ -472,6 +478,7 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     let kind = parse_kind(head)?;
     let mut item = Item {
         writes,
+        // The reuse cache keeps source operands only.
         reuse: (!writes).then(|| reuse_bit(&kind)).flatten(),
         kind,
         neg: Cond::default(),
@@ -543,6 +550,7 @@ fn reuse_bit(kind: &ItemKind) -> Option<u8> {
         return None;
     };
     match field.low_bit() {
+        // Register fields of operands A, B and C begin at bits 8, 20 and 39.
         8 => Some(81),
         20 => Some(82),
         39 => Some(83),

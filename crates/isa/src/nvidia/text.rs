@@ -81,9 +81,11 @@ impl SassProgram {
     pub fn write_listing(&self, relocated: &[Relocated], out: &mut String) {
         /// Typical length of a line in bytes.
         const LINE: usize = 80;
+        // One allocation instead of many, because listings of libraries are large.
         out.reserve(self.instrs.len() * LINE);
         let mut relocated = relocated.iter().peekable();
         let digits = |addr: u32| (32 - addr.leading_zeros()).div_ceil(4).max(4);
+        // The last address is the longest, and all texts begin in one column.
         let widest = digits(self.instrs.last().map_or(0, |last| last.addr.0));
         for instr in &self.instrs {
             out.push_str("        /*");
@@ -469,6 +471,7 @@ impl<'a> TextWriter<'a> {
                 self.push("+");
                 self.push_hex(offset);
             }
+            // RZ adds nothing, so only the offset is printed.
             (None, _) => self.push_hex(offset),
         }
     }

@@ -87,6 +87,7 @@ impl ArgKind {
     /// Kind by its name in the metadata, as version 3 and later spell it.
     pub(crate) fn from_name(name: &str) -> Option<ArgKind> {
         use HiddenArg as H;
+        // Names of hidden arguments end in the axis, as in `hidden_block_count_x`.
         let axis = |prefix: &str| {
             ["x", "y", "z"]
                 .iter()
@@ -164,6 +165,7 @@ impl HiddenArg {
             (H::DefaultQueue, 104, 8),
             (H::CompletionAction, 112, 8),
             (H::DynamicLdsSize, 120, 4),
+            // LLVM reserves the bytes between the arguments.
             (H::PrivateBase, 192, 4),
             (H::SharedBase, 196, 4),
             (H::QueuePointer, 200, 8),

@@ -12,6 +12,7 @@ pub(super) fn write_wait(simm16: u32, out: &mut String) {
         ("lgkmcnt", simm16 >> 8 & 15, 15),
     ];
     let waits = |(_, count, most): &(&str, u32, u32)| count < most;
+    // A wait for nothing prints all counters, otherwise it would have no operand.
     let is_idle = !counters.iter().any(waits);
     let mut separator = "";
     for counter in counters.iter().filter(|counter| is_idle || waits(counter)) {
@@ -42,6 +43,7 @@ pub(super) fn write_hardware_register(simm16: u32, out: &mut String) {
         Some(name) if !name.is_empty() => out.push_str(name),
         _ => push_number(id.into(), out),
     }
+    // The whole register is the default.
     if (offset, width) != (0, 32) {
         for number in [offset, width] {
             out.push_str(", ");
@@ -80,12 +82,14 @@ pub(super) fn write_message(simm16: u32, out: &mut String) {
                 out.push_str(", ");
                 out.push_str(operation_name);
             }
+            // Only messages of geometry shaders with an operation have a stream.
             if matches!(id, 2 | 3) && operation != 0 {
                 out.push_str(", ");
                 push_number(stream.into(), out);
             }
             out.push(')');
         }
+        // Numbers are printed only if no other bit would be lost.
         None if simm16 == id | operation << 4 | stream << 8 => {
             out.push_str("sendmsg(");
             push_number(id.into(), out);
@@ -155,6 +159,7 @@ pub(super) fn write_swizzle(code: u32, out: &mut String) {
 
 /// Appends a swizzle whose source lane is `(lane & and | or) ^ xor`.
 fn write_bitmask_swizzle(and: u32, or: u32, xor: u32, out: &mut String) {
+    // A broadcast clears the low bits of the lane number, so `and` is 32 minus the size of the group.
     let group = 32 - and;
     let keeps = and == 31 && or == 0;
     let (name, numbers) = if keeps && xor.count_ones() == 1 {

@@ -231,6 +231,7 @@ fn item_fields(item: &Item, mut push: impl FnMut(bool, Field)) {
         | ItemKind::Float(_, field)
         | ItemKind::Relative(field)
         | ItemKind::Absolute(field) => push(true, field.clone()),
+        // The bit selects between all predicates and the condition code, so it is a value.
         ItemKind::PredSet(bit) => push(true, Field::of_bit(*bit)),
         ItemKind::Const { bank, offset } | ItemKind::ConstTarget { bank, offset } => {
             push(true, bank.clone());

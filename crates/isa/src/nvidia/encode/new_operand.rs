@@ -163,6 +163,7 @@ impl NewOperand {
     /// Whether a decoded operand is this one, apart from its reuse.
     pub(super) fn is(&self, decoded: &Operand) -> bool {
         let same_value = match (self.value, decoded.value) {
+            // Different words may parse to the same value, so the text decides.
             (OperandValue::Word { text, .. }, OperandValue::Word { text: other, .. }) => {
                 text == other
             }
@@ -186,6 +187,7 @@ impl From<Operand> for NewOperand {
             absolute: decoded.absolute,
             invert: decoded.invert,
             sets_cc: decoded.sets_cc,
+            // Reuse belongs to the control slot, which the caller gives apart.
             reuse: false,
             select: Some(decoded.select),
         }
