@@ -27,7 +27,9 @@
 //! | single | `0x7fffffff` | CUDA `math_constants.h` (`CUDART_NAN_F`), constants folded by ptxas 12.4 |
 //! | half | `0x7fff` | constants folded by ptxas 12.4 |
 //! | double, no NaN among the operands | `0xfff8000000000000` | CUDA `math_constants.h` (`CUDART_NAN`) |
-//! | double, else | the first NaN operand, made quiet | payloads survive: PTX ISA, "Floating-Point Instructions"; *the first* is an assumption |
+//! | double, else | the first NaN operand, made quiet | PTX ISA, "Floating-Point Instructions" (payloads survive) |
+//!
+//! That it is the *first* NaN operand of a double is an assumption.
 //!
 //! # Subnormal numbers
 //!

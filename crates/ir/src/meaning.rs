@@ -188,7 +188,7 @@ impl BinaryOp {
             BinaryOp::Add => a.wrapping_add(b),
             BinaryOp::Sub => a.wrapping_sub(b),
             BinaryOp::Mul => a.wrapping_mul(b),
-            // Interpreters decide what a division by zero does, such as ending the run.
+            // A division by zero has no result, so interpreters must handle it.
             BinaryOp::DivS if b == 0 => return None,
             // Wrapping, because the smallest number divided by -1 is out of range.
             BinaryOp::DivS => sa.wrapping_div(sb) as u32,

@@ -173,7 +173,7 @@ impl Metadata {
     /// Checks that both records of the total size of the parameters agree, and that every parameter lies within it.
     fn check_params(&self, stated_size: Option<u16>) -> Result<(), Diagnostic> {
         let Some(bank) = &self.param_bank else {
-            // Without the block no parameter has a place, so their offsets are used for nothing.
+            // Without the block there is no size to compare the parameters with.
             return Ok(());
         };
         let size = bank.size;

@@ -6,9 +6,9 @@
 //!
 //! | what | value | source |
 //! |---|---|---|
-//! | NaN without a NaN among the operands | quiet, sign set, other bits 0 (`0xffc00000`) | GCN3 manual, V_DIV_FIXUP; for other operations an assumption |
-//! | NaN with one | the first NaN operand, made quiet | GCN3 manual, "IEEE"; *the first* is an assumption |
-//! | subnormal operands and results | zeros of the same sign if MODE says so | LLVM, "AMDGPU backend", FLOAT_DENORM_MODE |
+//! | NaN, no NaN operand | quiet, sign set, other bits 0 (`0xffc00000`) | GCN3 manual, V_DIV_FIXUP; else assumed |
+//! | NaN, else | the first NaN operand, made quiet | GCN3 manual, "IEEE"; *the first* is an assumption |
+//! | subnormal numbers | zeros of the same sign if MODE says so | LLVM, "AMDGPU backend", FLOAT_DENORM_MODE |
 //! | subnormal results | judged after rounding | assumption |
 //!
 //! The bit IEEE of MODE is set, because callers evaluate nothing else: signalling NaNs become quiet.

@@ -175,7 +175,7 @@ impl FloatOp {
     pub fn apply(self, words: [u32; FloatOp::MAX_WORDS]) -> u64 {
         let [a, b, c, ..] = words;
         let wide = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
-        // Both views of the words are made for every operation; the compiler drops the unused one.
+        // The array has six words, so both reads are in range for every operation.
         let (x, y) = (wide(0), wide(2));
         let halves = [a, b, c].map(|word| word as u16);
         let [h, i, j] = halves;

@@ -10,7 +10,7 @@
 //! | `.SQRT` | relative 2^-23 | correctly rounded |
 //! | `.LG2` | absolute 2^-22 in (0.5, 2), else relative 2^-22 | 0.5 + 2^-33 ulp |
 //! | `.EX2` after RRO | 2 ulp | 1.2 ulp (0.7 of it from RRO, which rounds to 2^-23) |
-//! | `.SIN`, `.COS` after RRO | absolute 2^-20.5 in [-2 pi, 2 pi], 2^-14.7 in [-100 pi, 100 pi] | absolute 2^-22 everywhere |
+//! | `.SIN`, `.COS` after RRO | absolute 2^-20.5 up to 2 pi, 2^-14.7 up to 100 pi | absolute 2^-22 everywhere |
 //! | `.RCP64H`, `.RSQ64H` | none | relative 2^-21 |
 //!
 //! Source of the bounds and of the results for zeros, infinities and NaNs: PTX ISA, `rcp`, `sqrt`, `rsqrt`, `lg2`,

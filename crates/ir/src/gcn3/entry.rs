@@ -1,6 +1,6 @@
 //! Registers of a wave when a kernel begins, if their contents have a name (AMDGPU backend of LLVM, "Initial Kernel
 //! Execution State"). For example, a kernel whose only user registers are the 2 words of the kernarg pointer finds
-//! that address in s[0:1] and, if it asks for it, its block index in s2.
+//! that address in `s[0:1]` and, if it asks for it, its block index in s2.
 
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_load::GcnDescriptor;

@@ -17,7 +17,7 @@ pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) ->
     let flush = modifiers.flush();
     let (to, from) = (format(modifiers.next()?)?, format(modifiers.next()?)?);
     let op = match integral(&mut modifiers) {
-        // The same spelling with two formats is not documented.
+        // Rounding to an integer together with a change of format is not modelled.
         Some(integral) if from == to => FloatOp::ToIntegral {
             format: to,
             integral,

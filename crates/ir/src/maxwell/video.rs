@@ -152,7 +152,7 @@ pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Mea
         (false, false) => a.plus(&b),
         (false, true) => a.minus(&b),
         (true, false) => b.minus(&a),
-        // No compiler emits two negations.
+        // Two negations are not modelled.
         (true, true) => None,
     };
     write_result(value?, signed, saturated, &modifiers, operands)

@@ -15,7 +15,7 @@ use crate::{
 /// Bytes of a constant bank in one line.
 const ROW: usize = 32;
 
-/// Returns the text of `code`, which [`super::parse`] reads as the same code.
+/// Returns the text of `code`, which [`super::parse()`] reads as the same code.
 ///
 /// All indexes of operations in `code` must exist. A target that does not becomes [`ControlTarget::Invalid`].
 pub fn print(code: &Code) -> String {
@@ -271,7 +271,6 @@ impl Display for ValueText {
 impl Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Small constants are mostly counts and shifts, larger ones masks and addresses.
             Expr::Const(number @ 0..=255) => write!(f, "{number}"),
             Expr::Const(number) => write!(f, "0x{number:x}"),
             Expr::Cell(cell) => write!(f, "{cell}"),

@@ -92,7 +92,7 @@ fn format_float(value: f64) -> String {
         let mantissa = strip_zeros(mantissa);
         return pad_exponent(&format!("{mantissa}e{exponent}"));
     }
-    // Twenty significant digits.
+    // Twenty significant digits, as in `%.20g`.
     let decimals = usize::try_from(19 - exponent).unwrap_or(0);
     strip_zeros(&format!("{value:.decimals$}")).to_string()
 }

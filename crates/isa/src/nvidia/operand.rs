@@ -189,7 +189,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
         .operands
         .iter()
         .flatten()
-        // Operands that are printed inside the opcode, such as `.CC` tests, come last.
+        // Operands that are printed inside the opcode come last.
         .chain(opcode_items)
         .filter_map(|piece| match piece {
             Piece::Item(item) => Some(operand(item, names, word, addr)),

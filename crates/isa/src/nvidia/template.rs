@@ -178,7 +178,7 @@ impl Cond {
     /// Bits that the condition depends on, if it is false when all of them are clear.
     fn set_bits(self) -> Option<u128> {
         match (self.mask, self.value) {
-            // A condition of clear bits only holds if all are clear.
+            // A condition without set bits holds if all bits are clear.
             (_, 0) => None,
             (mask, _) => Some(mask),
         }

@@ -57,7 +57,7 @@ impl Arithmetic {
 
     fn exp(self, x: f64) -> u64 {
         const LARGEST: f64 = 200.0;
-        // The result is out of range of a single far before; the limit keeps the fixed-point number in range.
+        // The result leaves the range of a single far earlier; the limit keeps the fixed-point number in range.
         if x > LARGEST {
             return self.infinity(false);
         }
@@ -99,7 +99,8 @@ impl Arithmetic {
         if turns == 0.0 && quarters == 0 {
             return self.narrowed(turns);
         }
-        // Exact, because in the domain each single is a multiple of a quarter turn plus a part of at most an eighth.
+        // The reduction is exact: in the domain, a single is a multiple of a quarter turn plus a part of at most an
+        // eighth.
         let nearest = (turns * 4.0).round_ties_even();
         let angle = (turns - nearest / 4.0) * std::f64::consts::TAU;
         let square = angle * angle;

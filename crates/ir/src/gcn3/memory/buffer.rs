@@ -1,5 +1,5 @@
 //! MUBUF and MTBUF: accesses through a resource descriptor. For example, `buffer_load_dword v0, v1, s[4:7], s3 offen
-//! offset:8` adds v1, s3 and 8 to the base in s[4:7].
+//! offset:8` adds v1, s3 and 8 to the base in `s[4:7]`.
 
 use warpbound_isa::amd::{GcnOpcode, GcnValue, GcnView, OperandAccess};
 use warpbound_isa::instr::MemorySpace;

@@ -1,4 +1,4 @@
-//! Scalar instructions with one source (SOP1). For example, `s_and_saveexec_b64 s[0:1], vcc` copies EXEC to s[0:1]
+//! Scalar instructions with one source (SOP1). For example, `s_and_saveexec_b64 s[0:1], vcc` copies EXEC to `s[0:1]`
 //! and then clears the lanes of EXEC that are not in VCC.
 
 use warpbound_isa::amd::GcnOpcode;

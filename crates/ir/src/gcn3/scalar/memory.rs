@@ -1,5 +1,5 @@
 //! Scalar memory (SMEM): the wave loads the same words for all lanes. For example, `s_load_dwordx2 s[0:1], s[4:5],
-//! 0x10` loads the 64-bit argument at offset 16 if s[4:5] holds the address of the arguments.
+//! 0x10` loads the 64-bit argument at offset 16 if `s[4:5]` holds the address of the arguments.
 
 use warpbound_isa::SpecialReg;
 use warpbound_isa::amd::{GcnOpcode, GcnValue, GcnView};

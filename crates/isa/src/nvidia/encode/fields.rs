@@ -101,8 +101,8 @@ impl InstrFields {
             return false;
         };
         let (bits, placed) = (named.field.bits(), named.field.place(value));
-        // `place` drops bits that do not fit, so a value that is too large comes back changed.
         let fixed = u128::from(form.mask) & bits;
+        // `place` drops bits that do not fit, so a value that is too large comes back changed.
         if named.field.get(placed) != value || (placed ^ u128::from(form.value)) & fixed != 0 {
             return false;
         }

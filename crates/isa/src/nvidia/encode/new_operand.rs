@@ -187,7 +187,7 @@ impl From<Operand> for NewOperand {
             absolute: decoded.absolute,
             invert: decoded.invert,
             sets_cc: decoded.sets_cc,
-            // Reuse belongs to the control slot, which the caller gives apart.
+            // Reuse belongs to the control slot, which the caller states separately.
             reuse: false,
             select: Some(decoded.select),
         }
