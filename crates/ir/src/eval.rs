@@ -154,6 +154,7 @@ impl Expr {
             Expr::Const(_) | Expr::ThreadId | Expr::Special(_) => {}
             Expr::Constant(_, a) | Expr::Unary(_, a) | Expr::Ballot(a, _) => descend(a),
             Expr::FromLane(cell, lane) => {
+                // [`eval`] evaluates the lane before it reads the cell.
                 descend(lane);
                 visit(*cell);
             }

@@ -1,4 +1,6 @@
-//! Code as text, both ways: [`print()`] writes every part of a [`Code`](crate::Code), [`parse()`] reads it back.
+//! Code as text, both ways: [`print()`] writes a [`Code`](crate::Code), [`parse()`] reads it back. Text leaves out
+//! [`Code::lanes`](crate::Code::lanes) and [`Code::entry_values`](crate::Code::entry_values), so code that is read
+//! has 32 lanes and no values at its entry.
 //!
 //! ```text
 //! entry 0x0008

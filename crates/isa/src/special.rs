@@ -121,6 +121,7 @@ impl fmt::Display for SpecialReg {
             return write!(f, "{number}");
         }
         let found = NAMES.iter().find(|(register, ..)| register == self);
+        // Every register apart from `Other` is in the list, so the default is never printed.
         f.write_str(found.map_or("", |(_, name, _)| name))
     }
 }

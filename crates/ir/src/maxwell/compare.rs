@@ -246,6 +246,7 @@ pub(super) fn predicates_to_register(
         FLAGS => Expr::Cell(Cell::CC),
         count => (1..count).fold(Expr::Cell(Cell::pred(0)), |bits, n| {
             let shift = Expr::Const(n.into());
+            // Predicates are 0 or 1, so no two summands share a bit.
             add(bits, shl(Expr::Cell(Cell::pred(n)), shift))
         }),
     };

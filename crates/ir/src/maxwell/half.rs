@@ -130,6 +130,7 @@ fn all_halves(numbers: &[&Component]) -> Option<Vec<Expr>> {
 pub(super) fn set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let yes = match modifiers.take(M::Bf) {
+        // 1.0 as a half.
         true => 0x3c00,
         false => 0xffff,
     };

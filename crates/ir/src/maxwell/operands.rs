@@ -113,6 +113,7 @@ impl<'v> Operands<'v> {
             _ => None,
         })?;
         let no_predicate = self.predicates().iter().all(Option::is_none);
+        // A meaning assigns all that the operation writes, and the caller has no value for these.
         if !no_predicate || self.sets_cc() {
             return None;
         }
@@ -141,6 +142,7 @@ impl<'v> Operands<'v> {
             return None;
         };
         Some(match (pred, negated) {
+            // PT is always true.
             (None, negated) => Expr::Const((!negated).into()),
             (Some(n), false) => Expr::Cell(Cell::pred(n)),
             (Some(n), true) => {
@@ -198,6 +200,7 @@ pub(super) const SINGLE_SIGN: u32 = 1 << 31;
 /// Applies absolute value and negation of an operand to a value with this sign bit.
 pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
     let value = match operand.absolute {
+        // The absolute value comes first, as in `-|R1|`.
         true => and(value, Expr::Const(!sign)),
         false => value,
     };

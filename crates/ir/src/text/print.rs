@@ -15,7 +15,8 @@ use crate::{
 /// Bytes of a constant bank in one line.
 const ROW: usize = 32;
 
-/// Returns the text of `code`, which [`super::parse()`] reads as the same code.
+/// Returns the text of `code`, which [`super::parse()`] reads as the same code, apart from the parts that text leaves
+/// out ([`crate::text`]).
 ///
 /// All indexes of operations in `code` must exist. A target that does not becomes [`ControlTarget::Invalid`].
 pub fn print(code: &Code) -> String {

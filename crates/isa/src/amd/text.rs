@@ -153,6 +153,7 @@ fn write_group(prefix: &str, first: u8, dwords: u8, out: &mut String) {
     out.push('[');
     push_number(first.into(), out);
     out.push(':');
+    // Wider than a byte, because a word may encode a group that ends after v255.
     push_number(u64::from(first) + u64::from(dwords) - 1, out);
     out.push(']');
 }

@@ -40,6 +40,7 @@ impl Span {
         while at < self.end && file.as_bytes()[at as usize] != byte {
             at += 1;
         }
+        // The rest must not begin after its end, because lengths are unsigned.
         let after = if at < self.end { at + 1 } else { at };
         (
             Span {

@@ -157,6 +157,7 @@ fn parse_timing(text: &'static str) -> Option<Vec<TimingChoice>> {
     let known = names::timing_id;
     let mut out = Vec::new();
     for part in text.split(';') {
+        // From the right, because a range of bits has a colon of its own: `11:10=3:dconv`.
         match part.rsplit_once(':') {
             None => out.push((None, known(part)?)),
             Some((condition, class)) => {

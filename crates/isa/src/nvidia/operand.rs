@@ -249,6 +249,7 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
             if hide.holds(word) {
                 ""
             } else {
+                // Decoding rejects values without a name, so `?` appears only for words that no decoder accepted.
                 names.text(*id, field.get(word)).unwrap_or("?")
             }
         }

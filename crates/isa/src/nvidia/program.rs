@@ -33,6 +33,7 @@ impl SassInstr {
     /// only the bits that the text depends on (19:17 and 20).
     pub(crate) fn bits(&self) -> u128 {
         let spelled = u128::from(self.control.reuse) | u128::from(self.control.coupled) << 3;
+        // The slot begins at bit 64, so its bit 17 is bit 81.
         self.word | spelled << 81
     }
 }
@@ -157,6 +158,7 @@ impl SassProgram {
 /// stands for the first instruction slot after it.
 pub fn canonical(addr: CodeAddr) -> CodeAddr {
     if addr.0.is_multiple_of(GROUP as u32) {
+        // Bit 3 of a multiple of 32 is clear, so this adds 8 and cannot overflow.
         CodeAddr(addr.0 | 8)
     } else {
         addr

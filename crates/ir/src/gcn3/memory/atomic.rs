@@ -64,6 +64,7 @@ pub(super) fn in_lds(
         "i32" => kind(false, true),
         "u64" | "b64" => kind(true, false),
         "i64" => kind(true, true),
+        // MODE decides about subnormals, so unknown contents of MODE leave the operation without a meaning.
         "f32" => AtomicKind::LdsF32(flush(mode.single()?)?),
         "f64" => AtomicKind::LdsF64(flush(mode.double()?)?),
         _ => return None,
@@ -126,6 +127,7 @@ fn atomic(
         AtomicOp::CompareSwap | AtomicOp::MaskedOr => 2,
         _ => 1,
     };
+    // Only the position of a word says to which operand it belongs.
     if operands.len() != values * size {
         return None;
     }

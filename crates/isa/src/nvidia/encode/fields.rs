@@ -158,6 +158,7 @@ impl Form {
     pub(crate) fn unnamed_bits(&self, id: FormId) -> u64 {
         let named = named_fields(id, self);
         let bits = |all, named: &NamedField| all | named.field.bits();
+        // The cast drops the bits of the control slot, which are not in the word.
         !(self.mask | named.iter().fold(0, bits) as u64)
     }
 }
