@@ -104,7 +104,7 @@ pub(crate) fn parse_records(
                 format!("attribute 0x{code:02x} of {length} bytes reaches beyond its section"),
             ));
         }
-        // The payload shares the bytes of the file, so many records cost no copies.
+        // The payload shares the bytes of the file, so that no record needs a copy.
         records.push(Attribute {
             code,
             format,
