@@ -72,7 +72,7 @@ impl Gfx {
     /// GCN 3: the only target whose kernels can be read.
     pub const GFX803: Gfx = Gfx("gfx803");
 
-    /// Target of an offload bundle that is not in the list of targets.
+    /// Target that stands for any name in an offload bundle that this crate does not know.
     pub const UNKNOWN: Gfx = Gfx("unknown-gfx");
 
     /// Family of the target; `None` if its kernels cannot be read.

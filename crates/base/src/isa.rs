@@ -1,4 +1,5 @@
-//! Instruction sets of machine code, by the names of compilers.
+//! Instruction sets of the files that can be loaded. For example, `sm_61` and `gfx803` name one each; mini-SIMT text
+//! has no architectures.
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,7 +47,7 @@ impl Isa {
 }
 
 impl Isa {
-    /// The instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].
+    /// Instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].
     pub fn fallback(self) -> Option<Isa> {
         match self {
             Isa::Sm(sm) => sm.fallback().map(Isa::Sm),
@@ -60,6 +61,7 @@ impl FromStr for Isa {
 
     /// Reads the name of a GPU's instruction set: `sm_61`, `61` or `gfx803`.
     fn from_str(text: &str) -> Result<Isa, String> {
+        // Architectures of NVIDIA may be given as a bare number, so only AMD's have a prefix to test.
         match text.starts_with("gfx") {
             true => text.parse().map(Isa::Gfx),
             false => text.parse().map(Isa::Sm),

@@ -1,4 +1,5 @@
-//! Architectures of NVIDIA's GPUs.
+//! Compute architectures of NVIDIA's GPUs. For example, `sm_61` is Pascal. Other numbers than those supported are
+//! parsed and printed, so that files for them can be listed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,7 +48,7 @@ impl Sm {
         }
     }
 
-    /// The architecture whose code is used if a file has none for this one: sm_52 for sm_53, which has the same
+    /// Architecture whose code is used if a file has none for this one. Only sm_53 has one: sm_52, which has the same
     /// instructions.
     pub fn fallback(self) -> Option<Sm> {
         let sm_53 = Sm {
@@ -69,6 +70,7 @@ impl FromStr for Sm {
             None => (digits, false),
         };
         match digits.parse() {
+            // `parse` alone would also accept a sign, as in `+61`.
             Ok(number) if digits.bytes().all(|b| b.is_ascii_digit()) => Ok(Sm {
                 number,
                 accelerators,

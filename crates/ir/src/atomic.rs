@@ -1,4 +1,5 @@
-//! Atomic read-modify-write operations on memory.
+//! Atomic read-modify-write operations on memory. For example, `Increment` with the operand 3 turns 2 into 3, and 3
+//! into 0.
 
 use crate::float::gcn::{GcnFloat, GcnFunction, GcnMode};
 use crate::float::{Flush, Format, Rounding, double, half, single};
@@ -16,9 +17,9 @@ pub enum AtomicOp {
     Min,
     /// Maximum.
     Max,
-    /// Old value plus 1; 0 if the old value is not below the operand.
+    /// Old value plus 1, or 0 if the old value is not below the operand.
     Increment,
-    /// Old value minus 1; the operand if the old value is 0 or above the operand.
+    /// Old value minus 1, or the operand if the old value is 0 or above the operand.
     Decrement,
     /// Bitwise and.
     And,
@@ -30,7 +31,7 @@ pub enum AtomicOp {
     Exchange,
     /// Second operand if the old value equals the first, else the old value.
     CompareSwap,
-    /// Old value without the bits of the first operand, or the second (AMD's ds_mskor).
+    /// Old value with the bits of the first operand cleared, then or-ed with the second (AMD's ds_mskor).
     MaskedOr,
 }
 
@@ -51,9 +52,9 @@ pub enum AtomicKind {
     F16x2(Flush),
     /// Double, rounded to nearest.
     F64,
-    /// Single in LDS of AMD's GPUs: `AtomicKind::format_in_lds`.
+    /// Single in LDS of AMD GPUs, see `AtomicKind::format_in_lds`.
     LdsF32(Flush),
-    /// Double in LDS of AMD's GPUs.
+    /// Double in LDS of AMD GPUs.
     LdsF64(Flush),
 }
 
@@ -70,8 +71,8 @@ impl AtomicKind {
         }
     }
 
-    /// Format and treatment of subnormals of floats in LDS of AMD's GPUs, whose arithmetic rounds to nearest in every mode
-    /// and flushes subnormals where the mode does (LLVM, `SITargetLowering::shouldExpandAtomicRMWInIR`).
+    /// Format and treatment of subnormals of floats in LDS of AMD GPUs. This arithmetic rounds to nearest in every
+    /// mode, and flushes subnormals if the mode does (LLVM, `SITargetLowering::shouldExpandAtomicRMWInIR`).
     fn format_in_lds(self) -> Option<(Format, Flush)> {
         match self {
             AtomicKind::LdsF32(flush) => Some((Format::Single, flush)),
@@ -82,14 +83,14 @@ impl AtomicKind {
 }
 
 impl AtomicOp {
-    /// Computes the new value; `other` is the second operand of compare-and-swap and of
-    /// the masked or. `None` if the operation does not
-    /// exist for the number type, or the result is not documented.
+    /// Computes the new value; `other` is the second operand of compare-and-swap and of the masked or. `None` if the
+    /// operation does not exist for the number type or the result is not documented.
     pub fn apply(self, kind: AtomicKind, old: u64, operand: u64, other: u64) -> Option<u64> {
         use AtomicKind::{F16x2, F32, F64, S32, S64, U32, U64};
         if let Some(format) = kind.format_in_lds() {
             return self.in_lds(format, [old, operand, other]);
         }
+        // Operands of 32 bits are zero-extended, so wrapped results are cut to 32 bits.
         let narrow = kind.size() == 4;
         let mask = if narrow {
             u64::from(u32::MAX)
@@ -106,6 +107,7 @@ impl AtomicOp {
             // Floats are only added (PTX manual, `atom`).
             F32 | F16x2(_) | F64 if self != AtomicOp::Add => return None,
             F32 | F16x2(_) | F64 => false,
+            // `in_lds` has handled these.
             AtomicKind::LdsF32(_) | AtomicKind::LdsF64(_) => return None,
         };
         Some(match (self, kind) {
@@ -131,6 +133,7 @@ impl AtomicOp {
                 if old >= operand {
                     0
                 } else {
+                    // Below the operand, so the sum cannot overflow.
                     old + 1
                 }
             }
@@ -160,8 +163,9 @@ impl AtomicOp {
         })
     }
 
-    /// Computes the new value of a float in LDS. Documents leave open which NaN a result is, which zero a minimum of both
-    /// zeros is, and whether subnormals are flushed before they are compared.
+    /// Computes the new value of a float in LDS. Documents leave three things open: which NaN a result is, which zero
+    /// a minimum of both zeros is, and whether subnormals are flushed before they are compared. The result is `None`
+    /// then.
     fn in_lds(self, (format, flush): (Format, Flush), values: [u64; 3]) -> Option<u64> {
         let [old, operand, other] = values;
         let value = |bits: u64| match format {
@@ -181,6 +185,7 @@ impl AtomicOp {
                     format,
                     mode: match flush {
                         Flush::Keep => GcnMode::KEEP,
+                        // Modes that flush only one of operands and results are refused before.
                         Flush::Ftz | Flush::Fmz => GcnMode::FLUSH,
                     },
                 };
@@ -189,6 +194,7 @@ impl AtomicOp {
                 (!value(sum).is_nan()).then_some(sum)
             }
             AtomicOp::Min | AtomicOp::Max => {
+                // Equal numbers with different bits are the two zeros.
                 let is_open = a.is_nan() || b.is_nan() || is_flushed || (a == b && old != operand);
                 let takes_old = (a < b) == (self == AtomicOp::Min);
                 match (is_open, takes_old) {
@@ -197,6 +203,7 @@ impl AtomicOp {
                     (false, false) => Some(operand),
                 }
             }
+            // The comparison is of numbers: -0 equals +0, and a NaN equals nothing.
             AtomicOp::CompareSwap if !is_flushed => Some(if a == b { other } else { old }),
             _ => None,
         }

@@ -1,11 +1,14 @@
+//! Cells: registers as dense numbers, so that analyses can index tables by them. For example, NVIDIA's R5 is cell 5,
+//! and P0 is the first cell after the 256 vector registers.
+
 use std::fmt;
 
 use warpbound_isa::{Reg, RegisterKind};
 
 /// Storage cell of a register, as a dense number below [`Cell::COUNT`].
 ///
-/// Each kind of register file has a range of numbers, whatever the instruction set: sets and tables of cells need no
-/// description of it.
+/// Each kind of register file has a range of numbers that does not depend on the instruction set, so that sets and
+/// tables of cells need no description of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(u16);
 
@@ -36,7 +39,8 @@ impl Cell {
 
     /// Cell of a register.
     pub const fn of(register: Reg) -> Cell {
-        // Table files have no more registers than their kind may have, which `RegisterFiles::parse` checks.
+        // A register file has at most as many registers as its kind allows, because `RegisterFiles::parse` checks it.
+        // The remainder therefore changes nothing.
         Cell(base(register.kind) + register.number as u16 % register.kind.capacity())
     }
 
@@ -55,7 +59,7 @@ impl Cell {
         Cell::of(Reg::predicate(n))
     }
 
-    /// Words of the warp that make up a mask, low first; `None` for cells that are no masks.
+    /// Words of the warp that make up a mask, low word first; `None` for cells that are no masks.
     pub fn mask_words(self) -> Option<[Cell; 2]> {
         let [low, high] = self.register().mask_words()?;
         Some([Cell::of(low), Cell::of(high)])
@@ -88,9 +92,10 @@ impl Cell {
         (number < RegisterKind::Predicate.capacity()).then_some(number as u8)
     }
 
-    /// Whether each lane has a value of its own; if not, all lanes of a warp read the same value.
+    /// Whether each lane has a value of its own. Otherwise all lanes of a warp read the same value.
     #[inline]
     pub fn is_per_lane(self) -> bool {
+        // Masks and scalars are the last kinds, so one comparison decides.
         const FIRST_OF_WARP: u16 = base(RegisterKind::Mask);
         self.0 < FIRST_OF_WARP
     }
@@ -128,7 +133,7 @@ impl fmt::Debug for Cell {
 mod tests {
     use super::*;
 
-    /// The order of the kinds is that of the ranges, and the registers of a warp are last.
+    /// Ranges have the order of the kinds, and the registers of a warp are last.
     #[test]
     fn each_cell_is_of_one_register() {
         let cells = (0..Cell::COUNT).filter_map(Cell::from_index);

@@ -1,3 +1,6 @@
+//! Operations of a kernel in a form that does not depend on the instruction set. For example, `@!P0 BRA 0x48` has the
+//! condition `P0`, negated, and the control effect [`ControlEffect::Jump`]; lanes whose condition fails fall through.
+
 use smallvec::SmallVec;
 use warpbound_base::{CodeAddr, Family};
 use warpbound_isa::SpecialReg;
@@ -25,8 +28,8 @@ impl OpIndex {
 /// Condition under which an operation takes effect in a lane: guard AND condition-code test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecCondition {
-    /// Guard cell; the guard holds where the cell is not zero; `None` is the constant true. A cell of the warp (a scalar
-    /// flag, or a mask, which is not zero if one of its words is not) holds for all lanes or for none.
+    /// Guard cell. The guard holds in lanes whose cell is not zero; `None` is the constant true. A cell of the warp
+    /// holds for all lanes or for none: a scalar flag, or a mask, which is not zero if one of its words is not.
     pub guard: Option<Cell>,
     /// Whether the guard is negated.
     pub negated: bool,
@@ -57,7 +60,7 @@ impl ExecCondition {
         self.guard.is_none() && self.negated
     }
 
-    /// Cells on which the condition depends; of a mask, its words.
+    /// Cells on which the condition depends. A mask is replaced by its words.
     pub fn cells(self) -> impl Iterator<Item = Cell> {
         let guard = match self.guard.map(|guard| (guard, guard.mask_words())) {
             None => [None, None],
@@ -68,10 +71,11 @@ impl ExecCondition {
         guard.into_iter().flatten().chain(code)
     }
 
-    /// Two-valued cell that alone decides the condition, if there is one. Then the lanes for which the condition
-    /// holds agree on the cell, and so do the other lanes.
+    /// Two-valued cell that alone decides the condition, if there is one. Lanes for which the condition holds then
+    /// agree on the cell, and so do the other lanes.
     pub fn decided_by(self) -> Option<Cell> {
         self.guard
+            // Other cells have more than two values, so lanes with the same outcome may differ in them.
             .filter(|guard| !self.tests_cc() && guard.is_predicate())
     }
 }
@@ -94,7 +98,7 @@ pub enum ControlEffect {
     Next,
     /// Jumps.
     Jump(ControlTarget),
-    /// Branches; diverging lanes push a synchronisation frame (`abstract-cta-2014` 4).
+    /// Branches. Diverging lanes push a synchronisation frame (`abstract-cta-2014` 4).
     Branch {
         /// Target of the lanes for which the condition holds.
         to: ControlTarget,
@@ -103,8 +107,9 @@ pub enum ControlEffect {
     },
     /// Reconverges lanes that diverged at a branch (synchronisation frames).
     Reconverge,
-    /// Replaces the mask of the active lanes by the value that a mask has after the writes of the operation, and falls
-    /// through (machines whose operations write the mask: AMD's EXEC, which always equals the mask of active lanes).
+    /// Replaces the mask of active lanes and falls through. The new mask is the value of this cell after the writes
+    /// of the operation. This is for machines whose operations write the mask: AMD's EXEC always equals the mask of
+    /// active lanes.
     SetActive(Cell),
     /// Jumps to `register + anchor` (BRX: an address of this code; JMX: an absolute address).
     Indirect {
@@ -121,7 +126,7 @@ pub enum ControlEffect {
     Push(StackToken, ControlTarget),
     /// Pops down to the nearest entry with the tag.
     Pop(StackToken),
-    /// Terminates the lanes; with [`Meaning::Trap`] the launch.
+    /// Terminates the lanes, or with [`Meaning::Trap`] the launch.
     Exit,
     /// End of the code, after the last instruction: terminates the lanes without an issue.
     End,
@@ -134,40 +139,41 @@ pub enum ControlEffect {
 pub enum ValueDependence {
     /// Function of the cells read and of constants.
     Function,
-    /// Value loaded from this space at an address that is a function of the cells read.
+    /// Value loaded from this space, at an address that is a function of the cells read.
     Load(MemorySpace),
     /// Special register.
     Special(SpecialReg),
     /// Equal in all lanes that execute the operation together.
     Uniform,
-    /// Possibly different in every lane, whatever is read.
+    /// Possibly different in every lane, even if all lanes read the same.
     Lane,
 }
 
-/// Extent of an operation: for whom it takes effect.
+/// Extent of an operation: the lanes for which it takes effect, or the warp.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum OpScope {
-    /// In each active lane for which the condition holds. Registers of the warp that it writes ([`crate::Expr::Ballot`])
-    /// it writes once, also if no lane is active.
+    /// In each active lane for which the condition holds. Registers of the warp ([`crate::Expr::Ballot`]) are written
+    /// once, even if no lane is active.
     #[default]
     Lane,
-    /// Once for the warp, whichever lanes are active, if the condition holds, which reads registers of the warp
-    /// ([`Cell::is_per_lane`] is false for them). It reads registers of lanes only by [`crate::Expr::FromLane`]; one that
-    /// it writes (`v_writelane`) it writes in all lanes, with a value that may depend on the lane.
+    /// Once for the warp if the condition holds, whichever lanes are active. The condition reads registers of the
+    /// warp ([`Cell::is_per_lane`] is false for them). Registers of lanes are read only by [`crate::Expr::FromLane`].
+    /// A register of lanes that is written (`v_writelane`) is written in all lanes, with a value that may depend on
+    /// the lane.
     Warp,
 }
 
 /// Operation: an instruction as analyses and simulators read it.
 ///
-/// `writes` happen only in lanes where the condition holds, of an operation of scope [`OpScope::Lane`]; other lanes keep
+/// Writes of an operation of scope [`OpScope::Lane`] happen only in lanes where the condition holds; other lanes keep
 /// the old values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Op {
     /// Address of the instruction.
     pub addr: CodeAddr,
-    /// Condition under which it takes effect.
+    /// Condition under which the operation takes effect.
     pub condition: ExecCondition,
-    /// Cells read as operands, without those of the condition.
+    /// Cells read as operands, without the cells of the condition.
     pub reads: SmallVec<[Cell; 6]>,
     /// Cells written.
     pub writes: SmallVec<[Cell; 4]>,
@@ -175,7 +181,7 @@ pub struct Op {
     pub value: ValueDependence,
     /// Control effect.
     pub control: ControlEffect,
-    /// Whether it waits for other warps of the block (BAR).
+    /// Whether the operation waits for other warps of the block (BAR).
     pub barrier: bool,
     /// Extent: the lanes, or the warp as a whole.
     pub scope: OpScope,
@@ -210,13 +216,13 @@ pub struct Code {
     pub address_words: Vec<AddressWord>,
     /// Cells that have the same value in all lanes of a block when the kernel begins.
     pub agreed_at_entry: Vec<Cell>,
-    /// Contents of cells when the kernel begins, where they have a name: special registers, and words of
+    /// Contents of cells when the kernel begins, if they have a name: special registers, and words of
     /// [`Code::POINTER_BANK`].
     pub entry_values: Vec<(Cell, Expr)>,
     /// First operation of the kernel.
     pub entry: OpIndex,
-    /// Bytes of a fetch group that begins with a control word (Maxwell, Pascal: 32), 0 if there are none; the address
-    /// of a control word stands for the operation after it.
+    /// Size in bytes of a fetch group that begins with a control word (Maxwell, Pascal: 32); 0 if there are none. The
+    /// address of a control word stands for the operation after it.
     pub group_bytes: u32,
 }
 
@@ -237,7 +243,7 @@ impl Default for Code {
     }
 }
 
-/// Half of the address of a variable in global memory, or of a place in the code, which the loader chooses.
+/// Half of an address that the loader chooses: the address of a variable in global memory, or of a place in the code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressWord {
     /// Symbol of the variable; empty for the first byte of the kernel's code.
@@ -249,8 +255,8 @@ pub struct AddressWord {
 }
 
 impl Code {
-    /// Artificial constant bank, above those that instructions can encode (0 to 31). The binary does not fix its words:
-    /// word N is [`Code::address_words`]`[N]`, which replaces the relocated immediate of an instruction.
+    /// Artificial constant bank, above the banks that instructions can encode (0 to 31). The binary does not fix its
+    /// words. Word N is [`Code::address_words`]`[N]`, which replaces the relocated immediate of an instruction.
     pub const ADDRESS_BANK: u8 = 32;
 
     /// Artificial constant bank with the addresses of the segments that a launch gives a kernel in registers (AMD).
@@ -280,7 +286,8 @@ impl Code {
         self.ops.get(at.index())
     }
 
-    /// Whether operations act on the warp as a whole, which then walks with all its lanes (SOUNDNESS 12.1).
+    /// Whether some operation acts on the warp as a whole. All lanes of the warp then follow one path (SOUNDNESS
+    /// 12.1).
     pub fn writes_words_of_warp(&self) -> bool {
         let mut ops = self.ops.iter();
         ops.any(|op| op.scope == OpScope::Warp)
@@ -295,6 +302,7 @@ impl Code {
     /// Index of the operation at an address.
     pub fn at(&self, addr: CodeAddr) -> Option<OpIndex> {
         let is_control = self.group_bytes != 0 && addr.0.is_multiple_of(self.group_bytes);
+        // Control words have eight bytes.
         let addr = if is_control { addr.offset(8)? } else { addr };
         self.ops
             .binary_search_by_key(&addr, |op| op.addr)
@@ -314,6 +322,7 @@ impl Code {
     pub fn constant(&self, bank: u8, offset: u64) -> Option<u32> {
         let (_, bytes) = self.constants.iter().find(|(b, _)| *b == bank)?;
         let start = usize::try_from(offset).ok()?;
+        // A word that reaches past the bank is not fixed by the binary.
         let word = bytes.get(start..start.checked_add(4)?)?;
         Some(u32::from_le_bytes(word.try_into().ok()?))
     }

@@ -1,4 +1,5 @@
-//! Evaluation of expressions, once for all interpreters: what differs between them is the domain of the values.
+//! Evaluation of expressions, once for all interpreters. They differ only in the domain of values: for example, a
+//! simulator has numbers, and the analysis of thread indices has sums of multiples of them.
 
 use smallvec::SmallVec;
 use warpbound_isa::SpecialReg;
@@ -6,15 +7,17 @@ use warpbound_isa::SpecialReg;
 use crate::float::FloatOp;
 use crate::{BinaryOp, Cell, Expr, TernaryOp, UnaryOp, WordHalf};
 
-/// Domain in which expressions are evaluated: its values, and what each operation does to them.
+/// Domain of the evaluation of expressions: its values, and the effect of each operation on them.
 ///
-/// `None` is an unknown value: it makes every expression that contains it unknown. A domain in which operations on
-/// unknown operands may have a known result has a value of its own for them, which [`ValueDomain::unknown`] returns.
+/// `None` is an unknown value, which makes every expression that contains it unknown. If operations of a domain may
+/// have a known result for unknown operands, the domain needs a value of its own for unknown;
+/// [`ValueDomain::unknown`] returns it.
 pub trait ValueDomain {
     /// Value of an expression.
     type Value;
 
-    /// Whether the domain evaluates an expression of this kind. If not, it is unknown and its operands are not visited.
+    /// Whether the domain evaluates an expression of this kind. If not, its value is unknown and its operands are not
+    /// visited.
     #[inline(always)]
     fn models(&self, _expr: &Expr) -> bool {
         true
@@ -72,12 +75,12 @@ pub trait ValueDomain {
         self.unknown()
     }
 
-    /// Word of the mask of the active lanes in which a value is not 0.
+    /// Word of the mask of active lanes whose value is not 0.
     fn ballot(&mut self, _value: Self::Value, _half: WordHalf) -> Option<Self::Value> {
         self.unknown()
     }
 
-    /// Bit of a mask in the own lane, 0 or 1; `None`: it is evaluated as its expression ([`Expr::own_bit`]).
+    /// Bit of a mask in the own lane, 0 or 1. With `None`, it is evaluated as its expression ([`Expr::own_bit`]).
     fn own_bit(&mut self, _words: [Cell; 2]) -> Option<Self::Value> {
         None
     }
@@ -88,7 +91,7 @@ pub trait ValueDomain {
     }
 }
 
-/// Evaluates an expression, operands from the left to the right up to the first that is unknown.
+/// Evaluates an expression. Operands are evaluated from left to right, up to the first unknown one.
 pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
     if !domain.models(expr) {
         return domain.unknown();
@@ -107,6 +110,8 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
             domain.unary(*op, a)
         }
         Expr::Binary(op, a, b) => {
+            // The bit is a shift by the lane number, which most domains do not know; a domain with masks answers
+            // directly.
             if let Some(words) = expr.as_own_bit()
                 && let Some(bit) = domain.own_bit(words)
             {
@@ -121,6 +126,7 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
         }
         Expr::Float(op, words, half) => {
             let words = words.iter().map(|word| eval(word, domain));
+            // Collecting stops at the first unknown word, like the other operands.
             let words: Option<SmallVec<[D::Value; FloatOp::MAX_WORDS]>> = words.collect();
             domain.float(*op, &words?, *half)
         }
@@ -136,8 +142,8 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
 }
 
 impl Expr {
-    /// Visits the cells of the expression, without those below a part of which `models` does not hold: the cells that
-    /// [`eval`] reads in a domain with this [`ValueDomain::models`].
+    /// Visits the cells of the expression that [`eval`] reads in a domain with this [`ValueDomain::models`]: cells
+    /// below a part that `models` rejects are left out.
     pub fn for_each_cell(&self, models: &impl Fn(&Expr) -> bool, visit: &mut impl FnMut(Cell)) {
         if !models(self) {
             return;
@@ -148,6 +154,7 @@ impl Expr {
             Expr::Const(_) | Expr::ThreadId | Expr::Special(_) => {}
             Expr::Constant(_, a) | Expr::Unary(_, a) | Expr::Ballot(a, _) => descend(a),
             Expr::FromLane(cell, lane) => {
+                // [`eval`] evaluates the lane before it reads the cell.
                 descend(lane);
                 visit(*cell);
             }

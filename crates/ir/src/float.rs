@@ -1,9 +1,9 @@
 //! Floating-point operations of Maxwell, Pascal and GCN3, on bit patterns.
 //!
-//! Pure functions on `u16` (half), `u32` (single) and `u64` (double) patterns. Every result is the
-//! same on every platform: nothing depends on the host's NaNs or on its mathematical library. The
-//! host's own arithmetic is used only where IEEE 754 fixes the result: sums, products, quotients and
-//! square roots of f32 and f64 rounded to nearest, comparisons, and conversions between the two.
+//! Pure functions on `u16` (half), `u32` (single) and `u64` (double) patterns. Every result is the same on every
+//! platform, because nothing depends on the host's NaNs or on its mathematical library. The host's own arithmetic is
+//! used only where IEEE 754 fixes the result: sums, products, quotients and square roots of f32 and f64 rounded to
+//! nearest, comparisons, and conversions between the two.
 //!
 //! | module | instructions |
 //! |---|---|
@@ -15,10 +15,10 @@
 //! | [`divide`] | FCHK |
 //! | [`gcn`] | GCN3's vector ALU |
 //!
-//! What follows holds for Maxwell and Pascal; [`gcn`] has rules of its own.
+//! The following rules hold for Maxwell and Pascal; [`gcn`] has rules of its own.
 //!
-//! The modifiers `|x|` and `-x` of operands are bit operations ([`single::absolute`],
-//! [`single::negate`] and so on), also of NaNs; apply them first.
+//! The modifiers `|x|` and `-x` of operands are bit operations ([`single::absolute`], [`single::negate`] and so on),
+//! also on NaNs. Apply them first. For example, `-|x|` of a single sets bit 31.
 //!
 //! # NaNs
 //!
@@ -27,13 +27,15 @@
 //! | single | `0x7fffffff` | CUDA `math_constants.h` (`CUDART_NAN_F`), constants folded by ptxas 12.4 |
 //! | half | `0x7fff` | constants folded by ptxas 12.4 |
 //! | double, no NaN among the operands | `0xfff8000000000000` | CUDA `math_constants.h` (`CUDART_NAN`) |
-//! | double, else | the first NaN operand, made quiet | payloads survive: PTX ISA, "Floating-Point Instructions"; *the first* is an assumption |
+//! | double, else | the first NaN operand, made quiet | PTX ISA, "Floating-Point Instructions" (payloads survive) |
+//!
+//! That it is the *first* NaN operand of a double is an assumption.
 //!
 //! # Subnormal numbers
 //!
-//! [`Flush::Ftz`] replaces subnormal operands and results by zeros of the same sign (PTX ISA,
-//! "Floating-Point Instructions"). A result counts as subnormal if it is so after rounding
-//! (assumption: no vendor document says whether before or after).
+//! [`Flush::Ftz`] replaces subnormal operands and results by zeros of the same sign (PTX ISA, "Floating-Point
+//! Instructions"). A result counts as subnormal if it is subnormal after rounding (assumption: no vendor document
+//! says whether before or after).
 
 pub mod convert;
 pub mod divide;
@@ -52,7 +54,7 @@ pub use format::Format;
 pub use operation::FloatOp;
 pub use relation::Comparison;
 
-/// Rounding mode: the choice between the two numbers next to an inexact result.
+/// Rounding mode: the choice between the two neighbours of an inexact result.
 ///
 /// Source: PTX ISA, "Floating-Point Instructions", rounding modifiers; spellings by NVIDIA's
 /// disassembler.
@@ -87,9 +89,9 @@ pub enum Flush {
     Keep,
     /// Subnormal operands and results become zeros of the same sign (`.FTZ`; PTX ISA).
     Ftz,
-    /// As [`Flush::Ftz`], and a product with a zero factor is +0 whatever the other factor is, also
-    /// an infinity or a NaN (`.FMZ`; not in PTX, the behaviour that graphics calls *legacy*
-    /// multiplication; assumption: the product is +0, never -0).
+    /// As [`Flush::Ftz`]; in addition, a product with a zero factor is +0, even if the other factor is an infinity or
+    /// a NaN (`.FMZ`; not in PTX, the behaviour that graphics calls *legacy* multiplication; assumption: the product
+    /// is +0, never -0).
     Fmz,
 }
 

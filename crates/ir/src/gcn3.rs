@@ -1,5 +1,6 @@
-//! Lifting of GCN3 programs: control flow, calls, entry state. The meaning of the instructions is in `scalar.rs`,
-//! `vector.rs`, `memory.rs` and their submodules.
+//! Lifting of GCN3 programs: control flow, calls, entry state. The meaning of instructions is in `scalar.rs`,
+//! `vector.rs`, `memory.rs` and their submodules. For example, `s_cbranch_execz` becomes a jump of the whole wave
+//! under the condition EXEC = 0; lanes never diverge in the program counter.
 
 mod entry;
 mod expressions;
@@ -30,7 +31,7 @@ use operands::Operands;
 
 /// Lifts `program`, the decoded code of `kernel`.
 ///
-/// Without `meanings`, operations have no meaning: their control flow is complete all the same.
+/// Without `meanings`, operations have no meaning, but their control flow is complete.
 ///
 /// # Errors
 ///
@@ -52,6 +53,7 @@ pub(crate) fn lift(
     };
     let mut address_words = Vec::new();
     let ops = program.instrs.iter().enumerate().map(|(at, instr)| {
+        // Without a state, the modes are unknown and floats have no meaning.
         let mode = modes.get(at).copied().unwrap_or_default();
         let context = MeaningContext { mode, instr };
         let meaning = match meanings {
@@ -82,22 +84,23 @@ pub(crate) fn lift(
     });
     let mut functions: Vec<CodeFunction> = functions.collect();
     functions.sort_by_key(|function| function.entry);
+    // Aliases of a function share an entry; lookups by entry need one.
     functions.dedup_by_key(|function| function.entry);
     code.functions = functions;
     Ok(code)
 }
 
-/// Facts beside its operands on which the meaning of an instruction rests.
+/// Facts other than its operands on which the meaning of an instruction depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeaningContext<'a> {
-    /// Modes of floating-point arithmetic before the instruction, where they are known.
+    /// Modes of floating-point arithmetic before the instruction, if they are known.
     mode: ModeState,
     /// The instruction.
     instr: &'a GcnInstr,
 }
 
-/// Returns the meaning of a GCN3 instruction before which MODE has these contents; `None` if it is unknown. Instructions
-/// that read the program counter have none, since it is chosen when a kernel is lifted.
+/// Returns the meaning of a GCN3 instruction if MODE has these contents before it; `None` if it is unknown.
+/// Instructions that read the program counter have none, since the loader chooses it.
 pub fn meaning_with_mode(instr: &GcnInstr, mode: u32) -> Option<Meaning> {
     let mode = ModeState::of_descriptor(mode);
     meaning(&instr.view()?, &MeaningContext { mode, instr })
@@ -119,7 +122,7 @@ fn meaning(view: &GcnView, context: &MeaningContext<'_>) -> Option<Meaning> {
         Encoding::Ds | Encoding::Flat | Encoding::Mubuf | Encoding::Mtbuf => {
             memory::meaning(view, o, context.mode)
         }
-        // Graphics: named when met.
+        // Graphics instructions have no meaning; a run that executes one names it.
         Encoding::Vintrp | Encoding::Mimg | Encoding::Exp => None,
     }
 }
@@ -138,7 +141,7 @@ impl Lifter<'_> {
         address_words: &mut Vec<AddressWord>,
     ) -> Option<Meaning> {
         let view = context.instr.view()?;
-        // The address of the next instruction is chosen when the code is loaded.
+        // The loader chooses the address of the code.
         if let Some(first) = jumps::program_counter_dest(&view) {
             let next = context.instr.addr.0 + u32::from(context.instr.bytes);
             return Some(jumps::program_counter(first, next, address_words));
@@ -191,6 +194,7 @@ impl Lifter<'_> {
             (GcnFlow::Call { link, .. }, Some(target)) if link == jumps::LINK => {
                 ControlEffect::Call(target)
             }
+            // A known target through the link register is a jump too, not a return.
             (GcnFlow::Indirect { .. }, Some(target)) => ControlEffect::Jump(target),
             (GcnFlow::Indirect { from }, None)
                 if from == jumps::LINK && !jumps::is_in_kernel(self.kernel, instr.addr) =>
@@ -232,7 +236,7 @@ impl Lifter<'_> {
     }
 }
 
-/// Condition of a branch; other instructions have none.
+/// Condition of a branch. Other instructions have none.
 fn condition(flow: GcnFlow) -> ExecCondition {
     let GcnFlow::Branch(condition, _) = flow else {
         return ExecCondition::ALWAYS;
@@ -252,7 +256,7 @@ fn condition(flow: GcnFlow) -> ExecCondition {
     }
 }
 
-/// Dependence of the results on the registers read. Without a meaning they may be anything.
+/// Dependence of the results on the registers read. Without a meaning, the results may be anything.
 fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDependence {
     match meaning {
         // A cell that is written without a value may hold anything.
@@ -274,7 +278,7 @@ fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDep
             let mut parts = std::iter::once(&address.low).chain(&address.high);
             match address.buffer.is_none() && !parts.any(depends_on_lane) {
                 true => ValueDependence::Load(*space),
-                // Swizzled buffers have an address for each lane.
+                // Swizzled buffers have another address for each lane.
                 false => ValueDependence::Lane,
             }
         }
@@ -284,11 +288,12 @@ fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDep
     }
 }
 
-/// Whether a value depends on the lane besides its registers: on its number, on registers of other lanes.
+/// Whether a value depends on the lane other than through its registers: on the lane number, or on registers of other
+/// lanes.
 fn depends_on_lane(expr: &Expr) -> bool {
     match expr {
         Expr::FromLane(..) | Expr::Special(_) | Expr::ThreadId => true,
-        // The same in all lanes, whatever it counts.
+        // A ballot is the same in all lanes, whatever it counts.
         Expr::Ballot(..) | Expr::Const(_) | Expr::Cell(_) => false,
         Expr::Constant(_, a) | Expr::Unary(_, a) => depends_on_lane(a),
         Expr::Binary(_, a, b) => depends_on_lane(a) || depends_on_lane(b),

@@ -1,4 +1,5 @@
-//! Texture and surface accesses.
+//! Texture and surface accesses. For example, `tex2D<float4>(texture, x, y)` is a [`TextureRead`] with
+//! [`TextureOp::Sample`], two coordinates and four destinations.
 
 use smallvec::SmallVec;
 
@@ -29,7 +30,7 @@ impl ImageKind {
         }
     }
 
-    /// Whether there is a layer besides the coordinates.
+    /// Whether there is a layer in addition to the coordinates.
     pub fn is_layered(self) -> bool {
         matches!(self, ImageKind::Layered1 | ImageKind::Layered2)
     }
@@ -53,8 +54,8 @@ pub enum TextureOp {
     Sample,
     /// Texel at coordinates that are signed integers (`TLD`, `TLDS`; PTX manual, `tex` with `.s32`).
     Texel,
-    /// One component of the four texels that linear filtering would mix (`TLD4`, `TLD4S`; PTX manual, `tld4`): those at
-    /// (i, j+1), (i+1, j+1), (i+1, j) and (i, j) become the components of the result.
+    /// One component of the four texels that linear filtering would mix (`TLD4`, `TLD4S`; PTX manual, `tld4`). The
+    /// texels at (i, j+1), (i+1, j+1), (i+1, j) and (i, j) become the components of the result, in this order.
     Gather(u8),
 }
 
@@ -63,7 +64,7 @@ pub enum TextureOp {
 pub struct TextureRead {
     /// Kind of read.
     pub op: TextureOp,
-    /// Required dimensionality of the texture. Code for 1D textures reads 2D with y = 0 in most cases.
+    /// Required dimensionality of the texture. Code for 1D textures mostly reads 2D with y = 0.
     pub kind: ImageKind,
     /// Low word of the texture object: the number of the texture in bits 19:0, of the sampler in bits 31:20.
     pub handle: Expr,
@@ -71,12 +72,12 @@ pub struct TextureRead {
     pub coordinates: SmallVec<[Expr; 3]>,
     /// Layer, unsigned.
     pub layer: Option<Expr>,
-    /// Explicit level of detail, in the same kind of number as the coordinates; `None` if hardware chooses it, from a
-    /// bias, from derivatives or by itself.
+    /// Explicit level of detail, in the number type of the coordinates. `None` if hardware chooses it, from a bias,
+    /// from derivatives or by itself.
     pub level: Option<Expr>,
     /// Offsets in texels; none, or one for each dimension.
     pub offsets: SmallVec<[Expr; 3]>,
-    /// Components of the result, 0 to 3, and the cells that they are written to.
+    /// Components of the result, 0 to 3, and their destination cells.
     pub dests: SmallVec<[(u8, Cell); 4]>,
 }
 
@@ -94,7 +95,7 @@ pub enum OutOfBounds {
 /// Kind of surface access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SurfaceOp {
-    /// Load into cells, in the order of the words; the word of a `None` is discarded.
+    /// Load into cells, in the order of the words. The word of a `None` is discarded.
     Load(SmallVec<[Option<Cell>; 4]>),
     /// Store of values, in the order of the words.
     Store(SmallVec<[Expr; 4]>),
@@ -113,7 +114,7 @@ pub struct SurfaceAccess {
     pub kind: ImageKind,
     /// Low word of the surface object.
     pub handle: Expr,
-    /// Signed coordinates, one for each dimension; the first counts bytes, the others rows and slices.
+    /// Signed coordinates, one for each dimension. The first counts bytes, the others rows and slices.
     pub coordinates: SmallVec<[Expr; 3]>,
     /// Layer.
     pub layer: Option<Expr>,

@@ -1,11 +1,11 @@
 //! Meaning of instructions, defined once and interpreted by every analysis and simulator.
 //!
-//! [`Code`] is one section of machine code as analyses read it: operations with
-//! condition, reads, writes, control effect and, where it is known, a [`Meaning`]. [`lift()`]
-//! makes it from decoded instructions.
+//! [`Code`] is one section of machine code as analyses read it: operations with condition, reads, writes, control
+//! effect and, where it is known, a [`Meaning`]. [`lift()`] makes it from decoded instructions. For example, the
+//! meaning of `IADD R0, R1, R2` is the assignment of R1 + R2 to R0.
 //!
 //! Invariant: an operation without a meaning still has complete reads, writes and control flow, so that flow analyses
-//! are sound on it. An interpreter must treat its results as unknown values.
+//! with it are sound. An interpreter must treat its results as unknown values.
 
 mod atomic;
 mod cell;

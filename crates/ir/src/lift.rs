@@ -1,4 +1,5 @@
-//! Lifting: decoded instructions to [`Code`].
+//! Lifting: from decoded instructions to [`Code`]. An instruction becomes one operation, so that indexes and
+//! addresses of both correspond.
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
@@ -20,7 +21,7 @@ pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     }
 }
 
-/// Lifts the control flow of `kernel` only: as [`lift`], but GPU operations have no meaning, reads and writes unless
+/// Lifts only the control flow of `kernel`: as [`lift`], but GPU operations have no meaning, reads and writes unless
 /// the code has indirect jumps, whose targets depend on values.
 ///
 /// # Errors

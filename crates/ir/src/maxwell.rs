@@ -1,9 +1,10 @@
-//! Meaning of Maxwell and Pascal instructions (sources: PTX manual for the operations that SASS shares with it,
+//! Meaning of Maxwell and Pascal instructions (sources: the PTX manual for operations that SASS shares with it,
 //! `pastis-2022` section 4, experiments with the compiler's output).
 //!
 //! [`meaning`] names the function for each opcode. Every function matches modifiers exactly: an instruction with a
 //! modifier that no arm matches has no meaning, and its results are unknown to analyses. A wrong meaning would be
-//! unsound; a missing one is only imprecise.
+//! unsound, while a missing one is only imprecise. For example, `IADD.SAT R0.CC, R1, R2` has no meaning, because the
+//! flags of a clamped sum are not known.
 
 mod atomic;
 mod compare;
@@ -39,7 +40,7 @@ use operands::Operands;
 pub fn meaning(view: &View) -> Option<Meaning> {
     let o = &Operands::new(view);
     let m = view.modifiers.as_slice();
-    // For opcodes without modifiers: one that the table gains later must not go unnoticed.
+    // For opcodes without modifiers: a modifier that the table gains later must not go unnoticed.
     let plain = |meaning: fn(&Operands<'_>) -> Option<Meaning>| match m {
         [] => meaning(o),
         _ => None,
@@ -167,7 +168,7 @@ pub fn meaning(view: &View) -> Option<Meaning> {
         | Opcode::Ret
         | Opcode::Exit => Some(Meaning::nothing()),
 
-        // Special registers: the value follows from `ValueDependence::Special`.
+        // Special registers have no meaning, because the value follows from `ValueDependence::Special`.
         Opcode::S2r | Opcode::Cs2r => None,
 
         // Not modelled: jumps that no compiler emits, graphics, and instructions whose effect is not documented.

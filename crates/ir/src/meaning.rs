@@ -1,3 +1,7 @@
+//! Expressions and meanings: the effect of an operation as data. For example, `IADD R0.CC, R1, R2` is a
+//! [`Meaning::Set`] with two assignments, the sum to R0 and the flags to CC; both read the state before it, so the
+//! order does not matter.
+
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
@@ -14,7 +18,7 @@ pub enum UnaryOp {
     Neg,
     /// Bitwise complement.
     Not,
-    /// Wrapping magnitude of a signed number; that of the smallest number is itself.
+    /// Wrapping magnitude of a signed number; the smallest number is its own magnitude.
     AbsS,
     /// Number of ones.
     Popc,
@@ -39,6 +43,7 @@ impl UnaryOp {
             UnaryOp::Not => !a,
             UnaryOp::AbsS => (a as i32).unsigned_abs(),
             UnaryOp::Popc => a.count_ones(),
+            // Without a one there are 32 leading zeros, and the difference wraps to all ones.
             UnaryOp::HighestOne => 31u32.wrapping_sub(a.leading_zeros()),
             UnaryOp::HighestNonSign => {
                 let other = if (a as i32) < 0 { !a } else { a };
@@ -56,16 +61,17 @@ impl UnaryOp {
 pub enum TernaryOp {
     /// Second operand if the first is not 0, else the third.
     Select,
-    /// Bitwise look-up table: each result bit is the table's bit with index (a, b, c), the bit of a most significant.
+    /// Bitwise look-up table. Each result bit is the table's bit with index (a, b, c), where the bit of a is most
+    /// significant.
     Lut(u8),
     /// Carry out of the sum of three: 0, 1 or 2.
     Carry,
-    /// Funnel shift right: low word of (b:a) >> c, where b:a has the high word b; shifts by 64 and more give 0.
+    /// Funnel shift right: low word of (b:a) >> c, where b is the high word. Shifts by 64 and more give 0.
     FunnelRight,
-    /// Funnel shift left: high word of (b:a) << c, where b:a has the high word b; shifts by 64 and more give 0.
+    /// Funnel shift left: high word of (b:a) << c, where b is the high word. Shifts by 64 and more give 0.
     FunnelLeft,
-    /// Byte permutation: the four digits of b select bytes of (c:a), a low; a digit from 8 on replicates the sign of
-    /// the byte (PTX manual, `prmt`).
+    /// Byte permutation: the four digits of b select bytes of (c:a), where a is the low word. A digit of 8 or more
+    /// replicates the sign of the byte (PTX manual, `prmt`).
     Permute,
 }
 
@@ -98,7 +104,9 @@ impl TernaryOp {
                 }
                 result
             }
+            // Three words sum to less than 3 * 2^32, so the carry is at most 2.
             TernaryOp::Carry => ((u64::from(a) + u64::from(b) + u64::from(c)) >> 32) as u32,
+            // Rust refuses shifts by 64 and more, for which all bits are shifted out.
             TernaryOp::FunnelRight => wide(a, b).checked_shr(c).unwrap_or(0) as u32,
             TernaryOp::FunnelLeft => (wide(a, b).checked_shl(c).unwrap_or(0) >> 32) as u32,
             TernaryOp::Permute => {
@@ -129,9 +137,9 @@ pub enum BinaryOp {
     Sub,
     /// Low word of the product.
     Mul,
-    /// Signed quotient, truncated towards zero; undefined for a divisor of 0.
+    /// Signed quotient, truncated towards zero. Undefined for a divisor of 0.
     DivS,
-    /// Signed remainder with the sign of the dividend; undefined for a divisor of 0.
+    /// Signed remainder with the sign of the dividend. Undefined for a divisor of 0.
     RemS,
     /// Bitwise and.
     And,
@@ -180,7 +188,9 @@ impl BinaryOp {
             BinaryOp::Add => a.wrapping_add(b),
             BinaryOp::Sub => a.wrapping_sub(b),
             BinaryOp::Mul => a.wrapping_mul(b),
+            // A division by zero has no result, so interpreters must handle it.
             BinaryOp::DivS if b == 0 => return None,
+            // Wrapping, because the smallest number divided by -1 is out of range.
             BinaryOp::DivS => sa.wrapping_div(sb) as u32,
             BinaryOp::RemS if b == 0 => return None,
             BinaryOp::RemS => sa.wrapping_rem(sb) as u32,
@@ -190,6 +200,7 @@ impl BinaryOp {
             // Amounts of 32 and more shift out all bits (PTX manual, `shl`, `shr`).
             BinaryOp::Shl => a.checked_shl(b).unwrap_or(0),
             BinaryOp::Shr => a.checked_shr(b).unwrap_or(0),
+            // A shift by 31 already leaves only copies of the sign.
             BinaryOp::Sar => (sa >> b.min(31)) as u32,
             BinaryOp::MulHighU => ((u64::from(a) * u64::from(b)) >> 32) as u32,
             BinaryOp::MulHighS => ((i64::from(sa) * i64::from(sb)) >> 32) as u32,
@@ -218,7 +229,7 @@ pub enum Expr {
     Cell(Cell),
     /// Number of the thread in its block.
     ThreadId,
-    /// Word of constant memory, `c[bank][address]`, address in bytes.
+    /// Word of constant memory, `c[bank][address]`, with the address in bytes.
     Constant(u8, Box<Expr>),
     /// Special register.
     Special(SpecialReg),
@@ -230,17 +241,17 @@ pub enum Expr {
     Ternary(TernaryOp, Box<Expr>, Box<Expr>, Box<Expr>),
     /// One word of the result of a floating-point operation on [`FloatOp::words`] words.
     Float(FloatOp, Box<[Expr]>, WordHalf),
-    /// Word of the mask of the active lanes in which a value is not 0; the same in all lanes. Only in operations of scope
+    /// Word of the mask of active lanes whose value is not 0; the same in all lanes. Only in operations of scope
     /// [`crate::OpScope::Lane`], and not below another expression.
     Ballot(Box<Expr>, WordHalf),
-    /// Value of a register of another lane, active or not; lane numbers are taken modulo the lanes of the warp.
+    /// Value of a register of another lane, active or not. Lane numbers are taken modulo the lanes of the warp.
     FromLane(Cell, Box<Expr>),
 }
 
 /// Word of a 64-bit value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WordHalf {
-    /// Low word; all of a result of 32 bits.
+    /// Low word, or the whole of a 32-bit result.
     Low,
     /// High word.
     High,
@@ -263,7 +274,7 @@ impl Expr {
         Expr::Unary(op, a.into())
     }
 
-    /// Bit of a mask in a lane, 0 or 1; the mask is two words of the warp, the lane a number below 64.
+    /// Bit of a mask in a lane, 0 or 1. The mask is two words of the warp, the lane a number below 64.
     pub fn lane_bit(words: [Cell; 2], lane: Expr) -> Expr {
         let [low, high] = words.map(Expr::Cell);
         let shifted = Expr::ternary(TernaryOp::FunnelRight, low, high, lane);
@@ -275,12 +286,13 @@ impl Expr {
         Expr::lane_bit(words, Expr::Special(SpecialReg::LaneId))
     }
 
-    /// Words of the mask of which the expression is the bit in the own lane, if it is one of [`Expr::own_bit`].
+    /// Words of the mask whose bit in the own lane is this expression; `None` unless [`Expr::own_bit`] made it.
     pub fn as_own_bit(&self) -> Option<[Cell; 2]> {
         let Expr::Binary(BinaryOp::And, shifted, one) = self else {
             return None;
         };
         match (&**shifted, &**one) {
+            // The form that `lane_bit` builds for the own lane.
             (Expr::Ternary(TernaryOp::FunnelRight, low, high, lane), Expr::Const(1)) => {
                 match (&**low, &**high, &**lane) {
                     (Expr::Cell(low), Expr::Cell(high), Expr::Special(SpecialReg::LaneId)) => {
@@ -323,22 +335,24 @@ pub enum ShuffleMode {
 }
 
 impl ShuffleMode {
-    /// Source lane of lane `own`, and whether it is in range; out of range it is `own`.
+    /// Source lane of lane `own`, and whether it is in range. Out of range it is `own`.
     ///
     /// `limit` has the clamp in bits 4:0 and the segment mask in bits 12:8 (PTX manual, `shfl`, operand c).
     #[inline]
     pub fn source(self, own: u32, lane: u32, limit: u32) -> (u32, bool) {
         let (lane, bound, segment) = (lane & 31, limit & 31, limit >> 8 & 31);
-        // `maxLane` in the PTX manual; for `Up` it is the least lane.
+        // `maxLane` in the PTX manual; for `Up` it is the lowest lane instead.
         let last = own & segment | bound & !segment;
         let (source, in_range) = match self {
             ShuffleMode::Up => {
                 let source = own.wrapping_sub(lane);
+                // The difference is negative below lane 0, which counts as out of range.
                 (source, source as i32 >= last as i32)
             }
             ShuffleMode::Down => (own + lane, own + lane <= last),
             ShuffleMode::Butterfly => (own ^ lane, own ^ lane <= last),
             ShuffleMode::Index => {
+                // Bits of the segment mask keep the lane's own segment.
                 let source = own & segment | lane & !segment;
                 (source, source <= last)
             }
@@ -350,11 +364,11 @@ impl ShuffleMode {
 /// Vote over a predicate in the active lanes (PTX manual, `vote`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VoteMode {
-    /// Whether it holds in all lanes.
+    /// Whether the predicate holds in all lanes.
     All,
-    /// Whether it holds in some lane.
+    /// Whether the predicate holds in some lane.
     Any,
-    /// Whether it is the same in all lanes.
+    /// Whether the predicate is the same in all lanes.
     Same,
 }
 
@@ -417,7 +431,7 @@ pub enum Meaning {
     },
     /// Vote of the active lanes over a predicate (`VOTE`; PTX manual, `vote`).
     Vote {
-        /// Destination of the ballot: the mask of the lanes in which the predicate holds.
+        /// Destination of the ballot: the mask of the lanes whose predicate holds.
         ballot: Option<Cell>,
         /// Destination of the result, 0 or 1.
         result: Option<Cell>,
@@ -438,7 +452,7 @@ pub enum Meaning {
         space: MemorySpace,
         /// Address.
         address: Address,
-        /// Operands, each of one word or two; for compare-and-swap the compared value, then the new one.
+        /// Operands, each of one word or two. A compare-and-swap has the compared value first, then the new one.
         operands: SmallVec<[Expr; 4]>,
     },
     /// Texture read.
@@ -489,11 +503,11 @@ pub enum BarrierArrival {
 /// Reduction of a predicate over the threads at a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarrierReduction {
-    /// Number of threads in which it holds.
+    /// Number of threads whose predicate holds.
     Count,
-    /// Whether it holds in all threads.
+    /// Whether the predicate holds in all threads.
     All,
-    /// Whether it holds in some thread.
+    /// Whether the predicate holds in some thread.
     Any,
 }
 
@@ -504,10 +518,10 @@ pub struct Address {
     pub low: Expr,
     /// High 32 bits of an address of 64 bits.
     pub high: Option<Expr>,
-    /// Buffer in which `low` is an offset; `None` for plain addresses.
+    /// Buffer to which the offset `low` refers; `None` for plain addresses.
     pub buffer: Option<Box<BufferOperand>>,
-    /// Distance in bytes from the first half of the words to the second half, modulo 2^32 (AMD's ds_read2 and ds_write2);
-    /// `None` if one follows the other.
+    /// Distance in bytes from the first half of the words to the second half, modulo 2^32 (AMD's ds_read2 and
+    /// ds_write2). `None` if one follows the other.
     pub second_half: Option<u32>,
 }
 
@@ -533,8 +547,8 @@ impl Meaning {
         Meaning::Set(smallvec![(dest, value)])
     }
 
-    /// Value that the operation computes for a cell; `None` if it does not write the cell, or loads it or receives it
-    /// from another lane.
+    /// Value that the operation computes for a cell. `None` if the operation does not write the cell, loads it, or
+    /// receives it from another lane.
     pub fn value_of(&self, cell: Cell) -> Option<&Expr> {
         match self {
             Meaning::Set(writes) => {

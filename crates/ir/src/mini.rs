@@ -1,5 +1,6 @@
 //! Lifting of mini-SIMT programs: meaning of the instructions and reconvergence points of the branches
-//! (`abstract-cta-2014`, section 4; `isa/mini-simt/README.md`).
+//! (`abstract-cta-2014`, section 4; `isa/mini-simt/README.md`). For example, `bz x, else` becomes a branch under the
+//! guard x = 0 whose lanes reconverge at the `sync` after both sides.
 
 use smallvec::smallvec;
 use warpbound_base::{CodeAddr, Diagnostic, Family};
@@ -22,6 +23,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnosti
         .zip(&program.instrs)
         .map(|(at, instr)| lift_instr(program, instr, CodeAddr(at)))
         .collect();
+    // Lanes that run past the last instruction exit there, so that each path has an end for the postdominators.
     ops.push(Op {
         control: ControlEffect::End,
         ..empty_op(CodeAddr(ops.len() as u32))
@@ -34,7 +36,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnosti
             name: kernel.name.to_string(),
             entry: OpIndex(0),
         }],
-        // Launch constants are the same in all threads, and all other variables are 0 at entry.
+        // Launch constants are equal in all threads, and all other variables begin as 0.
         agreed_at_entry: (0u8..)
             .zip(&program.variables)
             .map(|(v, _)| Cell::gpr(v))
@@ -81,7 +83,7 @@ fn lift_instr(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
             Slot::Operator(o) => operator = Some(o),
         }
     }
-    // A load whose address contains `Tid` keeps the weaker `Lane`.
+    // A load whose address contains `Tid` keeps the dependence `Lane`, which is weaker.
     if row.loads && op.value == ValueDependence::Function {
         op.value = ValueDependence::Load(MEMORY);
     }
@@ -167,6 +169,7 @@ fn set_reconvergence_points(
                 to: ControlTarget::Op(to),
                 ..
             } => edges.extend([(at, at + 1), (at, to.index())]),
+            // Barriers and `sync` fall through like other instructions.
             _ => edges.push((at, at + 1)),
         }
     }

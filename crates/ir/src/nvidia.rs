@@ -1,5 +1,6 @@
-//! Lifting of Maxwell and Pascal programs: control targets, relocations and constants. The meaning of the instructions
-//! is in [`maxwell`].
+//! Lifting of Maxwell and Pascal programs: control targets, relocations and constants. The meaning of instructions is
+//! in [`maxwell`]. For example, the target of a `CAL` with a relocation to an undefined symbol `vprintf` is the
+//! external function of this name, whatever the encoded target is.
 
 use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
@@ -15,13 +16,13 @@ use crate::{
 /// Bytes of a fetch group: a control word and three instructions.
 const GROUP_BYTES: u32 = 32;
 
-/// Constant bank with the compiler's literals and jump tables; the only bank that host programs never write.
+/// Constant bank with the compiler's literals and jump tables: the only bank that host programs never write.
 const LITERALS: u8 = 2;
 
 /// Lifts `program`, the decoded code section of `kernel`.
 ///
-/// Without `meanings`, operations have a meaning, reads and writes only if the code has indirect jumps, which need
-/// them. Fails if the kernel does not begin at an instruction.
+/// Without `meanings`, operations have a meaning, reads and writes only if the code has indirect jumps, whose targets
+/// depend on them. Fails if the kernel does not begin at an instruction.
 pub(crate) fn lift(
     kernel: &Kernel,
     program: &SassProgram,
@@ -33,7 +34,7 @@ pub(crate) fn lift(
         constants: kernel
             .banks
             .iter()
-            // The loader changes relocated words: the bytes of such a bank are not those that the kernel reads.
+            // The loader changes relocated words, so the kernel does not read the bytes of such a bank.
             .filter(|bank| bank.number == LITERALS && bank.relocations.is_empty())
             .map(|bank| (bank.number, bank.bytes().to_vec()))
             .collect(),
@@ -46,6 +47,7 @@ pub(crate) fn lift(
         external_words: &code.external_words,
     };
     let mut address_words = Vec::new();
+    // Targets of indirect jumps follow from values, so only code with one needs meanings for its control flow.
     let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
     let control = |instr| links.lift_op(instr, program.control_effects(instr));
     code.ops = match meanings {
@@ -105,6 +107,7 @@ impl Lifter<'_> {
             negated: effects.guard.negated,
             cc_test: effects.cc_test,
         };
+        // Only such an instruction never falls through to the next section.
         let always_leaves = condition.is_always()
             && matches!(
                 effects.flow,
@@ -113,7 +116,8 @@ impl Lifter<'_> {
                     | InstrFlow::Pop(_)
                     | InstrFlow::Exit
             );
-        // The section of another function follows in the code, but perhaps not in the memory of a GPU.
+        // In this code the section of another function follows, but in the memory of a GPU it may not (SOUNDNESS
+        // 3.4).
         let control = match self.kernel.ends_section(instr.addr) && !always_leaves {
             true => ControlEffect::Unsupported("the end of the code section".to_owned()),
             false => self.control_effect(instr, effects.flow, relocation),
@@ -132,14 +136,15 @@ impl Lifter<'_> {
     }
 
     fn meaning(&self, instr: &SassInstr, words: &mut Vec<AddressWord>) -> Option<Meaning> {
-        // The loader changes a relocated word before it is executed, so the encoded operands do not count.
+        // The loader changes a relocated word before it is executed, so its encoded operands do not count.
         let view = match self.relocations(instr.addr) {
             [] => self.program.view(instr),
-            // The target of a transfer of control is part of its control effect, not of its meaning.
+            // The target of a control transfer belongs to the control effect, not to the meaning.
             [relocation] if relocation.symbol.in_code.is_some() && self.has_target(instr) => {
                 self.program.view(instr)
             }
             [relocation] => self.relocated_view(instr, relocation, words),
+            // The combined effect of several relocations is not known.
             _ => None,
         };
         maxwell::meaning(&view?)
@@ -158,12 +163,13 @@ impl Lifter<'_> {
         let relocations = &self.kernel.relocations;
         let first = relocations.partition_point(|r| r.offset < addr.0);
         let rest = relocations.get(first..).unwrap_or_default();
+        // No underflow: the relocations from `first` on are at or after the instruction.
         let own = rest.iter().take_while(|r| r.offset - addr.0 < 8).count();
         rest.get(..own).unwrap_or_default()
     }
 
-    /// View of an instruction with a 32-bit immediate that is relocated to half of a variable's address: the immediate
-    /// is replaced by a new word of [`Code::ADDRESS_BANK`]. `None` for any other relocation.
+    /// View of an instruction whose 32-bit immediate is relocated to half of a variable's address. A new word of
+    /// [`Code::ADDRESS_BANK`] replaces the immediate. `None` for any other relocation.
     fn relocated_view(
         &self,
         instr: &SassInstr,
@@ -178,7 +184,7 @@ impl Lifter<'_> {
         if !view.opcode.has_long_immediate() {
             return None;
         }
-        // The first integer is the immediate; modifiers that are numbers follow it.
+        // The first integer is the immediate, because modifiers that are numbers follow it.
         let mut operands = view.operands.iter_mut();
         let (value, in_place) = operands.find_map(|operand| match operand.value {
             isa::OperandValue::Int(number) => Some((&mut operand.value, number as u32)),
@@ -187,7 +193,7 @@ impl Lifter<'_> {
         let addend = match (relocation.addend, half) {
             (Some(addend), _) => addend,
             (None, AddressHalf::Low) => in_place.into(),
-            // An in-place addend of the high half alone does not show the carry out of the low half.
+            // An in-place addend of the high half does not show the carry out of the low half.
             (None, AddressHalf::High) if in_place != 0 => return None,
             (None, AddressHalf::High) => 0,
         };
@@ -256,10 +262,12 @@ impl Lifter<'_> {
         if let Some(relocation) = relocation {
             let symbol = &relocation.symbol;
             return match symbol.in_code {
+                // With another addend, the target is inside a function, where none is known to begin.
                 Some(address) if relocation.operand_addend(instr.word as u64) == Some(0) => {
                     self.code_target(address)
                 }
                 Some(_) => ControlTarget::Invalid(relocation.to_string()),
+                // The linker or the loader decides the target.
                 None => ControlTarget::External(symbol.name.to_string()),
             };
         }
@@ -294,6 +302,7 @@ fn value_dependence(effects: &Effects) -> ValueDependence {
     match (effects.source, effects.access) {
         (ValueSource::Function, _) => ValueDependence::Function,
         (ValueSource::Memory, Some(access)) => ValueDependence::Load(access.space),
+        // A load without an access would be a fault of the table; the weakest dependence is sound.
         (ValueSource::Memory, None) | (ValueSource::Lane, _) => ValueDependence::Lane,
         (ValueSource::Special(number), _) => ValueDependence::Special(number),
         (ValueSource::Uniform, _) => ValueDependence::Uniform,

@@ -1,4 +1,6 @@
-//! Code as text, both ways: [`print()`] writes every part of a [`Code`](crate::Code), [`parse()`] reads it back.
+//! Code as text, both ways: [`print()`] writes a [`Code`](crate::Code), [`parse()`] reads it back. Text leaves out
+//! [`Code::lanes`](crate::Code::lanes) and [`Code::entry_values`](crate::Code::entry_values), so code that is read
+//! has 32 lanes and no values at its entry.
 //!
 //! ```text
 //! entry 0x0008
@@ -19,27 +21,27 @@
 //!
 //! | statement | part of the code |
 //! |---|---|
-//! | `entry 0x0008` | first operation of the kernel; without it, that of the first line |
+//! | `entry 0x0008` | first operation of the kernel; by default the operation of the first line |
 //! | `group 32` | bytes of a fetch group |
 //! | `function 0x0008 "saxpy"` | function, by its first operation |
 //! | `bank 2 "0000803f"` | bytes of a constant bank, in hexadecimal; the next line may continue them |
-//! | `external_word c[4][0x18] "vprintf"` | word of a bank that the loader fills with the address of a function outside |
-//! | `address_word low "table" + 0x20` | next word of bank 32: half (`low` or `high`) of the sum of the address of a variable and a constant |
+//! | `external_word c[4][0x18] "vprintf"` | word of a bank: address of an external function, from the loader |
+//! | `address_word low "table" + 0x20` | next word of bank 32: `low` or `high` half of an address plus a constant |
 //! | `agreed R0, P6, CC` | cells that are equal in all lanes when the kernel begins |
 //!
-//! An operation is `ADDRESS: [if CONDITION] [warp] [MEANING] [ATTRIBUTES] [CONTROL EFFECT]`. Cells are `R0` to `R255`,
-//! `P0` to `P7` and `CC`, which each lane has, and those of the warp: masks `M0` to `M7` and scalars `S0` to `S129`. A
-//! condition is `P0`, `!R3` or another cell, `cc(2)`, both as in `!P0 & cc(2)`, or `never`. With `warp` the operation
-//! has the scope [`OpScope::Warp`](crate::OpScope::Warp), and reads cells that each lane has by `from_lane` only, unless
-//! it writes one. Control effects:
+//! An operation is `ADDRESS: [if CONDITION] [warp] [MEANING] [ATTRIBUTES] [CONTROL EFFECT]`. Each lane has cells `R0`
+//! to `R255`, `P0` to `P7` and `CC`; the warp has masks `M0` to `M7` and scalars `S0` to `S129`. A condition is `P0`,
+//! `!R3` or another cell, `cc(2)`, both as in `!P0 & cc(2)`, or `never`. With `warp`, the operation has the scope
+//! [`OpScope::Warp`](crate::OpScope::Warp), and reads cells of lanes only through `from_lane`, unless it writes one.
+//! Control effects:
 //!
 //! | control effect | meaning |
 //! |---|---|
 //! | `jump TARGET`, `call TARGET` | jump, call |
-//! | `branch TARGET reconvergence ADDRESS` | branch with a frame; `end` in place of the address is the end of the code |
+//! | `branch TARGET reconvergence ADDRESS` | branch with a frame; `end` instead of the address is the end of the code |
 //! | `reconverge` | reconvergence of the lanes that diverged at a branch |
 //! | `set_active M0` | the mask register becomes the mask of the active lanes |
-//! | `indirect relative R1 + 0x10` | jump to the sum, an address of this code; `absolute`: any address; `_`: no register |
+//! | `indirect relative R1 + 0x10` | jump to the sum, in this code; `absolute`: anywhere; `_`: no register |
 //! | `push sync TARGET`, `pop sync` | stack entry of a tag: `sync`, `brk`, `cont`, `ret`, `longjmp`, `exit` |
 //! | `exit`, `end` | end of the lanes; the same after the last instruction |
 //! | `unsupported "RTT"` | control flow that no analysis follows |
@@ -47,12 +49,12 @@
 //! Targets are addresses of operations, `external "NAME"` or `invalid "TEXT"`.
 //!
 //! Special registers have names, `special.thread_x`, or else the number of their instruction set, `special.255`. The
-//! names of operations and modifiers are those of `text/names.rs` and `text/float.rs`.
+//! names of operations and modifiers are in `text/names.rs` and `text/float.rs`.
 //!
-//! Reads, writes, the dependence of the written values and the barrier flag follow from the meaning in most operations
-//! and are left out there. Where they do not, `reads(…)`, `writes(…)`, `value(…)` and `barrier(yes)` state them. An
-//! operation of unknown meaning is written `WRITES = ?DEPENDENCE(READS)`, or `?` if it reads and writes no cell; one
-//! without an effect is `nop`. Where a line states neither, a control effect of GPUs has no other effect.
+//! In most operations, the meaning implies reads, writes, the dependence of the written values and the barrier flag,
+//! so text leaves them out. Otherwise `reads(…)`, `writes(…)`, `value(…)` and `barrier(yes)` state them. An operation
+//! of unknown meaning is written `WRITES = ?DEPENDENCE(READS)`, or `?` if it reads and writes no cell. An operation
+//! without an effect is `nop`. If a line states no meaning, a control effect of GPUs has no other effect.
 //!
 //! Numbers are decimal or hexadecimal, floating-point constants are their bits.
 

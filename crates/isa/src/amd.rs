@@ -1,4 +1,7 @@
 //! AMD GCN3 (gfx803: Fiji, Polaris): decoding, printing, reads and writes, by the rows of `isa/amd/`.
+//!
+//! A program is decoded into [`GcnInstr`]s; each gives its operands ([`GcnView`]), its effects ([`GcnEffects`]) and
+//! its text. For example, `s_cbranch_vccz` reads the two words of VCC and has the flow [`GcnFlow::Branch`].
 
 mod class;
 mod effects;

@@ -1,9 +1,10 @@
 //! Tables of machine encodings: rows that match words of 32, 64 or 128 bits, and the division of code into
 //! instructions. One table may have rows of several widths.
 //!
-//! A table is a text file, one row per line, whose part before the first bar is parsed at compile time, as is the
-//! decoding index: both at run time would take a good part of the time of a short listing. [`encoding_table`] makes a
-//! [`EncodingTable`] of a [`TableDescription`]; the format of a row is in `isa/nvidia/README.md`.
+//! A table is a text file with one row per line. The part of a row before its first bar is parsed at compile time,
+//! and the decoding index is built then: at run time both would take a good part of the time of a short listing.
+//! [`encoding_table`] makes an [`EncodingTable`] from a [`TableDescription`]; the format of a row is in
+//! `isa/nvidia/README.md`.
 //!
 //! [`encoding_table`]: crate::encoding_table
 
@@ -23,7 +24,7 @@ pub use table::{EncodingTable, EncodingWord, RowPattern};
 /// Defines a constant of type [`EncodingTable`]: parses the first columns of its rows and builds its index at compile
 /// time. A fault in a row is a build error that shows the line.
 ///
-/// The type after the name is the unsigned integer in which words are compared; no row is wider.
+/// The type after the name is the unsigned integer as which words are compared; no row is wider.
 ///
 /// [`EncodingTable`]: crate::encoding::EncodingTable
 #[macro_export]

@@ -1,4 +1,5 @@
-//! Registers, control flow and effects of decoded instructions.
+//! Registers, control flow and effects of decoded instructions. For example, `@P0 IADD R1, R2, R3` has the guard
+//! `P0`, reads R2 and R3, writes R1, and falls through.
 
 use warpbound_base::{CodeAddr, Named};
 
@@ -29,7 +30,7 @@ impl Guard {
     }
 }
 
-/// Test of the condition code by control-flow instructions, codes 0..=31; 15 is `T` (always).
+/// Test of the condition code by control-flow instructions, codes 0 to 31; 15 is `T` (always).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CcTest(pub u8);
 
@@ -37,8 +38,8 @@ impl CcTest {
     /// Test that always holds.
     pub const TRUE: CcTest = CcTest(15);
 
-    /// Whether the test is a function of the condition code alone. Codes 24..=29 (`CSM_TA` to
-    /// `FCSM_MX`) test state of the graphics pipeline that no [`Reg`] represents.
+    /// Whether the test depends on the condition code alone. Codes 24 to 29 (`CSM_TA` to `FCSM_MX`) test state of the
+    /// graphics pipeline that no [`Reg`] represents.
     pub fn depends_on_cc_only(self) -> bool {
         !(24..=29).contains(&self.0)
     }
@@ -75,7 +76,7 @@ impl Named for StackToken {
 /// Target of a direct control transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BranchTarget {
-    /// Code address of the same section; may be that of a control word (see [`crate::nvidia::canonical`]).
+    /// Code address in the same section. It may be the address of a control word (see [`crate::nvidia::canonical`]).
     Code(CodeAddr),
     /// Absolute address (JMP, JCAL), which a section-relative `CodeAddr` cannot represent.
     Absolute(u64),
@@ -113,10 +114,10 @@ pub enum InstrFlow {
     Push(StackToken, BranchTarget),
     /// SYNC, BRK, CONT, RET, LONGJMP: pops down to the nearest entry with the tag.
     Pop(StackToken),
-    /// EXIT, KIL: terminates the lanes. BPT.TRAP: terminates the launch, so that the lanes go on nowhere.
+    /// EXIT, KIL: terminates the lanes. BPT.TRAP: terminates the launch, so its lanes continue nowhere.
     Exit,
-    /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that
-    /// depend on the call depth or on state outside [`Reg`]); leads to a refusal.
+    /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that depend on the call
+    /// depth or on state outside [`Reg`]). It leads to a refusal.
     Unsupported,
 }
 
@@ -165,7 +166,8 @@ pub struct MemoryEffect {
     pub stores: bool,
 }
 
-/// Dependence of the written value on the operands; agreement (`warp-cfg-2023` 3.3) is decided by it.
+/// Dependence of the written value on the operands. It decides agreement (`warp-cfg-2023` 3.3): for example, a
+/// `Function` of registers that agree gives a value that agrees, and a `Lane` value never agrees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ValueSource {
     /// Deterministic function of the registers, immediates and constants read.
@@ -180,12 +182,12 @@ pub enum ValueSource {
     Lane,
 }
 
-/// Reads, writes, control flow and memory access of one instruction; complete for every form of the table.
+/// Reads, writes, control flow and memory access of one instruction. They are complete for every form of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Effects {
     /// Guard predicate (its register is *not* repeated in `reads`).
     pub guard: Guard,
-    /// Condition-code test; other than [`CcTest::TRUE`], the instruction also depends on [`Reg::CC`].
+    /// Condition-code test. With a test other than [`CcTest::TRUE`], the instruction also depends on [`Reg::CC`].
     pub cc_test: CcTest,
     /// Registers read as operands: every register of a 64/128-bit group, and implicit ones.
     pub reads: Vec<Reg>,

@@ -1,9 +1,9 @@
 //! Instruction sets: decoding, printing, reads and writes, control flow, all from tables.
 //!
-//! [`encoding`] finds the row of a table that matches a word of machine code; [`instr`] has the types that instruction
-//! sets share; [`nvidia`] decodes Maxwell and Pascal by the rows of
-//! `isa/nvidia/`, [`amd`] GCN3 by those of `isa/amd/`, [`mini`] parses the text of mini-SIMT by those of `isa/mini-simt/`. None gives instructions a
-//! meaning: that is `ir`.
+//! [`encoding`] finds the row of a table that matches a word of machine code; [`instr`] has the types that
+//! instruction sets share. [`nvidia`] decodes Maxwell and Pascal with the rows of `isa/nvidia/`, [`amd`] decodes GCN3
+//! with the rows of `isa/amd/`, and [`mini`] parses the text of mini-SIMT with the rows of `isa/mini-simt/`. None of
+//! them gives instructions a meaning: that is the task of `ir`.
 
 pub mod amd;
 pub mod encoding;

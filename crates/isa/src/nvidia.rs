@@ -1,4 +1,8 @@
 //! NVIDIA Maxwell (sm_50, sm_52, sm_53) and Pascal (sm_60, sm_61, sm_62).
+//!
+//! Both generations share one table of encodings, whose rows state their architectures. Code is decoded into a
+//! [`SassProgram`]; each instruction gives its operands ([`View`]), its effects, its text and its timing class.
+//! Control words hold the scheduling decisions of the compiler.
 
 mod arch;
 mod bits;

@@ -1,4 +1,5 @@
-//! Decoded program of one kernel, in any instruction set.
+//! Decoded program of one kernel, in any instruction set. Reports that treat all instruction sets alike, such as
+//! listings and statistics, read it through these methods.
 
 use warpbound_base::{Family, Named};
 
@@ -17,8 +18,8 @@ pub enum Program {
 }
 
 impl Program {
-    /// Assembly text of the instruction at a position, targets as addresses or labels; `None` past the end and for
-    /// a word that is not an instruction.
+    /// Assembly text of the instruction at a position, with targets as addresses or labels. `None` past the end and
+    /// for a word that is not an instruction.
     pub fn text(&self, position: usize) -> Option<String> {
         match self {
             Program::Nvidia(program) => {
@@ -64,7 +65,7 @@ impl Program {
         }
     }
 
-    /// Line of the kernel's text, from 0, with the instruction at a position; `None` if the kernel is machine code.
+    /// Line of the kernel's text, counted from 0, with the instruction at a position; `None` for machine code.
     pub fn line(&self, position: usize) -> Option<u32> {
         match self {
             Program::Nvidia(_) | Program::Amd(_) => None,
@@ -80,8 +81,8 @@ impl Program {
         }
     }
 
-    /// Name of the statistics class of the instruction at a position, or of its unit where the instruction set has units in
-    /// place of classes; `None` if it has neither.
+    /// Name of the statistics class of the instruction at a position, or of its unit if the instruction set has units
+    /// instead of classes. `None` if it has neither.
     pub fn class_name(&self, position: usize) -> Option<&'static str> {
         match self {
             Program::Nvidia(_) | Program::Mini(_) => Some(self.class(position)?.name()),
@@ -89,8 +90,8 @@ impl Program {
         }
     }
 
-    /// Memory effect of the instruction at a position and the bytes that each lane accesses; `None` if it accesses no
-    /// memory, or if memory is not addressed in bytes (mini-SIMT).
+    /// Memory effect of the instruction at a position, and the bytes that each lane accesses. `None` if it accesses
+    /// no memory, or if memory is not addressed in bytes (mini-SIMT).
     pub fn access(&self, position: usize) -> Option<(MemoryEffect, u32)> {
         match self {
             Program::Nvidia(program) => {

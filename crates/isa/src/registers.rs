@@ -1,10 +1,13 @@
 //! Register files of instruction sets.
+//!
+//! Each instruction set states its files in a table. For example, `vector 255 R` gives NVIDIA's R0 to R254; R255 is
+//! RZ, a constant and no register.
 
 use std::fmt;
 
 use crate::encoding::span::{Lines, Span};
 
-/// Kind of a register file: what a register holds, and for whom.
+/// Kind of a register file: the contents of a register, and whether a lane or the warp has it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum RegisterKind {
     /// A word for each lane: NVIDIA's R, AMD's VGPRs.
@@ -13,8 +16,8 @@ pub enum RegisterKind {
     Predicate,
     /// Flags of each lane that arithmetic sets and branches test: NVIDIA's condition code.
     Flag,
-    /// A bit for each lane of the warp, in two words of the scalar file ([`Reg::mask_words`]): AMD's VCC and EXEC, where
-    /// a branch asks whether any lane is in them.
+    /// A bit for each lane of the warp, in two words of the scalar file ([`Reg::mask_words`]): AMD's VCC and EXEC. A
+    /// branch asks whether any lane is set.
     Mask,
     /// A word for the whole warp: AMD's SGPRs and SCC, NVIDIA's uniform registers.
     Scalar,
@@ -30,7 +33,7 @@ impl RegisterKind {
         RegisterKind::Scalar,
     ];
 
-    /// Most registers that a file of this kind may have in any instruction set.
+    /// Maximum number of registers of a file of this kind, in any instruction set.
     pub const fn capacity(self) -> u16 {
         match self {
             RegisterKind::Vector => 256,
@@ -48,7 +51,7 @@ impl RegisterKind {
         }
     }
 
-    /// Prefix of the names of registers where no instruction set is at hand.
+    /// Prefix of register names if no instruction set is known.
     const fn prefix(self) -> &'static str {
         match self {
             RegisterKind::Vector => "R",
@@ -106,8 +109,8 @@ impl Reg {
         }
     }
 
-    /// Word of the warp. On AMD's GPUs the numbers are those of the scalar operands: `s0`..`s101`, VCC 106 and 107, M0
-    /// 124, EXEC 126 and 127; 128 is SCC, 129 MODE.
+    /// Word of the warp. On AMD GPUs the numbers are the encodings of scalar operands: `s0`..`s101`, VCC 106 and 107,
+    /// M0 124, EXEC 126 and 127. In addition, 128 is SCC and 129 MODE.
     pub const fn scalar(number: u8) -> Reg {
         Reg {
             kind: RegisterKind::Scalar,
@@ -115,7 +118,7 @@ impl Reg {
         }
     }
 
-    /// AMD's mask of the lanes in which the last comparison held.
+    /// AMD's mask of the lanes for which the last comparison held.
     pub const VCC: Reg = Reg {
         kind: RegisterKind::Mask,
         number: 0,
@@ -133,7 +136,7 @@ impl Reg {
     /// AMD's rounding, denormal and exception modes.
     pub const MODE: Reg = Reg::scalar(129);
 
-    /// Words of the scalar file that make up a mask, the word of lanes 0 to 31 first; `None` for other registers.
+    /// Words of the scalar file that make up a mask, lanes 0 to 31 first; `None` for other registers.
     pub const fn mask_words(self) -> Option<[Reg; 2]> {
         match (self.kind, self.number) {
             (RegisterKind::Mask, 0) => Some([Reg::scalar(106), Reg::scalar(107)]),
@@ -152,10 +155,11 @@ impl Reg {
 }
 
 impl Reg {
-    /// Register with a name as it is printed where no instruction set is at hand: `R0`, `P6`, `CC`, `M1`, `S103`.
+    /// Register with a name as printed without an instruction set: `R0`, `P6`, `CC`, `M1`, `S103`.
     pub fn named(name: &str) -> Option<Reg> {
         let of_kind = |kind: RegisterKind| {
             let number = match (kind, name.strip_prefix(kind.prefix())?) {
+                // The only flag register of an instruction set has no number.
                 (RegisterKind::Flag, "") => 0,
                 (_, digits) => digits.parse().ok()?,
             };
@@ -190,7 +194,7 @@ pub struct RegisterFile {
     pub kind: RegisterKind,
     /// Number of registers, at most [`RegisterKind::capacity`].
     pub count: u16,
-    /// Prefix of their names; the name itself if there is one register.
+    /// Prefix of the register names; the whole name if there is only one register.
     pub prefix: &'static str,
 }
 
@@ -199,7 +203,7 @@ pub struct RegisterFile {
 pub struct RegisterFiles {
     /// By [`RegisterKind`].
     files: [Option<RegisterFile>; RegisterKind::ALL.len()],
-    /// The file, in whose rows `name` registers with names of their own are looked up.
+    /// Text of the file: its rows `name` are searched for registers with a name of their own.
     text: &'static str,
 }
 
@@ -209,18 +213,20 @@ impl RegisterFiles {
     ///
     /// # Errors
     ///
-    /// The first line that cannot be read, names a kind again or has more registers than its kind may have.
+    /// The first line that cannot be read, repeats a kind, or exceeds the capacity of its kind.
     pub const fn parse(text: &'static str) -> Result<RegisterFiles, &'static str> {
         let mut files = [None; RegisterKind::ALL.len()];
         let mut lines = Lines::new(text);
         while let Some(line) = lines.next() {
             if line.word(text).0.equals(text, "name") {
+                // Names are read again on each lookup, so a bad row must be found now.
                 if parse_name(text, line).is_none() {
                     return Err(line.text(text));
                 }
                 continue;
             }
             match parse_file(text, line) {
+                // A second file of a kind would make registers ambiguous.
                 Some(file) if files[file.kind as usize].is_none() => {
                     files[file.kind as usize] = Some(file);
                 }
@@ -230,11 +236,12 @@ impl RegisterFiles {
         Ok(RegisterFiles { files, text })
     }
 
-    /// Parses a compiled-in file, in which a fault is a build error that shows the line.
+    /// Parses a compiled-in file. A fault is a build error that shows the line.
     pub(crate) const fn compiled(text: &'static str) -> RegisterFiles {
         match RegisterFiles::parse(text) {
             Ok(files) => files,
             Err(line) => {
+                // A line in an error is never empty, so this fails at compile time and shows it.
                 assert!(line.is_empty(), "{}", line);
                 RegisterFiles {
                     files: [None; RegisterKind::ALL.len()],
@@ -269,6 +276,7 @@ impl RegisterFiles {
         self.has(register).then(
             || match (own.find(|(known, _)| *known == register), file.count) {
                 (Some((_, name)), _) => name.to_owned(),
+                // A file of one register, such as the condition code, has no number in its name.
                 (None, 1) => file.prefix.to_owned(),
                 (None, _) => format!("{}{}", file.prefix, register.number),
             },
@@ -298,7 +306,7 @@ impl RegisterFiles {
                 number: number(file)?,
             })
         });
-        // Only as printed: no `R007`.
+        // Only as printed: no `R007`, and no `s106`, whose name is `vcc_lo`.
         found.filter(|&register| self.name(register).as_deref() == Some(name))
     }
 }

@@ -1,4 +1,5 @@
-//! Special registers: values of a thread, its warp or the machine that instructions can only read.
+//! Special registers: values of a thread, its warp or the machine that instructions can only read. For example, `S2R
+//! R0, SR_TID.X` writes the x index of the thread.
 
 use std::fmt;
 
@@ -20,7 +21,7 @@ impl Axis {
     }
 }
 
-/// Special register (PTX manual, "Special Registers"), whatever its number in an instruction set is.
+/// Special register (PTX manual, "Special Registers"), independent of its number in an instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SpecialReg {
     /// Number of the lane in its warp.
@@ -33,8 +34,8 @@ pub enum SpecialReg {
     BlockSize,
     /// Bytes of shared memory of the block.
     SharedSize,
-    /// Lowest address of the part of local memory that holds the stack (SR_LMEMHIOFF): code for debuggers compares the
-    /// stack's end with it.
+    /// Lowest address of the stack in local memory (SR_LMEMHIOFF). Code for debuggers compares the end of the stack
+    /// with it.
     StackLimit,
     /// Mask of the lanes with the same number as this one.
     LanesEqual,
@@ -46,9 +47,9 @@ pub enum SpecialReg {
     LanesAbove,
     /// Mask of the lanes with a higher number or the same.
     LanesFrom,
-    /// Number of SMs in bits 28:20 (SR_VIRTCFG).
+    /// Configuration word with the number of SMs in bits 28:20 (SR_VIRTCFG).
     VirtualConfig,
-    /// Index of the SM in bits 28:20, of the warp's slot in bits 14:8 (SR_VIRTID).
+    /// Index of the SM in bits 28:20 and of the warp slot in bits 14:8 (SR_VIRTID).
     VirtualId,
     /// Low word of the clock, in cycles.
     ClockLow,
@@ -105,6 +106,7 @@ impl SpecialReg {
         let found = NAMES.iter().find(|(_, known, _)| *known == name);
         match found {
             Some((register, ..)) => Some(*register),
+            // `parse` alone would also accept a sign.
             None if name.bytes().all(|byte| byte.is_ascii_digit()) => {
                 name.parse().ok().map(SpecialReg::Other)
             }
@@ -119,6 +121,7 @@ impl fmt::Display for SpecialReg {
             return write!(f, "{number}");
         }
         let found = NAMES.iter().find(|(register, ..)| register == self);
+        // Every register apart from `Other` is in the list, so the default is never printed.
         f.write_str(found.map_or("", |(_, name, _)| name))
     }
 }

@@ -1,4 +1,8 @@
 //! Assembly of kernels from the ELF view: assigns sections, symbols and attributes to kernels.
+//!
+//! The linker spreads one kernel over several sections: `.text.f` (code), `.nv.info.f` (attributes),
+//! `.nv.constant0.f` (parameters), `.nv.shared.f` (static shared memory). `sh_info` of each section names the code
+//! section. For example, an error in `.nv.info.f` refuses kernel `f` and no other kernel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -45,17 +49,21 @@ pub(crate) fn assemble(
         loaded_file: None,
         warnings: Vec::new(),
     };
+    // Other architectures are only listed: the checks below assume the 8-byte instructions of Maxwell and Pascal.
     if sm.family().is_none() {
         return Ok(image);
     }
     let parts = Parts::collect(file, elf, &mut image)?;
     let mut functions = BTreeMap::new();
     for (&index, section) in &code.sections {
+        // A section without a kernel holds a device function: it is assembled once and joined to every kernel that
+        // calls it.
         if let ([], [first, ..]) = (&*section.kernels, &*section.functions) {
             match parts.assemble_function(index, *first, section, &mut image) {
                 Ok(function) => {
                     functions.insert(index, function);
                 }
+                // A damaged function refuses no kernel: calls of it stay calls that lead outside the code.
                 Err(error) => image.warnings.push(error.in_kernel(&*first.symbol.name)),
             }
         }
@@ -65,6 +73,7 @@ pub(crate) fn assemble(
         for &kernel in &section.kernels {
             match parts.assemble_function(index, kernel, section, &mut image) {
                 Ok(mut kernel) => {
+                    // The kernel is unchanged if this fails, so its code is still right: only its calls lead outside.
                     if let Err(warning) = joiner.join(index, &mut kernel) {
                         image.warnings.push(warning);
                     }
@@ -109,7 +118,7 @@ struct Parts<'elf> {
     faults: BTreeMap<usize, Diagnostic>,
 }
 
-/// The parts of one kernel.
+/// Parts of one kernel, apart from its code.
 #[derive(Default)]
 struct KernelParts {
     attributes: Vec<Attribute>,
@@ -118,8 +127,8 @@ struct KernelParts {
 }
 
 impl<'elf> Parts<'elf> {
-    /// Collects the parts of all sections. An error in a part of one kernel is kept with that kernel; any other is
-    /// returned.
+    /// Collects the parts of all sections. An error in a part of one kernel is kept with that kernel; any other error
+    /// is returned.
     fn collect(
         file: &'elf Bytes,
         elf: &'elf Elf<'elf>,
@@ -133,6 +142,7 @@ impl<'elf> Parts<'elf> {
                 image.warnings.push(error.clone());
             }
         }
+        // Source lines have no effect on the meaning of the code, so a damaged table refuses no kernel.
         let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {
             image.warnings.push(diagnostic);
             BTreeMap::new()
@@ -195,8 +205,8 @@ impl<'elf> Parts<'elf> {
         }
     }
 
-    /// Adds the records of a `.nv.info` section: those of a kernel to its parts, those of the file to the functions
-    /// that they name or to `others`.
+    /// Adds the records of a `.nv.info` section. A kernel's section adds to the parts of the kernel; the section of
+    /// the file adds to the functions that its records name, or to `others`.
     fn add_attributes(
         &mut self,
         section: &Section<'elf>,
@@ -204,6 +214,7 @@ impl<'elf> Parts<'elf> {
     ) -> Result<(), Diagnostic> {
         let contents = self.file.slice_ref(self.elf.contents(section)?);
         let records = attribute::parse_records(&contents, section.offset)?;
+        // Section 0 of an ELF file does not exist, so an `sh_info` of 0 belongs to the whole file.
         if section.info != 0 {
             self.kernel_parts(section)?.attributes.extend(records);
             return Ok(());
@@ -252,6 +263,7 @@ impl<'elf> Parts<'elf> {
         } else {
             &mut self.shared_banks
         };
+        // An operand `c[number][offset]` must denote one word.
         if banks.iter().any(|other| other.number == number) {
             let message = format!("constant bank {number} appears twice ({:?})", section.name);
             return Err(fault(section.offset, message));
@@ -284,7 +296,7 @@ impl<'elf> Parts<'elf> {
         Ok(relocations)
     }
 
-    /// Relocations of a code section of a size, at an offset of the file: each patches some of its bytes.
+    /// Relocations of a code section of `size` bytes at `offset` in the file. Each must begin inside the section.
     fn code_relocations(
         &self,
         index: usize,
@@ -292,6 +304,7 @@ impl<'elf> Parts<'elf> {
         size: u32,
     ) -> Result<Vec<Relocation>, Diagnostic> {
         let relocations = self.relocations(index)?;
+        // The relocations are sorted by offset, so it suffices to check the last one.
         match relocations.last().filter(|last| last.offset >= size) {
             Some(last) => {
                 let at = last.offset;
@@ -312,6 +325,7 @@ impl<'elf> Parts<'elf> {
         image: &mut Image,
     ) -> Result<Kernel, Diagnostic> {
         let (symbol_index, symbol) = (function.index, function.symbol);
+        // An error of the kernel's own parts refuses it here, so that the rest of the file is still read.
         let mut faults = in_section.fault.iter().chain(self.faults.get(&index));
         if let Some(error) = faults.next() {
             return Err(error.clone());
@@ -327,9 +341,11 @@ impl<'elf> Parts<'elf> {
         let nothing = KernelParts::default();
         let parts = self.of_kernel.get(&index).unwrap_or(&nothing);
         let metadata = Metadata::read(self.elf, &parts.attributes, code_size)?;
+        // Bits 31:24 of `sh_info`, so the cast loses nothing.
         let of_section = (section.info >> 24) as u16;
         // The linker counts the registers of the functions that a kernel may call in the attribute only.
         let stated = self.stated_value(attribute::REGCOUNT, symbol_index);
+        // A count beyond 16 bits saturates, so that the check below still finds it too large.
         let stated = stated.map(|stated| u16::try_from(stated).unwrap_or(u16::MAX));
         if let Some(stated) =
             stated.filter(|&stated| stated < of_section || stated > MOST_REGISTERS)
@@ -339,6 +355,7 @@ impl<'elf> Parts<'elf> {
             let warning = fault(section.offset, message).in_kernel(&*symbol.name);
             image.warnings.push(warning);
         }
+        // An impossible count is ignored because the section still states one that fits into eight bits.
         let stated = stated.filter(|&stated| stated <= MOST_REGISTERS);
         let registers = of_section.max(stated.unwrap_or_default());
         Ok(Kernel {
@@ -417,6 +434,7 @@ impl<'elf> Parts<'elf> {
         if !section.has_contents() {
             return Err(fault(section.offset, "the code section has no contents"));
         }
+        // Symbols, exits and branch targets are offsets in the section; a fixed address would shift them all.
         if section.address != 0 {
             let address = section.address;
             let message =
@@ -426,8 +444,8 @@ impl<'elf> Parts<'elf> {
         Ok(self.file.slice_ref(self.elf.contents(section)?))
     }
 
-    /// Size of memory that the file's attributes state for a function; `None` if they state that it is not known, as for
-    /// the stack of recursive functions.
+    /// Memory size that the file's attributes state for a function. `None` if they state none or mark the size as
+    /// unknown, as for the stack of recursive functions.
     fn stated_size(&self, attribute: u8, symbol: usize) -> Option<u32> {
         self.stated_value(attribute, symbol)
             .filter(|&size| size != UNKNOWN_SIZE)
@@ -439,7 +457,7 @@ impl<'elf> Parts<'elf> {
         self.by_symbol.get(&(attribute, symbol)).copied()
     }
 
-    /// Location of the parameters; the attribute names the bank by its section's symbol.
+    /// Location of the parameters. The attribute does not name the bank itself, but the symbol of its section.
     fn param_block(
         &self,
         metadata: &Metadata,
@@ -454,6 +472,8 @@ impl<'elf> Parts<'elf> {
                 let section = self.elf.sections.get(index);
                 Some(
                     section
+                        // The symbol of another kernel's bank would locate the parameters in memory that this kernel
+                        // does not read.
                         .filter(|section| section.info as usize == code)?
                         .name,
                 )
@@ -486,10 +506,10 @@ impl<'elf> Parts<'elf> {
     }
 }
 
-/// Size that stands for one that is not known (experiment: the stack of recursive functions, by ptxas 12).
+/// Marker for an unknown size (experiment: ptxas 12 writes it for the stack of recursive functions).
 const UNKNOWN_SIZE: u32 = u32::MAX;
 
-/// Most general registers of a thread of an NVIDIA GPU.
+/// Maximum number of general registers per thread on an NVIDIA GPU.
 const MOST_REGISTERS: u16 = 255;
 
 /// Highest barrier index plus one: bits from 20 of a code section's flags (experiment: `bar.sync 5` gives 6).

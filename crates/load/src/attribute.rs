@@ -1,4 +1,8 @@
-//! The records of `.nv.info` sections ("EIATTR").
+//! Records of `.nv.info` sections ("EIATTR").
+//!
+//! A record is a format byte, an attribute number, and a value. For example, the bytes `04 1c 04 00 48 00 00 00` are
+//! attribute 0x1c (`EXIT_INSTR_OFFSETS`) in format 4 with a payload of four bytes: one EXIT at 0x48. This module
+//! splits records; `metadata` interprets them.
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
@@ -10,7 +14,7 @@ use crate::elf::fault;
 pub struct Attribute {
     /// Attribute number, e.g. 0x1c for the exit instruction offsets.
     pub code: u8,
-    /// Format byte: 1 no value, 2 and 3 a 16-bit value, 4 a length and as many bytes.
+    /// Format byte: 1 for no value, 2 and 3 for a 16-bit value, 4 for a length and that number of bytes.
     pub format: u8,
     /// The value: two bytes for formats 1 to 3, the payload for format 4.
     pub payload: Bytes,
@@ -81,6 +85,7 @@ pub(crate) fn parse_records(
         contents.get(position..).and_then(<[u8]>::first_chunk)
     {
         let here = file_offset.saturating_add(position as u64);
+        // Format 1 has no value, but its record still has the two bytes of one.
         let (start, length) = match format {
             1..=3 => (position + 2, 2),
             FORMAT_SIZED => (position + 4, usize::from(u16::from_le_bytes([low, high]))),
@@ -91,6 +96,7 @@ pub(crate) fn parse_records(
                 ));
             }
         };
+        // No overflow: `position` is at most the length of the contents, and `length` has 16 bits.
         let end = start + length;
         if end > contents.len() {
             return Err(fault(
@@ -98,6 +104,7 @@ pub(crate) fn parse_records(
                 format!("attribute 0x{code:02x} of {length} bytes reaches beyond its section"),
             ));
         }
+        // The payload shares the bytes of the file, so that no record needs a copy.
         records.push(Attribute {
             code,
             format,

@@ -1,4 +1,7 @@
 //! Constant banks.
+//!
+//! Instructions read a bank with an operand `c[bank][offset]`. For example, `c[0x0][0x140]` is the first parameter of
+//! a kernel on Maxwell and Pascal, and `c[0x2][0x0]` the first literal of the compiler.
 
 use std::sync::Arc;
 
@@ -25,7 +28,7 @@ pub struct ConstBank {
 }
 
 impl ConstBank {
-    /// The contents in the file: initial values for bank 3, zeros for the parameters.
+    /// Contents in the file. Bank 3 has initial values here; the parameters are zeros, because a launch writes them.
     pub fn bytes(&self) -> &[u8] {
         &self.contents
     }

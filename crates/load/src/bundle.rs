@@ -1,5 +1,8 @@
-//! Offload bundles: containers of clang with one program for several targets, most of them AMD's GPUs (LLVM, "Clang
-//! Offload Bundler").
+//! Offload bundles: containers of clang with one program for several targets, mostly AMD GPUs (LLVM, "Clang Offload
+//! Bundler").
+//!
+//! A bundle begins with a directory: for each target its name, offset and size. For example, the target
+//! `hipv4-amdgcn-amd-amdhsa--gfx803:xnack-` gives an entry for gfx803. Entries of the host are skipped.
 
 mod compressed;
 
@@ -18,13 +21,13 @@ pub(crate) use compressed::Unpacker;
 pub(crate) const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 pub(crate) const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 
-/// Longest name of a target in bytes.
+/// Maximum length of a target name in bytes.
 const MAX_NAME: u64 = 4096;
 
-/// Most targets of a bundle.
+/// Maximum number of targets in a bundle.
 const MAX_TARGETS: u64 = 4096;
 
-/// Adds the entries of all bundles in a file or section: bundles with padding of zeros between them.
+/// Adds the entries of all bundles in a file or section. Zeros may pad the space between bundles.
 pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), Diagnostic> {
     /// Bytes searched per step.
     const STEP: u64 = 4096;
@@ -85,7 +88,8 @@ struct Target {
     size: u64,
 }
 
-/// Reads the directory of a bundle that begins at an offset in the file; `next` has the next bytes of the bundle, in order.
+/// Reads the directory of a bundle that begins at an offset in the file. `next` returns the next bytes of the bundle,
+/// in order.
 fn targets(
     start: u64,
     next: &mut dyn FnMut(u64, &str) -> Result<Bytes, Diagnostic>,
@@ -99,6 +103,7 @@ fn targets(
         Ok::<u64, Diagnostic>(u64::from_le_bytes(bytes.unwrap_or_default()))
     };
     let count = number(next, "the number of entries")?;
+    // Each entry takes memory, so a forged count must not decide how much.
     if count > MAX_TARGETS {
         let message = format!("a bundle of {count} entries is more than {MAX_TARGETS}");
         return Err(fault(start + MAGIC.len() as u64, message));
@@ -118,21 +123,24 @@ fn targets(
     Ok(targets)
 }
 
-/// Kind and instruction set of an entry by the name of its target (`hipv4-amdgcn-amd-amdhsa--gfx803:xnack-`); `None` for
-/// the host's entries and for empty ones.
+/// Kind and instruction set of an entry, from the name of its target (`hipv4-amdgcn-amd-amdhsa--gfx803:xnack-`).
+/// `None` for entries of the host and for empty ones.
 fn kind_and_isa(name: &[u8], size: u64) -> Option<(EntryKind, Isa)> {
+    // A name that is not UTF-8 fits no known target, so a lossy conversion suffices.
     let name = String::from_utf8_lossy(name);
     if size == 0 || name.starts_with("host-") {
         return None;
     }
     let gpu = |prefix: &str| {
         let (_, rest) = name.split_once(prefix)?;
+        // Features such as `:xnack-` follow the target; they do not change the instruction set.
         let end = rest.find(':').unwrap_or(rest.len());
         Some(format!("{}{}", prefix.get(1..)?, rest.get(..end)?))
     };
     if let Some(Ok(sm)) = gpu("-sm_").map(|name| name.parse()) {
         return Some((EntryKind::Cubin, Isa::Sm(sm)));
     }
+    // An unknown target is kept, so that `list` shows the entry instead of dropping it.
     let gfx = gpu("-gfx").and_then(|name| name.parse().ok());
     Some((EntryKind::CodeObject, Isa::Gfx(gfx.unwrap_or(Gfx::UNKNOWN))))
 }

@@ -52,27 +52,28 @@ impl fmt::Display for CodeObjectVersion {
     }
 }
 
-/// Facts that a code object states about one kernel.
+/// Facts that a code object states about one kernel. For example, a kernel with the explicit arguments (pointer,
+/// 4-byte integer) has hidden arguments from offset 16: the explicit ones end at 12.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CodeObjectKernel {
     /// Version of the code object.
     pub version: CodeObjectVersion,
-    /// Descriptor of the kernel, which decides the state of its registers at the start.
+    /// Descriptor of the kernel, which determines its registers at the start.
     pub descriptor: GcnDescriptor,
     /// Address of the descriptor (v2: of the kernel's header) in the loaded file, relative to address 0 of the file.
     pub descriptor_address: u64,
     /// Address of the first byte of the kernel's code in the loaded file, relative to address 0 of the file.
     pub code_address: u64,
-    /// Bytes of the kernel arguments, hidden ones included, as the descriptor or else the metadata states them.
+    /// Size of the kernel arguments in bytes, including hidden ones: from the descriptor, else from the metadata.
     pub kernarg_size: u32,
-    /// Arguments by offset, hidden ones included.
+    /// Arguments by offset, including hidden ones.
     pub args: Vec<KernelArg>,
     /// Whether the kernel calls functions whose stack has no static size (v5 on).
     pub uses_dynamic_stack: bool,
 }
 
 impl CodeObjectKernel {
-    /// Offset of the hidden arguments: the end of the explicit ones, rounded up to 8.
+    /// Offset of the hidden arguments: the end of the explicit ones, rounded up to a multiple of 8.
     pub fn hidden_offset(&self) -> u32 {
         let explicit = self.args.iter().filter(|arg| !arg.kind.is_hidden());
         let end = explicit.map(|arg| arg.offset.saturating_add(arg.size));

@@ -1,4 +1,8 @@
 //! Recognition of a file's kind by its first bytes.
+//!
+//! The first 64 bytes suffice. For example, a file that begins with `7f 45 4c 46` and has 2, 1 in the next two bytes
+//! is a 64-bit little-endian ELF file. Files that are often given by mistake, such as PTX text, get a message that
+//! names their kind.
 
 use warpbound_base::Diagnostic;
 
@@ -68,7 +72,7 @@ const UNSUPPORTED_FORMATS: [(&[u8], &str, &str); 11] = [
     ),
 ];
 
-/// Recognizes a file by its first 64 bytes (all, if there are fewer); the error names the kind of other files.
+/// Recognizes a file by its first 64 bytes, or all of a shorter file. The error for another file names its kind.
 pub(crate) fn recognize(head: &[u8]) -> Result<Magic, Diagnostic> {
     if head.is_empty() {
         return Err(fault(0, "the file is empty"));

@@ -1,8 +1,8 @@
 //! The ELF layer of a cubin or code object: header, sections, symbols and relocations as plain values.
 //!
-//! Work is bounded by the size of the file: a table must lie inside it, and the names and the contents read
-//! are each limited to a few times its size ([`Budget`]). Otherwise overlapping sections or strings would make
-//! a small file expensive.
+//! Work is bounded by the size of the file: a table must lie inside it, and the names and the contents read are each
+//! limited to a few times its size ([`Budget`]). Otherwise overlapping sections or strings would make a small file
+//! expensive. For example, a thousand symbols whose names all begin in one long string cost a thousand copies of it.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(crate) fn fault(offset: u64, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(message).at(format_args!("offset 0x{offset:x}"))
 }
 
-/// Symbol types of variables; 13 is NVIDIA's, in relocatable files.
+/// Symbol types of variables; relocatable files of NVIDIA use 13.
 pub(crate) const STT_OBJECT: u8 = 1;
 pub(crate) const STT_CUDA_OBJECT: u8 = 13;
 
@@ -48,7 +48,7 @@ pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
     ))
 }
 
-/// The header fields that identify the kind of ELF file.
+/// Header fields that identify the kind of an ELF file.
 pub(crate) struct Header {
     pub(crate) os_abi: u8,
     pub(crate) abi_version: u8,
@@ -58,7 +58,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Parses the header at the start of `data`, of which 64 bytes suffice.
+    /// Parses the header at the start of `data`; 64 bytes suffice.
     pub(crate) fn read(data: &[u8]) -> Result<Header, Diagnostic> {
         let raw = raw_header(data)?;
         Ok(Header {
@@ -107,7 +107,7 @@ pub(crate) struct RawSegment {
     pub(crate) address: u64,
     /// Byte offset of the contents in the file.
     pub(crate) offset: u64,
-    /// Bytes in the file, and in memory, where zeros follow them.
+    /// Size in the file, and in memory, where zeros follow the contents.
     pub(crate) file_size: u64,
     pub(crate) memory_size: u64,
 }
@@ -188,8 +188,8 @@ impl RawRelocation {
 /// Relocations by the index of the relocated section, or the error of reading them.
 pub(crate) type Relocations = BTreeMap<usize, Result<Vec<RawRelocation>, Diagnostic>>;
 
-/// Remaining bytes that may be read. A real file has every byte in one section, and names each section and
-/// symbol once: four times the file is ample.
+/// Number of bytes that may still be read. In a real file, every byte is in one section, and each section and symbol
+/// is named once: four times the size of the file is ample.
 pub(crate) struct Budget(Cell<u64>);
 
 impl Budget {
@@ -237,6 +237,7 @@ struct Reader<'data> {
 impl<'data> Reader<'data> {
     /// Reads the contents of a section.
     fn contents(&self, section: &Section<'_>) -> Result<&'data [u8], Diagnostic> {
+        // Offset and size of such a section may lie anywhere, so they are not checked.
         if !section.has_contents() {
             return Ok(&[]);
         }
@@ -272,10 +273,12 @@ impl<'data> Reader<'data> {
             .iter()
             .position(|&byte| byte == 0)
             .ok_or_else(|| fault(offset, "a name does not end inside its string table"))?;
+        // Many names may share one string: each copy counts, not each byte of the table.
         self.names.spend(length as u64, offset, "names")?;
         let name = tail.get(..length).unwrap_or_default();
         std::str::from_utf8(name)
             .ok()
+            // Names are printed in messages and reports of one line.
             .filter(|name| !name.contains(char::is_control))
             .ok_or_else(|| fault(offset, "a name is not plain UTF-8 text"))
     }
@@ -307,7 +310,7 @@ impl<'data> Elf<'data> {
         let raw = raw_header(data)?;
         let header = Header::read(data)?;
         check_machine(&header)?;
-        // Of cubins the program headers are not used, but a file truncated inside them is damaged.
+        // Cubins need no program headers, but a file that is cut short inside them is damaged.
         let segments = raw.program_headers(LE, data).map_err(|_| {
             fault(
                 raw.e_phoff.get(LE),
@@ -322,7 +325,7 @@ impl<'data> Elf<'data> {
         let sections = read_sections(&reader, raw)?;
         let mut symbols = read_symbols(&reader, &sections, elf::SHT_SYMTAB)?;
         if symbols.is_empty() && header.machine == EM_AMDGPU {
-            // The table of the linker may be stripped; that of the loader names the kernels.
+            // The linker's table may be stripped; the loader's table still names the kernels.
             symbols = read_symbols(&reader, &sections, elf::SHT_DYNSYM)?;
         }
         let segments = segments
@@ -359,7 +362,7 @@ impl<'data> Elf<'data> {
         })
     }
 
-    /// Bytes inside a section, without cost to the budget of contents: for few bytes only.
+    /// Bytes inside a section. They do not count against the budget of contents, so this is for a few bytes only.
     pub(crate) fn peek(&self, section: &Section<'_>, at: u64, size: u64) -> Option<&'data [u8]> {
         let inside = at.checked_add(size)? <= section.size && section.has_contents();
         let start = usize::try_from(section.offset.checked_add(at)?).ok()?;
@@ -367,7 +370,8 @@ impl<'data> Elf<'data> {
         self.reader.data.get(start..end).filter(|_| inside)
     }
 
-    /// Whether a section is a relocation table of the loader, whose fields and symbols are those of the loaded file.
+    /// Whether a section is a relocation table of the loader: its fields are addresses in the loaded file, and its
+    /// symbols are in the dynamic symbol table.
     fn is_dynamic(&self, table: &Section<'_>) -> bool {
         let symbols = self.sections.get(table.link as usize);
         symbols.is_some_and(|symbols| symbols.kind == elf::SHT_DYNSYM.0)
@@ -390,7 +394,7 @@ impl<'data> Elf<'data> {
                 let symbol = symbols.get(relocation.symbol).ok_or_else(|| {
                     fault(offset, "a relocation names a symbol that does not exist")
                 })?;
-                // Each entry copies a reference to the name only.
+                // Names are shared, so a clone costs little even if many entries refer to one symbol.
                 all.push((relocation, symbol.clone()));
             }
         }
@@ -402,6 +406,7 @@ impl<'data> Elf<'data> {
     pub(crate) fn relocations(&self) -> Relocations {
         let mut relocations = Relocations::new();
         for section in &self.sections {
+            // Their offsets are addresses in the loaded file, not offsets in a section.
             if self.header.machine == EM_AMDGPU && self.is_dynamic(section) {
                 continue;
             }
@@ -415,6 +420,7 @@ impl<'data> Elf<'data> {
                 .or_insert_with(|| Ok(Vec::new()));
             match (&mut *all, entries) {
                 (Ok(all), Ok(entries)) => all.extend(entries),
+                // Some relocations of a section without the rest would leave fields with wrong contents.
                 (Ok(_), Err(error)) => *all = Err(error),
                 (Err(_), _) => {}
             }
@@ -443,6 +449,7 @@ impl<'data> Elf<'data> {
         table: &Section<'data>,
         entries: &[RawRelocation],
     ) -> Result<(), Diagnostic> {
+        // An empty table may name a section that does not exist.
         if entries.is_empty() {
             return Ok(());
         }
@@ -462,6 +469,7 @@ impl<'data> Elf<'data> {
                 );
                 return Err(fault(entry.offset, message));
             }
+            // Later code may then rely on each relocation being inside its section.
             if entry.at >= changed.size {
                 let (at, size) = (entry.at, changed.size);
                 let message =
@@ -534,6 +542,7 @@ fn read_symbols(
     let Some(table) = tables.next() else {
         return Ok(Vec::new());
     };
+    // Relocations name symbols by index in one table.
     if let Some(second) = tables.next() {
         return Err(fault(second.offset, "there are two symbol tables"));
     }
@@ -572,7 +581,7 @@ fn read_symbols(
         .collect()
 }
 
-/// Location of the definition of the symbol entry at file `offset`; `sections` is the number of sections.
+/// Location of the definition of the symbol whose entry is at file `offset`; `sections` is the number of sections.
 fn symbol_place(
     offset: u64,
     index: elf::SymbolSection,
@@ -581,6 +590,8 @@ fn symbol_place(
     if index == elf::SHN_UNDEF {
         return Ok(SymbolLocation::Undefined);
     }
+    // The index would be in a section of its own (`SHT_SYMTAB_SHNDX`), which only files with 65 280 sections or more
+    // need.
     if index == elf::SHN_XINDEX {
         let message = "a symbol has an extended section index, which is not supported";
         return Err(fault(offset, message));

@@ -1,4 +1,5 @@
-//! Fat binaries: containers with one program in several forms, for several architectures.
+//! Fat binaries: containers with one program in several forms, for several architectures. For example, `nvcc -gencode
+//! arch=compute_61,code=[sm_61,compute_61]` gives a container with a cubin for sm_61 and PTX for later GPUs.
 //!
 //! The layout is NVIDIA's; the numbers come from `fatbinary_section.h`, from denvdis, and from experiments
 //! with `fatbinary` 13.0 and with the libraries of CUDA 11.
@@ -17,15 +18,15 @@ use warpbound_base::Sm;
 
 /// Magic number of a container.
 const MAGIC: u32 = 0xba55_ed50;
-/// Least size of a container header in bytes.
+/// Minimum size of a container header in bytes.
 const CONTAINER_HEADER: u64 = 16;
-/// Least size of an entry header in bytes.
+/// Minimum size of an entry header in bytes.
 const ENTRY_HEADER: u64 = 64;
 
-/// Size limit of a loaded cubin in bytes; those of large libraries have some ten million.
+/// Maximum size of a loaded cubin in bytes; cubins of large libraries have some ten million.
 const MAX_IMAGE_SIZE: u64 = 256 << 20;
 
-/// Highest compression ratio of LZ4: unpacked bytes per packed byte (a length byte adds at most 255).
+/// Upper bound on the compression ratio of LZ4, in unpacked bytes per packed byte: each length byte adds at most 255.
 const MAX_LZ4_RATIO: u64 = 255;
 
 /// Alignment of containers in their section, in bytes.
@@ -101,13 +102,13 @@ pub struct FatbinEntry {
     pub isa: Isa,
     /// Compression of the contents.
     pub packing: Packing,
-    /// Offset of the contents in the file, or of the stream that has them in a compressed bundle.
+    /// Offset of the contents in the file. For a part of a compressed bundle: offset of the stream.
     pub offset: u64,
-    /// Size of the contents in the file in bytes, or of that stream.
+    /// Size of the contents in the file in bytes. For a part of a compressed bundle: size of the stream.
     pub packed_size: u64,
     /// Size of the unpacked contents, in bytes.
     pub size: u64,
-    /// Offset of the contents in the unpacked bundle, for a part of a compressed one.
+    /// Offset of the contents in the unpacked bundle, if the bundle is compressed.
     pub bundle_offset: Option<u64>,
     /// Archive member that contains the entry.
     pub member: Option<Arc<str>>,
@@ -117,12 +118,12 @@ impl FatbinEntry {
     /// Reads and unpacks the contents.
     pub(crate) fn contents(&self, file: Window<'_>) -> Result<Bytes, Diagnostic> {
         let failed = |error: String| fault(self.offset, format!("cannot be unpacked: {error}"));
-        // A forged header must not decide the allocation: the size is limited by the packed bytes as well.
+        // A forged header must not decide the size of the allocation, so the packed bytes limit it as well.
         let limit = match self.packing {
             Packing::Lz4 => MAX_IMAGE_SIZE.min(self.packed_size.saturating_mul(MAX_LZ4_RATIO)),
             _ => MAX_IMAGE_SIZE,
         };
-        // Of a compressed bundle, one part is unpacked.
+        // Only one part of a compressed bundle is unpacked, so the size of the whole stream is no limit.
         let largest = match self.bundle_offset {
             Some(_) => self.size,
             None => self.size.max(self.packed_size),
@@ -139,6 +140,7 @@ impl FatbinEntry {
             })?;
         let packed = file.read(self.offset, self.packed_size, "an entry")?;
         let unpacked = match self.packing {
+            // Uncompressed contents share the bytes of the file.
             Packing::None => return Ok(packed),
             Packing::Lz4 => lz4_flex::block::decompress(&packed, size)
                 .map_err(|error| failed(error.to_string()))?,
@@ -153,7 +155,7 @@ impl FatbinEntry {
         Ok(unpacked.into())
     }
 
-    /// Unpacks a stream, or a part of one; reads at most one byte more than the contents have.
+    /// Unpacks a stream or a part of one. Reads at most one byte more than the contents have.
     fn unpack(&self, packed: &[u8]) -> Result<Vec<u8>, String> {
         let mut unpacker = Unpacker::new(self.packing, packed)?;
         match self.bundle_offset {
@@ -193,10 +195,12 @@ pub(crate) fn search(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Resu
             let before = entries.len();
             let end = match scan_container(window, container, entries) {
                 Ok(end) => end.next_multiple_of(ALIGNMENT),
+                // Data may contain the magic by chance, so an error means only that there is no container here.
                 Err(_) => {
                     let headers = (entries.len() - before) as u64 * ENTRY_HEADER;
                     let here = window.start + container;
                     budget.spend(headers, here, "things that look like fat binaries")?;
+                    // Entries that were read before the error belong to no container.
                     entries.truncate(before);
                     container + ALIGNMENT
                 }
@@ -241,6 +245,7 @@ fn next_container(window: Window<'_>, at: u64) -> Result<Option<u64>, Diagnostic
                     false => magic,
                     true => u32_at(&window.read(found, 4, "a fat binary's header")?, 0),
                 };
+                // The toolchain aligns containers, so a magic elsewhere means that the section is not understood.
                 let aligned = found.is_multiple_of(ALIGNMENT);
                 return match magic == MAGIC && aligned {
                     true => Ok(Some(found)),
@@ -314,6 +319,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
             Packing::None => (padded, padded),
             _ => (packed, u64_at(&header, 56)),
         };
+        // The contents would reach into the next entry.
         if stored > padded {
             return Err(fault(
                 here + 16,
@@ -321,6 +327,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
             ));
         }
         entries.push(FatbinEntry {
+            // Entries of unknown kinds are listed, not dropped.
             kind: match u16_at(&header, 0) {
                 1 => EntryKind::Ptx,
                 2 => EntryKind::Cubin,

@@ -1,4 +1,5 @@
-//! Host files that contain fat binaries: programs, shared objects, object files, static archives.
+//! Host files that contain fat binaries: programs, shared objects, object files, static archives. For example, `nvcc`
+//! puts the device code of a program into its section `.nv_fatbin`.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use warpbound_base::Diagnostic;
 use crate::elf::{Budget, fault};
 use crate::source::Window;
 
-/// Names of the sections that hold fat binaries: of linked and of relocatable device code.
+/// Names of the sections that hold fat binaries: for linked and for relocatable device code.
 const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 
 /// Name of the section that holds offload bundles.
@@ -25,7 +26,7 @@ pub(crate) enum FatSection<'a> {
     Dedicated(Window<'a>),
     /// A section of offload bundles only.
     Bundles(Window<'a>),
-    /// A data section, in which libraries that choose kernels at run time embed fat binaries.
+    /// A data section. Libraries that choose kernels at run time embed fat binaries in such sections.
     Data(Window<'a>),
 }
 
@@ -35,7 +36,9 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
     let bytes = file.head(size_of::<elf::FileHeader64<LE>>() as u64)?;
     let (header, _) = object::pod::from_bytes::<elf::FileHeader64<LE>>(&bytes)
         .map_err(|()| fault(file.start, "the ELF header is cut short"))?;
+    // The section table is usually at the end of the file, so only its window is read, not the file.
     let table = header.e_shoff.get(LE);
+    // A stripped program without a section table is valid; it has no section to search.
     if table == 0 {
         return Ok(Vec::new());
     }
@@ -83,11 +86,13 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
             .get(header.sh_name.get(LE) as usize..)
             .unwrap_or_default();
         let flags = header.sh_flags.get(LE);
+        // Sections that are not loaded, such as debug information, cannot hold kernels that the program launches.
         let is_data = flags.contains(elf::SHF_ALLOC) && !flags.contains(elf::SHF_EXECINSTR);
         let own = SECTIONS.iter().any(|section| is_named(name, section));
         if header.sh_type.get(LE) == elf::SHT_PROGBITS && (own || is_data) {
             let (at, size) = (header.sh_offset.get(LE), header.sh_size.get(LE));
             let section = file.slice(at, size, "a section with data")?;
+            // Sections may overlap; otherwise many of them could make one region be searched many times.
             budget.spend(size, section.start, "sections")?;
             found.push(match own {
                 true => FatSection::Dedicated(section),
@@ -99,8 +104,8 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
     Ok(found)
 }
 
-/// Whether the name at the start of `names` is `name`. Compares only `name.len() + 1` bytes: names may overlap,
-/// and each may be as long as the table.
+/// Whether the name at the start of `names` is `name`. Compares only `name.len() + 1` bytes, because names may
+/// overlap and each may be as long as the table.
 fn is_named(names: &[u8], name: &[u8]) -> bool {
     let rest = names.strip_prefix(name);
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(0)))

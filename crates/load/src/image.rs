@@ -27,7 +27,7 @@ pub struct Image {
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// A kernel whose parts are damaged or contradict each other. The file's other kernels are still read.
+/// A kernel whose parts are damaged or contradict each other. Other kernels of the file are still read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RefusedKernel {
     /// Mangled name.
@@ -118,22 +118,22 @@ impl Image {
         Ok(&self.kernels)
     }
 
-    /// Positions of the kernels that a name matches best, in the order of [`Image::kernels`] and then of
-    /// [`Image::refused`]; empty if no kernel matches.
+    /// Positions of the kernels that a name matches best: positions in [`Image::kernels`], continued in
+    /// [`Image::refused`]. Empty if no kernel matches.
     fn find(&self, name: &NamePattern) -> Result<Vec<usize>, Diagnostic> {
         let kernels = self.kernels()?.iter().map(|kernel| &kernel.name);
         let refused = self.refused.iter().map(|kernel| &kernel.name);
         Ok(name.best_matches(kernels.chain(refused).enumerate()))
     }
 
-    /// The kernels that cannot be read, in the order of their code sections; empty for an unsupported
-    /// architecture, of which no kernel is read.
+    /// The kernels that cannot be read, in the order of their code sections. Empty for an unsupported architecture,
+    /// because none of its kernels are read.
     pub fn refused(&self) -> &[RefusedKernel] {
         &self.refused
     }
 
     /// The readable functions that have a code section of their own and are not kernels, in the order of the
-    /// sections. Launch metadata such as [`Kernel::params`] is empty.
+    /// sections. They have no launch metadata: [`Kernel::params`] is empty.
     pub fn device_functions(&self) -> &[Kernel] {
         &self.device_functions
     }
@@ -148,6 +148,7 @@ impl Image {
         let found = self.find(&pattern).map_err(|d| d.in_kernel(name))?;
         match found.as_slice() {
             [one] => self.kernels.get(*one).ok_or_else(|| {
+                // Positions count the readable kernels first, see `find`.
                 let refused = one.checked_sub(self.kernels.len());
                 match refused.and_then(|index| self.refused.get(index)) {
                     Some(refused) => refused.error.clone(),
@@ -180,7 +181,7 @@ impl Image {
         &self.variables
     }
 
-    /// The file as the loader places it in memory: of a linked code object of a supported AMD GPU.
+    /// The file as the loader places it in memory; `None` unless it is a linked code object of a supported AMD GPU.
     pub fn loaded_file(&self) -> Option<&LoadedFile> {
         self.loaded_file.as_ref()
     }

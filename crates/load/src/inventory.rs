@@ -1,4 +1,6 @@
-//! Classification of the contents of a cubin: kernels, functions, variables, sections.
+//! Classification of the contents of a cubin: kernels, functions, variables, sections. For example, the section
+//! `.text.add` is code, and the symbol `add` in it is a kernel if bit 4 of its `st_other` is set, else a device
+//! function.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,7 +42,7 @@ pub(crate) struct FunctionSymbol<'elf> {
 /// The functions of one code section.
 #[derive(Default)]
 pub(crate) struct CodeSection<'elf> {
-    /// The functions that are kernels; more than one is an error.
+    /// The functions that are kernels. A section with more than one is refused.
     pub(crate) kernels: Vec<FunctionSymbol<'elf>>,
     /// All functions, by address.
     pub(crate) functions: Vec<FunctionSymbol<'elf>>,
@@ -51,7 +53,7 @@ pub(crate) struct CodeSection<'elf> {
 /// The code of a file.
 #[derive(Default)]
 pub(crate) struct CodeSections<'elf> {
-    /// The functions of every code section that has one, by the section's index.
+    /// Code sections with at least one function, by the section's index.
     pub(crate) sections: BTreeMap<usize, CodeSection<'elf>>,
     /// Kernels that have no code section.
     pub(crate) without_code: Vec<FunctionSymbol<'elf>>,
@@ -82,12 +84,15 @@ pub(crate) fn code_sections<'elf>(elf: &'elf Elf<'_>) -> CodeSections<'elf> {
             continue;
         };
         let section = code.sections.entry(place).or_default();
+        // An error is kept with its section, so that kernels of other sections are still read.
         let end = symbol.value.checked_add(symbol.size);
         if end.is_none_or(|end| end > section_size) {
             let message = format!("function {} reaches beyond its section", symbol.name);
             section.fault.get_or_insert(fault(symbol.offset, message));
         }
         if is_kernel {
+            // Attributes and banks name a code section, not a kernel, so the parts of two kernels could not be
+            // separated.
             if let Some(first) = section.kernels.first() {
                 let (first, second) = (&first.symbol.name, &symbol.name);
                 let message = format!("kernels {first} and {second} share a code section");
@@ -100,6 +105,7 @@ pub(crate) fn code_sections<'elf>(elf: &'elf Elf<'_>) -> CodeSections<'elf> {
     for section in code.sections.values_mut() {
         section
             .functions
+            // The index makes the order of functions at one address independent of the sort.
             .sort_by_key(|function| (function.symbol.value, function.index));
     }
     code
@@ -115,7 +121,7 @@ pub(crate) fn code_name<'data>(section: &Section<'data>) -> Option<&'data str> {
     section.name.strip_prefix(".text.")
 }
 
-/// The function that an `.nv` section belongs to, from the section's name: `f` of `.nv.info.f`.
+/// Function that an `.nv` section belongs to, from the section's name. For example, `.nv.info.f` belongs to `f`.
 pub(crate) fn owner(section_name: &str) -> Option<&str> {
     let (_, function) = section_name.strip_prefix(".nv.")?.split_once('.')?;
     Some(function)
@@ -139,6 +145,7 @@ pub(crate) fn other_items(
             }
             (_, STT_CUDA_TEXTURE) => OtherKind::TextureReference,
             (_, STT_CUDA_SURFACE) => OtherKind::SurfaceReference,
+            // A function in the section of a kernel is part of that kernel.
             (_, STT_FUNC) if !in_kernel => OtherKind::DeviceFunction,
             (_, STT_OBJECT | STT_CUDA_OBJECT) => OtherKind::Variable,
             _ => return None,
@@ -165,6 +172,7 @@ pub(crate) fn other_items(
 
 /// Whether a section represents the static shared memory of one kernel.
 pub(crate) fn is_static_shared(section: &Section<'_>) -> bool {
+    // `.nv.shared.reserved.*` holds no variables of a kernel.
     section.name.starts_with(".nv.shared.") && !section.name.starts_with(".nv.shared.reserved.")
 }
 

@@ -1,7 +1,10 @@
 //! Functions in code sections of their own, placed after the code of the kernels that call them.
 //!
-//! The linker leaves such a function (`-rdc`, `-G`, `ptxas -c`) in its section, and the loader places all sections. Addresses
-//! in a kernel are relative to its own code section; the sections of the functions follow it, each as a whole.
+//! The linker leaves such a function (`-rdc`, `-G`, `ptxas -c`) in its section, and the loader places all sections.
+//! Addresses in a kernel are relative to its own code section; the sections of the functions follow it, each as a
+//! whole. For example, a kernel of 64 bytes that calls a function of 32 bytes has 96 bytes of code, and the call
+//! jumps to address 64. This order is a convention: the loader's is not known, so a path that runs past the end of a
+//! section is refused (SOUNDNESS 3.4).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +23,7 @@ use crate::relocation::Relocation;
 pub struct JoinedSection {
     /// Mangled name of the section's first function.
     pub name: Arc<str>,
-    /// Address of its first byte in the code of the kernel.
+    /// Address of the section's first byte in the code of the kernel.
     pub start: CodeAddr,
     /// Byte offset of the section in the file.
     pub file_offset: u64,
@@ -30,18 +33,19 @@ pub struct JoinedSection {
 /// Size of a fetch group; sizes of code sections are multiples of it.
 const GROUP_BYTES: usize = 32;
 
-/// Bytes that a record of metadata has in a file at least.
+/// Minimum size of a metadata record in a file, in bytes.
 const RECORD_BYTES: usize = 16;
 
-/// Largest size of all joined code and metadata, as a multiple of the size of the file: many kernels may call one function.
+/// Upper bound on the size of all joined code and metadata, as a multiple of the size of the file. Many kernels may
+/// call one function, and each gets a copy.
 const MOST_COPIES: u64 = 16;
 
 /// Joins functions to the kernels of a file.
 pub(crate) struct Joiner<'a> {
-    /// By the index of the code section.
+    /// Functions by the index of their code section.
     functions: &'a BTreeMap<usize, Kernel>,
     linkage: Linkage,
-    /// Bytes of code that may still be joined.
+    /// Number of bytes of code and metadata that may still be joined.
     left: u64,
 }
 
@@ -64,14 +68,14 @@ impl<'a> Joiner<'a> {
     ///
     /// # Errors
     ///
-    /// If they cannot be joined: the kernel is unchanged then, and its calls lead outside its code.
+    /// If they cannot be joined. The kernel is unchanged then, and its calls lead outside its code.
     pub(crate) fn join(&mut self, section: usize, kernel: &mut Kernel) -> Result<(), Diagnostic> {
         let own = Placed {
             start: 0,
             bytes: kernel.code.len(),
         };
         let mut starts = BTreeMap::from([(section, own)]);
-        // References within its own section, whether or not it calls others.
+        // A kernel may refer to its own section, whether or not it calls functions of others.
         resolve(&mut kernel.relocations, &starts);
         let called = self.called(section, kernel);
         if called.is_empty() {
@@ -108,11 +112,13 @@ impl<'a> Joiner<'a> {
     /// The functions that a kernel refers to, directly or through others, in the order of the references.
     fn called(&self, section: usize, kernel: &Kernel) -> Vec<(usize, &'a Kernel)> {
         let mut seen = BTreeSet::from([section]);
+        // A list in the order of the references, because the order decides the addresses of the functions.
         let mut called: Vec<(usize, &Kernel)> = Vec::new();
         let mut new = |relocations: &[Relocation], called: &mut Vec<(usize, &'a Kernel)>| {
             for relocation in relocations {
                 let symbol = &relocation.symbol;
-                // The linker may take another file's definition of a weak function.
+                // The linker may replace a weak function by another file's definition, so its code here proves
+                // nothing.
                 let is_final = self.linkage == Linkage::Executable || !symbol.is_weak;
                 let index = symbol.section.filter(|_| is_final);
                 let function = index.and_then(|index| Some((index, self.functions.get(&index)?)));
@@ -147,6 +153,8 @@ impl<'a> Joiner<'a> {
         };
         let mut end = kernel.code.len();
         for (index, function) in called {
+            // A control word describes the instructions of its group, so a section must not begin in the middle of a
+            // group.
             let is_whole =
                 end.is_multiple_of(GROUP_BYTES) && function.code.len().is_multiple_of(GROUP_BYTES);
             let Some(start) = u32::try_from(end).ok().filter(|_| is_whole) else {
@@ -156,8 +164,8 @@ impl<'a> Joiner<'a> {
                 let name = function.demangled();
                 return fail(format!("function {name} has no code"));
             }
-            // The linker merges the literals of functions into the bank of each kernel that calls them: what they read there
-            // is not known before.
+            // The linker merges the literals of a function into the bank of each kernel that calls it, so the words
+            // that the function reads are unknown before that.
             if function.banks.iter().any(|bank| !bank.is_shared_by_kernels) {
                 let name = function.demangled();
                 return fail(format!("function {name} has a constant bank of its own"));
@@ -168,6 +176,7 @@ impl<'a> Joiner<'a> {
         }
         let records = called.iter().map(|(_, function)| records(function));
         let size = (end + RECORD_BYTES * records.sum::<usize>()) as u64;
+        // The code is copied only after this check, so a refused kernel costs no memory.
         match self.left.checked_sub(size) {
             Some(left) if u32::try_from(end).is_ok() => self.left = left,
             _ => {
@@ -180,14 +189,14 @@ impl<'a> Joiner<'a> {
     }
 }
 
-/// Place of a section in the code of a kernel: its address, and its size.
+/// Address and size of a section in the code of a kernel.
 #[derive(Clone, Copy)]
 struct Placed {
     start: u32,
     bytes: usize,
 }
 
-/// Records of metadata that each kernel that calls a function has a copy of.
+/// Number of metadata records that each calling kernel gets a copy of.
 fn records(function: &Kernel) -> usize {
     let branches = function.indirect_branches.iter();
     function.relocations.len()
@@ -207,6 +216,7 @@ fn append(kernel: &mut Kernel, function: &Kernel, base: u32) {
     let addresses = |all: &[CodeAddr]| -> Vec<CodeAddr> {
         all.iter().map(|&address| moved(address, base)).collect()
     };
+    // Calls run in the registers of the caller, so the kernel needs the maximum, not the sum.
     kernel.registers = kernel.registers.max(function.registers);
     kernel.barriers = kernel.barriers.max(function.barriers);
     kernel.exits.extend(addresses(&function.exits));
@@ -241,18 +251,19 @@ fn append(kernel: &mut Kernel, function: &Kernel, base: u32) {
         .extend(function.other_attributes.iter().cloned());
 }
 
-/// Address of a function's section in the code of the kernel.
+/// Address in the code of the kernel, for an address in a function's section that is placed at `base`.
 fn moved(address: CodeAddr, base: u32) -> CodeAddr {
     CodeAddr(address.0.saturating_add(base))
 }
 
-/// Notes where in the code the symbols of relocations are; `starts` has the address of each section.
+/// Sets the address in the code of each relocation's symbol; `starts` has the place of each section.
 fn resolve(relocations: &mut [Relocation], starts: &BTreeMap<usize, Placed>) {
     for relocation in relocations {
         let symbol = &mut relocation.symbol;
         let placed = symbol.section.and_then(|section| starts.get(&section));
         let value = u32::try_from(symbol.value).ok();
         let address = placed.zip(value).and_then(|(placed, value)| {
+            // An address at the end of a section belongs to the next one in this order only, not in memory.
             let is_inside = (value as usize) < placed.bytes;
             placed.start.checked_add(value).filter(|_| is_inside)
         });
@@ -345,7 +356,7 @@ mod tests {
         assert_eq!(sizes[4..], [(false, 64); 2]);
     }
 
-    /// Metadata count as well as code: of a small function with many relocations few copies are made.
+    /// Metadata counts as well as code: a small function with many relocations is copied only a few times.
     #[test]
     fn many_copies_of_metadata_are_not_made() {
         let functions = BTreeMap::from([(2, code(32, vec![call(2, false); 1000]))]);

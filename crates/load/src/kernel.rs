@@ -1,4 +1,5 @@
-//! A kernel: its code and its metadata.
+//! Kernel: its code and its metadata. For example, a kernel compiled with `__launch_bounds__(256)` has
+//! [`Kernel::max_threads`] 256, 1, 1; one compiled without has `None`.
 
 use std::fmt;
 use std::hash::Hasher as _;
@@ -16,8 +17,8 @@ use crate::line::{LineTable, SourceLine};
 use crate::metadata::{IndirectBranch, Param, ParamBlock};
 use crate::relocation::Relocation;
 
-/// A function that begins inside a kernel's section: the kernel itself, or a device function that the
-/// compiler placed after it (named `$kernel$function`).
+/// A function that begins inside a kernel's section: the kernel itself, or a device function that the compiler placed
+/// after it, named `$kernel$function`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
     /// Mangled name.
@@ -30,8 +31,8 @@ pub struct Function {
     pub frame_size: Option<u32>,
 }
 
-/// One kernel of a supported architecture. Addresses are relative to the start of its code section, after which the
-/// sections of [`Kernel::joined`] follow.
+/// One kernel of a supported architecture. Addresses are relative to the start of its code section; the sections of
+/// [`Kernel::joined`] follow it.
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct Kernel {
@@ -41,12 +42,12 @@ pub struct Kernel {
     pub entry: CodeAddr,
     /// Byte offset of the code section in the file.
     pub file_offset: u64,
-    /// First line of a kernel in a text file, from 1; 0 for machine code.
+    /// First line of the kernel in a text file, counted from 1; 0 for machine code.
     pub first_line: u32,
     /// Functions in the code section, the kernel included, by address.
     pub functions: Arc<[Function]>,
-    /// General registers per thread, those of the functions that it may call included where the file states them (NVIDIA:
-    /// bits 31:24 of the code sections' `sh_info`, `REGCOUNT`; AMD: VGPRs).
+    /// General registers per thread. They include the registers of functions that the kernel may call, where the file
+    /// states them (NVIDIA: bits 31:24 of the code sections' `sh_info`, `REGCOUNT`; AMD: VGPRs).
     pub registers: u16,
     /// Barriers in use: the highest index plus one, 0 to 16 (bits from 20 of the section's `sh_flags`).
     pub barriers: u8,
@@ -54,12 +55,12 @@ pub struct Kernel {
     pub static_shared: Option<u32>,
     /// Bytes of local memory of the kernel's own frame per thread (`FRAME_SIZE`).
     pub frame_size: Option<u32>,
-    /// Bytes of local stack per thread that are certainly needed (`MIN_STACK_SIZE`); not an upper bound
-    /// where the code recurses or calls through pointers. `None` if the file states none, or that the size is not known.
+    /// Minimum size of the local stack per thread in bytes (`MIN_STACK_SIZE`). This is no upper bound where the code
+    /// recurses or calls through pointers. `None` if the file states no size, or that the size is unknown.
     pub min_stack_size: Option<u32>,
     /// Bytes of local stack per thread (`MAX_STACK_SIZE`), as relocatable files state it.
     pub max_stack_size: Option<u32>,
-    /// Whether the file states that the size of the stack is not known, as ptxas does for code that recurses.
+    /// Whether the file marks the stack size as unknown, as ptxas does for code that recurses.
     pub has_unknown_stack: bool,
     /// Bytes per warp that the control-flow stack may spill (`CRS_STACK_SIZE`).
     pub crs_stack_size: Option<u32>,
@@ -100,20 +101,21 @@ pub struct Kernel {
     pub(crate) lines: LineTable,
 }
 
-/// Longest mangled name that is demangled, and longest result, in bytes; others stay mangled.
+/// Maximum length in bytes of a mangled name that is demangled, and of the result. Longer names stay mangled.
 const DEMANGLE_LIMIT: usize = 16 * 1024;
 
 impl Kernel {
-    /// The bytes of the code section, and of those that are joined to it: the kernel, the functions placed after it,
+    /// The bytes of the code section and of the sections joined to it: the kernel, the functions placed after it, and
     /// padding.
     pub fn code(&self) -> &[u8] {
         &self.code
     }
 
-    /// The kernel as its own code section has it, without joined ones.
+    /// The kernel restricted to its own code section, without joined ones.
     pub fn own_section(&self) -> Kernel {
         let mut own = self.clone();
         let Some(first) = self.joined.first() else {
+            // Without joined sections, all of it is the kernel's own.
             return own;
         };
         let end = first.start;
@@ -126,12 +128,13 @@ impl Kernel {
             .filter(|function| function.start < end)
             .cloned()
             .collect();
+        // The functions and relocations of joined sections have addresses past the end of this one.
         own.relocations
             .retain(|relocation| relocation.offset < end.0);
         own
     }
 
-    /// Whether an instruction is the last of its section, so that none follows it there.
+    /// Whether an instruction is the last one of its section.
     pub fn ends_section(&self, address: CodeAddr) -> bool {
         // Instructions of Maxwell and Pascal have eight bytes.
         let next = address.offset(8);
@@ -158,6 +161,7 @@ impl Kernel {
             .and_then(|index| self.joined.get(index));
         match joined {
             Some(part) => part.lines.find(CodeAddr(address.0 - part.start.0)),
+            // Addresses before the first joined section are in the kernel's own.
             None => self.lines.find(address),
         }
     }
@@ -172,10 +176,10 @@ impl Kernel {
             .max_by_key(|function| function.start)
     }
 
-    /// Digest of the kernel's code and compiler constants (bank 2), sixteen hexadecimal digits: flow facts
-    /// stated for one digest do not hold for another. 64-bit FNV-1a over the length of the code, the code, and
-    /// the contents of bank 2; of a code object the words of the descriptor, which state float modes and registers at the
-    /// start, in place of bank 2.
+    /// Digest of the kernel's code and compiler constants (bank 2), sixteen hexadecimal digits. Flow facts stated for
+    /// one digest do not hold for another. It is 64-bit FNV-1a over the length of the code, the code, and the
+    /// contents of bank 2; for a code object, over the words of the descriptor that state float modes and registers
+    /// at the start, instead of bank 2.
     pub fn code_digest(&self) -> String {
         let mut hasher = fnv::FnvHasher::default();
         hasher.write(&(self.code.len() as u64).to_le_bytes());
@@ -183,7 +187,7 @@ impl Kernel {
         if let Some(literals) = self.bank(2) {
             hasher.write(literals.bytes());
         }
-        // The words of calls between the sections hold no addresses.
+        // The words of calls between sections hold no addresses, so equal code may call different functions.
         if !self.joined.is_empty() {
             for relocation in &self.relocations {
                 hasher.write(&relocation.offset.to_le_bytes());
@@ -220,6 +224,7 @@ pub fn demangle(name: &str) -> String {
         return mangled();
     };
     let mut out = Bounded(String::new());
+    // `Display` of the symbol has no limit on its output.
     match symbol.structured_demangle(&mut out, &DemangleOptions::default()) {
         Ok(()) => out.0,
         Err(fmt::Error) => mangled(),

@@ -1,5 +1,5 @@
-//! [`ImageDirectory`]: the images in a cubin or code object, a text file, a fat binary or offload bundle, a host file or an
-//! archive.
+//! [`ImageDirectory`]: the images in a cubin, code object or text file, in a fat binary or offload bundle, in a host
+//! file or in an archive.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ pub enum ContainerKind {
     Archive,
 }
 
-/// Directory of the images in a file. Only the directory is in memory; images are read one at a time.
+/// Directory of the images in a file. Only the directory is in memory; images are read one at a time, because a
+/// library may have gigabytes of them. For example, a program with a fat binary for sm_52 and sm_61 has two entries.
 pub struct ImageDirectory {
     source: Box<dyn ByteSource>,
     container: ContainerKind,
@@ -82,6 +83,7 @@ impl ImageDirectory {
             Magic::Elf | Magic::FatBinary | Magic::OffloadBundle => open_file(file, &mut entries)?,
         };
         if entries.is_empty() {
+            // A host file without GPU code is a mistake that a better message can explain: it names the machine.
             if container == ContainerKind::Host {
                 check_machine(&Header::read(&head)?)?;
             }
@@ -113,7 +115,7 @@ impl ImageDirectory {
         entry.contents(Window::all(&*self.source))
     }
 
-    /// Whether the cubin of an entry is linked; `None` for an entry that is no cubin, or cannot be read.
+    /// Linkage of the cubin of an entry; `None` for an entry that is no cubin or cannot be read.
     pub fn linkage(&self, entry: &FatbinEntry) -> Option<Linkage> {
         if entry.kind != EntryKind::Cubin {
             return None;
@@ -132,8 +134,8 @@ impl ImageDirectory {
     ///
     /// # Errors
     ///
-    /// One line naming the cause, for an entry that is no cubin, cannot be unpacked, is damaged, or is for
-    /// another architecture than in the directory. Offsets are those in the unpacked cubin.
+    /// One line naming the cause, for an entry that is no cubin, cannot be unpacked, is damaged, or is for another
+    /// architecture than in the directory. Offsets in messages count from the start of the unpacked cubin.
     pub fn image(&self, entry: &FatbinEntry) -> Result<Image, Diagnostic> {
         if !entry.kind.is_code() {
             return Err(Diagnostic::new(format!(
@@ -187,6 +189,7 @@ fn open_file(
             bundle::scan(file, entries)?;
             return Ok(ContainerKind::OffloadBundle);
         }
+        // Archives and text do not come here, because the callers match them first.
         Magic::Elf | Magic::Archive | Magic::Text => {}
     }
     let header = Header::read(&head)?;
@@ -198,11 +201,13 @@ fn open_file(
     if header.machine == EM_AMDGPU {
         let isa = match code_object::target(&header)? {
             (_, Some(gfx)) => Isa::Gfx(gfx),
+            // Only files of version 2 have the target in a note, so only they are read whole.
             (_, None) => code_object::isa(&file.bytes()?)?,
         };
         entries.push(single_entry(file, EntryKind::CodeObject, isa));
         return Ok(ContainerKind::CodeObject);
     }
+    // Only data sections may hold other data between containers; the toolchain fills the dedicated ones.
     for section in host::fat_sections(file)? {
         match section {
             FatSection::Dedicated(section) => fatbin::scan(section, entries)?,

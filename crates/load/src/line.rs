@@ -1,9 +1,10 @@
 //! The line table: the source lines of instructions.
 //!
-//! In a cubin `.debug_line` holds one sequence of rows per code section. Its start address is 0 in the file; a
-//! relocation against the kernel's symbol identifies the section. The relocations are applied to a
-//! copy of the table in which an address carries the section's index in its upper half. The same holds for code objects of
-//! AMD that are not linked; in linked ones the addresses are those of the loaded file, and the upper half is 0.
+//! In a cubin, `.debug_line` holds one sequence of rows per code section. Its start address is 0 in the file; a
+//! relocation against the kernel's symbol identifies the section. The relocations are applied to a copy of the table,
+//! with the section's index in the upper half of each address. For example, address 0x18 of section 5 becomes
+//! 0x5_0000_0018. The same holds for code objects that are not linked; in linked ones the addresses are those in the
+//! loaded file, and the upper half is 0.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ impl std::fmt::Display for SourceLine {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct LineTable {
     files: Arc<[FileName]>,
-    /// By address; a row applies up to the next.
+    /// Rows by address. Each applies up to the next.
     rows: Arc<[Row]>,
     /// Address of the first byte of the code in the rows.
     base: u32,
@@ -53,12 +54,12 @@ struct FileName {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     address: u32,
-    /// Index of the file, and line; `None` past the end of a sequence and for code without a line.
+    /// Index of the file and line number. `None` at the end of a sequence and for code without a line.
     line: Option<(u32, u32)>,
 }
 
 impl LineTable {
-    /// The table for code whose first byte has the address `base` in the rows.
+    /// Table for code whose first byte is at the address `base` of the rows.
     pub(crate) fn at(&self, base: u32) -> LineTable {
         LineTable {
             base,
@@ -89,7 +90,8 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 /// `R_CUDA_64`: the only relocation that ptxas puts into line tables (experiment).
 const R_CUDA_64: u32 = 2;
 
-/// Relocations of code objects: an address (`R_AMDGPU_ABS64`), an offset in a section of names (`R_AMDGPU_ABS32`).
+/// Relocations in line tables of code objects: an address (`R_AMDGPU_ABS64`), and an offset in a section of names
+/// (`R_AMDGPU_ABS32`).
 const R_AMDGPU_ABS64: u32 = 3;
 const R_AMDGPU_ABS32: u32 = 6;
 
@@ -119,6 +121,7 @@ pub(crate) fn read(
         .sections
         .iter()
         .find(|section| section.name == LINE_NAMES);
+    // Before DWARF 5 all names are in the table itself.
     let names = names.map_or(Ok(&[][..]), |names| elf.contents(names))?;
     let mut reader = TableReader {
         section_offset: section.offset,
@@ -152,7 +155,7 @@ pub(crate) fn read(
         .collect())
 }
 
-/// Writes the address of a symbol into the table: section index in bits 63:32, byte offset in bits 31:0.
+/// Writes the address of a symbol into the table: the section index in bits 63:32, the byte offset in bits 31:0.
 fn relocate(
     elf: &Elf<'_>,
     contents: &mut [u8],
@@ -196,6 +199,7 @@ fn relocate(
         .first_chunk_mut::<8>()
         .ok_or_else(|| bad("lies outside the table"))?;
     let addend = relocation.addend.unwrap_or(i64::from_le_bytes(*field));
+    // An offset of 32 bits or more would change the section index in the upper half.
     let offset = symbol
         .value
         .checked_add_signed(addend)
@@ -214,7 +218,7 @@ struct TableReader<'a> {
     newest_version: u8,
     /// Names of files outside the table (DWARF 5).
     names: DebugLineStr<Bytes<'a>>,
-    /// Limits the names, of which several may be the same bytes.
+    /// Limits the names, because several of them may be the same bytes.
     budget: Budget,
     files: Vec<FileName>,
     rows: BTreeMap<usize, Vec<Row>>,
@@ -266,6 +270,7 @@ impl TableReader<'_> {
                     })
                     .and_then(|index| u32::try_from(base.checked_add(index)?).ok());
                 let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
+                // The row that ends a sequence has the file and line of the last instruction, but applies to no code.
                 let line = file.zip(line).filter(|_| !row.end_sequence());
                 // The high word is the index of the code section, see `relocate`.
                 let [a, b, c, d, ..] = row.address().to_le_bytes();

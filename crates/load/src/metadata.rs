@@ -1,4 +1,5 @@
-//! Interpretation of the attributes that describe one kernel (`.nv.info.<kernel>`).
+//! Interpretation of the attributes that describe one kernel (`.nv.info.<kernel>`). For example, `EXIT_INSTR_OFFSETS`
+//! becomes a list of code addresses, each checked to be the address of an instruction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ pub(crate) struct ParamBank {
     pub(crate) offset: u16,
     /// Size in bytes.
     pub(crate) size: u16,
-    /// The record, for diagnostics.
+    /// The record itself, for diagnostics.
     pub(crate) record: Attribute,
 }
 
@@ -91,6 +92,7 @@ impl Metadata {
         code_size: u32,
     ) -> Result<Metadata, Diagnostic> {
         let mut metadata = Metadata::default();
+        // Compilers list parameters in descending order; the map sorts them by ordinal.
         let mut params = BTreeMap::new();
         let mut params_size = None;
         for attribute in attributes {
@@ -150,6 +152,8 @@ impl Metadata {
                 }
                 eiattr::CRS_STACK_SIZE => {
                     let [size] = attribute.exact_words()?;
+                    // The maximum of several statements is safe, because the size is an amount of memory that
+                    // suffices.
                     metadata.crs_stack_size = metadata.crs_stack_size.max(Some(size));
                 }
                 eiattr::MAXREG_COUNT => {
@@ -166,9 +170,10 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// Checks that both records of the parameters' total size agree and that every parameter lies within it.
+    /// Checks that both records of the total size of the parameters agree, and that every parameter lies within it.
     fn check_params(&self, stated_size: Option<u16>) -> Result<(), Diagnostic> {
         let Some(bank) = &self.param_bank else {
+            // Without the block there is no size to compare the parameters with.
             return Ok(());
         };
         let size = bank.size;
@@ -256,6 +261,7 @@ fn indirect_branches(
     let mut rest = words.as_slice();
     let mut branches = Vec::new();
     while let [at, kind, count, tail @ ..] = rest {
+        // The count comes from the file: it may only take words that exist.
         let targets = usize::try_from(*count)
             .ok()
             .and_then(|count| tail.split_at_checked(count));

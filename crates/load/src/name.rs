@@ -2,7 +2,7 @@
 
 use crate::kernel::demangle;
 
-/// A kernel name as a user writes it.
+/// Kernel name as a user writes it.
 ///
 /// It matches a kernel if, ignoring spaces, it is one of these: the mangled name; the demangled name; the qualified
 /// name, i.e. without return type and argument list (`bitonic::block<int>`), with or without the last template
@@ -12,12 +12,13 @@ use crate::kernel::demangle;
 pub struct NamePattern {
     /// The name as the user wrote it.
     given: String,
-    /// Without spaces, and without the `*` at the end.
+    /// The name without spaces and without the `*` at its end.
     text: String,
     is_prefix: bool,
 }
 
-/// Quality of a match, ascending. A name denotes those of the matching kernels that it matches best.
+/// Quality of a match, ascending. A name denotes the kernels that it matches best. For example, `scale` denotes the
+/// kernel `scale` and not `outer::scale<float>`, although both match.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MatchQuality {
     /// A prefix, or the name without its namespaces.
@@ -28,7 +29,7 @@ pub enum MatchQuality {
     Exact,
 }
 
-/// Number of names in a message.
+/// Maximum number of names in a message.
 const SHOWN: usize = 8;
 /// Approximate number of bytes of a name that are compared to find the nearest.
 const COMPARED: usize = 128;
@@ -52,6 +53,7 @@ impl NamePattern {
         if self.is_prefix {
             let whole = without_spaces(&demangled);
             let qualified = without_spaces(qualified_name(&demangled));
+            // A prefix may also begin at the last component, as in `blo*` for `bitonic::block`.
             let own = components(&qualified).last().copied().unwrap_or_default();
             let fits = [symbol, &whole, &qualified, own]
                 .iter()
@@ -65,6 +67,7 @@ impl NamePattern {
         let (own, given) = (components(&qualified), components(text));
         let start = own.len().checked_sub(given.len())?;
         let mut pairs = own.get(start..)?.iter().zip(&given);
+        // Template arguments may be left out at each component.
         let fits = pairs.all(|(own, given)| own == given || without_arguments(own) == *given);
         fits.then_some(match start {
             0 => MatchQuality::Qualified,
@@ -91,6 +94,7 @@ impl NamePattern {
 
     /// Hint for a name that matches no kernel: the nearest names.
     pub fn nearest_hint(&self, symbols: impl Iterator<Item = impl AsRef<str>>) -> String {
+        // The distance takes quadratic time, so long template names are compared by their beginning.
         let lower = truncate(&self.text).to_lowercase();
         let mangled = lower.starts_with("_z");
         let mut names: Vec<(usize, usize, String)> = symbols
@@ -113,6 +117,7 @@ impl NamePattern {
                 (distance, name.len(), name)
             })
             .collect();
+        // By distance, then by length: with equal distances the shorter name is more likely meant.
         names.sort();
         names.dedup();
         let shown: Vec<&str> = names
@@ -153,13 +158,15 @@ fn truncate(name: &str) -> &str {
     }
 }
 
-/// A demangled name without the return type and the argument list. Kernels return `void`.
+/// Demangled name without return type and argument list. Kernels return `void`. For example, `void k<int>(int*)`
+/// becomes `k<int>`.
 fn qualified_name(demangled: &str) -> &str {
     let name = demangled.strip_prefix("void ").unwrap_or(demangled);
     let Some(close) = name.rfind(')') else {
         return name;
     };
     let mut depth = 0u32;
+    // From the end, because brackets of template arguments precede the argument list.
     for (at, byte) in name.bytes().enumerate().rev() {
         match byte {
             b')' if at <= close => depth += 1,
@@ -185,6 +192,7 @@ fn components(name: &str) -> Vec<&str> {
         match byte {
             b'<' | b'(' | b'[' | b'{' => depth += 1,
             b'>' | b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            // `at >= start` skips the second colon of a separator.
             b':' if depth == 0 && at >= start && bytes.get(at + 1) == Some(&b':') => {
                 parts.push(name.get(start..at).unwrap_or_default());
                 start = at + 2;
@@ -211,10 +219,12 @@ fn without_last_arguments(name: &str) -> &str {
     name.get(..name.len() - arguments).unwrap_or(name)
 }
 
-/// Levenshtein distance: the fewest insertions, deletions and replacements of bytes.
+/// Levenshtein distance: the minimum number of insertions, deletions and replacements of bytes. For example, `kitten`
+/// and `sitting` have distance 3.
 fn edit_distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.bytes().enumerate() {
+        // One row of the table suffices: each cell needs only its left, upper and upper left neighbour.
         let mut diagonal = i;
         let mut left = i + 1;
         if let Some(first) = row.first_mut() {

@@ -1,4 +1,5 @@
-//! Relocations: fields that the linker or the driver still has to write.
+//! Relocations: fields that the linker or the driver still has to write. For example, `MOV32I R2, 32@lo(table)` has a
+//! relocation `R_CUDA_ABS32_LO_20`, which writes the low half of the address of `table` into bits 51:20.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub struct Symbol {
     pub(crate) is_weak: bool,
 }
 
-/// A half of an address of 64 bits.
+/// Half of a 64-bit address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AddressHalf {
     /// Bits 31:0.
@@ -55,8 +56,8 @@ impl Relocation {
         NAMES.get(index).copied()
     }
 
-    /// The half of the symbol's address that a 32-bit immediate receives (`MOV32I`: bits 51:20); `None` for
-    /// relocations other than `R_CUDA_ABS32_LO_20` and `R_CUDA_ABS32_HI_20`.
+    /// Half of the symbol's address that a 32-bit immediate receives (`MOV32I`: bits 51:20). `None` for relocations
+    /// other than `R_CUDA_ABS32_LO_20` and `R_CUDA_ABS32_HI_20`.
     pub fn word_immediate(&self) -> Option<AddressHalf> {
         match self.number {
             43 => Some(AddressHalf::Low),
@@ -97,8 +98,8 @@ impl Relocation {
     }
 }
 
-/// An operand of an instruction that receives an address, as nvdisasm 12.4 spells it (experiment: each
-/// number on several instructions).
+/// Instruction operand that receives an address, as nvdisasm 12.4 spells it (experiment: each number on several
+/// instructions).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RelocatedOperand {
     /// Lowest bit of the field in the instruction word; `None` if the relocation number is not known.
@@ -111,10 +112,11 @@ pub struct RelocatedOperand {
 const OPERAND_LOW_BIT: u8 = 20;
 
 impl Relocation {
-    /// Number added to an address that becomes an operand of an instruction with this word; `None` if the operand's field is
-    /// not known.
+    /// Addend of an address that becomes an operand of an instruction with this word; `None` if the field of the
+    /// operand is not known.
     pub fn operand_addend(&self, word: u64) -> Option<i64> {
         let in_place = || {
+            // An entry of `SHT_REL` has its addend in the field that the relocation overwrites.
             let field = (word >> OPERAND_LOW_BIT) & u64::from(u32::MAX);
             match self.name()? {
                 "R_CUDA_ABS32_20" => i64::try_from(field).ok(),
@@ -127,6 +129,7 @@ impl Relocation {
 
     /// The operand of an instruction with this word that receives the address.
     pub fn operand(&self, word: u64) -> RelocatedOperand {
+        // The fields of all these relocations begin at one bit and differ only in width.
         let stored = word >> OPERAND_LOW_BIT;
         let low = |bits: u32| stored & ((1 << bits) - 1);
         // The addend in the instruction word, and the text before and after the symbol.
@@ -135,10 +138,12 @@ impl Relocation {
             Some("R_CUDA_ABS24_20") => (low(24), "`(", ")"),
             Some("R_CUDA_ABS16_20") => (low(16), "`(", ")"),
             Some("R_CUDA_ABS32_LO_20") => (low(32), "32@lo(", ")"),
+            // The field holds the upper half of the addend.
             Some("R_CUDA_ABS32_HI_20") => (low(32) << 32, "32@hi(", ")"),
             Some("R_CUDA_FUNC_DESC32_20") => (low(32), "fun@fdesc(", ")"),
             Some("R_CUDA_FUNC_DESC32_LO_20") => (low(32), "32@lo(fun@fdesc(", "))"),
             Some("R_CUDA_FUNC_DESC32_HI_20") => (low(32) << 32, "32@hi(fun@fdesc(", "))"),
+            // These fields hold bank and offset, not an addend.
             Some("R_CUDA_CONST_FIELD19_20" | "R_CUDA_CONST_FIELD21_20") => (0, "`(", ")"),
             _ => {
                 return RelocatedOperand {
@@ -149,6 +154,7 @@ impl Relocation {
         };
         let name = &self.symbol.name;
         let text = match self.addend.map_or(stored, |addend| addend as u64) {
+            // The disassembler leaves out an addend of 0.
             0 => format!("{before}{name}{after}"),
             addend => format!("{before}({name} + 0x{addend:x}){after}"),
         };

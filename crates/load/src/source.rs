@@ -1,4 +1,5 @@
-//! Sources of a file's bytes: memory, or a file read in pieces.
+//! Sources of a file's bytes: memory, or a file read in pieces. For example, the directory of a library of 1 GB is
+//! read with a few kilobytes in memory.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -68,6 +69,7 @@ impl ByteSource for FileSource {
         // A poisoned lock is harmless: each read seeks first, so no state carries over.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset))?;
+        // `length` is at most the size of the file, because a window checks each part.
         let mut bytes = vec![0; length];
         file.read_exact(&mut bytes)?;
         Ok(bytes.into())
@@ -85,7 +87,7 @@ pub(crate) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// All of a source.
+    /// Window of a whole source.
     pub(crate) fn all(source: &'a dyn ByteSource) -> Window<'a> {
         Window {
             source,
@@ -113,6 +115,7 @@ impl<'a> Window<'a> {
         }
         Ok(Window {
             source: self.source,
+            // No overflow: the part lies inside this window, which lies inside the file.
             start: self.start + offset,
             size,
         })
@@ -131,7 +134,7 @@ impl<'a> Window<'a> {
         self.source.read(self.start, length).map_err(failed)
     }
 
-    /// Reads the first bytes, at most `size` of them.
+    /// Reads the first bytes: `size`, or fewer if the window is shorter.
     pub(crate) fn head(&self, size: u64) -> Result<Bytes, Diagnostic> {
         self.read(0, size.min(self.size), "the head")
     }

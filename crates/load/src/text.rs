@@ -1,4 +1,5 @@
-//! Files of mini-SIMT text: several kernels, each from its `.kernel` line to the next.
+//! Files of mini-SIMT text: several kernels, each from its `.kernel` line to the next. Only these lines and comments
+//! are recognised here; the crate for instruction sets parses the instructions.
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
     let mut offset = 0;
     for (number, line) in (1u32..).zip(file.split_inclusive(|&byte| byte == b'\n')) {
         let fault = |message: String| Diagnostic::new(message).at(format_args!("line {number}"));
+        // A comment may contain `.kernel`.
         let code = line.split(|&byte| byte == b';').next().unwrap_or(line);
         let mut words = code
             .split(|byte| byte.is_ascii_whitespace())
@@ -80,6 +82,7 @@ fn close(image: &mut Image, file: &Bytes, open: (Arc<str>, u32, usize), end: usi
         name,
         entry: CodeAddr(0),
         file_offset: start as u64,
+        // Messages about an instruction add its line in the kernel to this.
         first_line,
         code: file.slice(start..end),
         ..Kernel::default()

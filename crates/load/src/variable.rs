@@ -1,4 +1,5 @@
-//! Variables of a module: `__constant__` and `__device__`.
+//! Variables of a module: `__constant__` and `__device__`. For example, `__constant__ int n[4]` is 16 bytes in
+//! constant bank 3.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub struct Variable {
     pub location: VariableLocation,
 }
 
-/// Location of a variable.
+/// Location of a variable in the memory of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum VariableLocation {
     /// In a constant bank, at a byte offset.
@@ -35,9 +36,10 @@ pub enum VariableLocation {
     Loaded(u64),
 }
 
-/// Lists the variables in constant banks and in global memory; omits those with inconsistent location or size.
+/// Lists the variables in constant banks and in global memory. Variables with inconsistent location or size are left
+/// out.
 pub(crate) fn read_variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
-    // Contents by section index: each read counts against the budget, so a section is read once.
+    // Contents by section index. Each read counts against the budget, so a section is read only once.
     let mut initial: BTreeMap<usize, Option<Bytes>> = BTreeMap::new();
     let found = elf.symbols.iter().filter_map(|symbol| {
         let SymbolLocation::Section(index) = symbol.location else {
@@ -70,6 +72,7 @@ pub(crate) fn read_variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
                 }
                 VariableLocation::Global(contents.slice(start..end))
             }
+            // The section has no contents in the file, so its variables begin as zeros.
             (None, ".nv.global") => VariableLocation::Global(Bytes::new()),
             _ => return None,
         };
@@ -82,12 +85,12 @@ pub(crate) fn read_variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
     found.collect()
 }
 
-/// Flag of sections that the loader places in memory (`SHF_ALLOC`), and that of code (`SHF_EXECINSTR`).
+/// Flags of sections: placed in memory by the loader (`SHF_ALLOC`), and code (`SHF_EXECINSTR`).
 const LOADED: u64 = 2;
 const CODE: u64 = 4;
 
-/// Lists the variables of a linked code object, without the descriptors of kernels; omits those that do not fit into their
-/// section.
+/// Lists the variables of a linked code object. Descriptors of kernels and variables that do not fit into their
+/// section are left out.
 pub(crate) fn read_loaded_variables(elf: &Elf<'_>) -> Vec<Variable> {
     let found = elf.symbols.iter().filter_map(|symbol| {
         let SymbolLocation::Section(index) = symbol.location else {

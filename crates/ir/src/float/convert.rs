@@ -1,4 +1,4 @@
-//! Conversions: F2F, F2I, I2F, I2I.
+//! Conversions: F2F, F2I, I2F, I2I. For example, F2I.S32.F32.TRUNC maps 2.9 to 2, 3e9 to 2147483647, and a NaN to 0.
 
 use super::exact::{self, Exact, Unpacked};
 use super::{Flush, Format, Rounding};
@@ -28,7 +28,7 @@ impl IntegralRounding {
         IntegralRounding::Trunc,
     ];
 
-    /// Magnitude of the integer to which ±`significand` * 2^`exponent` rounds.
+    /// Magnitude of the integer to which ±`significand` * 2^`exponent` is rounded.
     #[inline]
     fn magnitude(self, negative: bool, exponent: i32, significand: u64) -> u128 {
         if exponent >= 0 {
@@ -115,8 +115,8 @@ impl IntegerType {
         (1 << (self.width() - self.signed() as u32)) - 1
     }
 
-    /// Reads the number in the low [`width`](IntegerType::width) bits; the others are ignored. The operand
-    /// modifiers `|x|` and `-x` of I2F and I2I are applied to it (assumption: without wrapping).
+    /// Reads the number in the low [`width`](IntegerType::width) bits; other bits are ignored. The operand modifiers
+    /// `|x|` and `-x` of I2F and I2I are applied to the number (assumption: without wrapping).
     #[inline]
     pub const fn read(self, bits: u64) -> i128 {
         let unused = 64 - self.width();
@@ -140,8 +140,7 @@ impl IntegerType {
     }
 }
 
-/// I2I: the number as another type, wrapped, or clamped with `.SAT`; extended to 64 bits by its
-/// sign.
+/// I2I: the number as another type, wrapped, or clamped with `.SAT`. The result is extended to 64 bits by its sign.
 ///
 /// Source: PTX ISA, "cvt" (`.sat` clamps to MININT..MAXINT of the destination; else the high bits
 /// are chopped).
@@ -154,8 +153,8 @@ pub fn integer_to_integer(value: i128, to: IntegerType, saturate: bool) -> u64 {
     }
 }
 
-/// I2F: conversion to a floating-point format. Zero becomes +0; numbers out of range for a half are
-/// rounded according to IEEE 754, to an infinity or to the largest half.
+/// I2F: conversion to a floating-point format. Zero becomes +0. Numbers out of range for a half are rounded according
+/// to IEEE 754, to an infinity or to the largest half.
 ///
 /// Source: PTX ISA, "cvt".
 #[inline]
@@ -168,9 +167,9 @@ pub fn integer_to_float(value: i128, to: Format, rounding: Rounding) -> u64 {
     exact.round(to, rounding)
 }
 
-/// F2I: rounds to an integer and clamps it to the range of the type; extended to 64 bits by its
-/// sign. A NaN becomes 0 if the source is not a double and the destination has at most 32 bits, else
-/// the number with only the highest bit set. [`Flush`] concerns a single source only.
+/// F2I: rounds to an integer and clamps it to the range of the type. The result is extended to 64 bits by its sign. A
+/// NaN becomes 0 if the source is not a double and the destination has at most 32 bits. Otherwise it becomes the
+/// number with only the highest bit set. [`Flush`] concerns a single source only.
 ///
 /// Source: PTX ISA, "cvt", integer notes; destinations of 8 bits do not exist.
 pub fn float_to_integer(
@@ -186,6 +185,7 @@ pub fn float_to_integer(
         Unpacked::Infinite(true) => to.least() as u64,
         Unpacked::Infinite(false) => to.greatest() as u64,
         Unpacked::Finite(x) => {
+            // The significand of a finite number of any format has at most 53 bits, so the cast loses nothing.
             let magnitude =
                 integral.magnitude(x.negative, x.exponent, x.significand as u64) as i128;
             to.clamp(if x.negative { -magnitude } else { magnitude })
@@ -193,8 +193,8 @@ pub fn float_to_integer(
     }
 }
 
-/// F2F with `.ROUND`, `.FLOOR`, `.CEIL` or `.TRUNC`: an integral number in the same format; zeros
-/// keep the sign of the operand. NaNs as for [`float_to_float`].
+/// F2F with `.ROUND`, `.FLOOR`, `.CEIL` or `.TRUNC`: an integral number in the same format. Zeros keep the sign of
+/// the operand. NaNs are treated as in [`float_to_float`].
 ///
 /// Source: PTX ISA, "cvt", floating point notes.
 pub fn float_to_integral(
@@ -208,6 +208,7 @@ pub fn float_to_integral(
     let result = match Unpacked::unpack(format, x) {
         Unpacked::Nan => nan(x, format, format),
         Unpacked::Infinite(_) => x,
+        // The unit of the number is at least 1, so it is integral.
         Unpacked::Finite(number) if number.exponent >= 0 => x,
         Unpacked::Finite(number) => {
             let significand = number.significand as u64;
@@ -230,9 +231,9 @@ pub fn float_to_integral(
 /// F2F: the number in another format (or the same one), rounded once. [`Flush`] concerns single
 /// operands and results only; `.SAT` clamps to [0, 1].
 ///
-/// NaNs: into a half `0x7fff`, from a half into a single `0x7fffffff` and from there into a double,
-/// between single and double sign and leading payload bits survive and the NaN becomes quiet, in the
-/// same format as results of arithmetic.
+/// NaNs become `0x7fff` in a half. From a half they become `0x7fffffff` in a single, which is then widened for a
+/// double. Between single and double, the sign and the leading payload bits survive and the NaN becomes quiet. In the
+/// same format they are treated as results of arithmetic.
 ///
 /// Source: PTX ISA, "cvt"; the NaNs: constants folded by ptxas 12.4 for sm_61 (between different
 /// formats), assumption (same format).
@@ -275,6 +276,7 @@ fn nan(x: u64, from: Format, to: Format) -> u64 {
             | (x & 0x7f_ffff) << 29
     };
     match (from, to) {
+        // Only NaNs between single and double keep their payload.
         (_, Format::Half) | (Format::Half | Format::Single, Format::Single) => to.nan(),
         (Format::Half, Format::Double) => widened(Format::Single.nan()),
         (Format::Single, Format::Double) => widened(x),

@@ -1,4 +1,5 @@
-//! Double precision: DADD, DMUL, DFMA, DMNMX, comparisons.
+//! Double precision: DADD, DMUL, DFMA, DMNMX, comparisons. For example, `DADD.RZ` of 1 and 2^-53 is 1, and `DADD.RP`
+//! is the next number above 1.
 //!
 //! Subnormal numbers are always kept (PTX ISA, "Floating-Point Instructions").
 
@@ -7,7 +8,7 @@ use super::{Comparison, Format, Rounding, exact};
 const SIGN: u64 = Format::Double.sign();
 const QUIET: u64 = 1 << 51;
 
-/// NaN of results of which no operand is a NaN.
+/// NaN of a result without a NaN among its operands.
 ///
 /// Source: CUDA `math_constants.h` (`CUDART_NAN`); that the hardware returns it is an assumption.
 pub const NAN: u64 = Format::Double.nan();
@@ -29,6 +30,7 @@ pub fn negate(x: u64) -> u64 {
 /// Source: PTX ISA, "add" (IEEE 754 binary64).
 #[inline]
 pub fn add(a: u64, b: u64, rounding: Rounding) -> u64 {
+    // The host rounds to nearest as IEEE 754 requires, and much faster than exact arithmetic.
     if rounding == Rounding::Nearest {
         return canonical(f64::from_bits(a) + f64::from_bits(b), [a, b, 0]);
     }
@@ -72,8 +74,8 @@ fn nan_of(operands: [u64; 3]) -> u64 {
     nan.map_or(NAN, |x| x | QUIET)
 }
 
-/// DMNMX with a true predicate: the smaller one; -0 is smaller than +0; the number if one operand
-/// is a NaN, the first NaN, made quiet, if both are (assumption).
+/// DMNMX with a true predicate: the smaller operand, where -0 is smaller than +0. If one operand is a NaN, the other
+/// operand; if both are, the first NaN, made quiet (assumption).
 ///
 /// Source: PTX ISA, "min".
 #[inline]
@@ -81,7 +83,7 @@ pub fn min(a: u64, b: u64) -> u64 {
     choose(a, b, |a, b| a < b)
 }
 
-/// DMNMX with a false predicate: the larger one; else as [`min`].
+/// DMNMX with a false predicate: the larger operand; otherwise as [`min`].
 ///
 /// Source: PTX ISA, "max".
 #[inline]
@@ -91,7 +93,7 @@ pub fn max(a: u64, b: u64) -> u64 {
 
 #[inline]
 fn choose(a: u64, b: u64, first: impl Fn(i64, i64) -> bool) -> u64 {
-    // Signed integers in the order of the numbers, -0 before +0.
+    // Maps the bits to signed integers in the order of the numbers, with -0 before +0.
     let key = |x: u64| x as i64 ^ ((x as i64 >> 63) as u64 >> 1) as i64;
     match (Format::Double.is_nan(a), Format::Double.is_nan(b)) {
         (true, true) => nan_of([a, b, 0]),

@@ -1,4 +1,5 @@
-//! Exact arithmetic on finite numbers; only [`Exact::round`] rounds.
+//! Exact arithmetic on finite numbers; only [`Exact::round`] rounds. For example, 1.5 is the significand 3 with the
+//! exponent -1, and its product with itself is 9 with the exponent -2.
 
 use super::{Format, Rounding};
 
@@ -31,6 +32,7 @@ impl Unpacked {
             return Unpacked::Infinite(negative);
         }
         let field = magnitude >> format.fraction();
+        // Subnormal numbers have no hidden bit, and the exponent of the smallest normal number.
         let hidden = u64::from(field != 0) << format.fraction();
         Unpacked::Finite(Exact {
             negative,
@@ -48,13 +50,13 @@ impl Unpacked {
 }
 
 impl Exact {
-    /// Exponent of the leading bit; the significand must not be 0.
+    /// Exponent of the leading bit. The significand must not be 0.
     #[inline]
     fn leading(self) -> i32 {
         self.exponent + 127 - self.significand.leading_zeros() as i32
     }
 
-    /// Computes the product; significands of at most 64 bits.
+    /// Computes the product of significands of at most 64 bits.
     #[inline]
     fn times(self, other: Exact) -> Exact {
         Exact {
@@ -64,9 +66,9 @@ impl Exact {
         }
     }
 
-    /// Computes a number that rounds to any format with a significand of less than 64 bits as the exact
-    /// sum does; significands of at most 106 bits. An exact zero sum of numbers with unlike signs is -0 if
-    /// rounding down (IEEE 754, 6.3).
+    /// Computes a number that rounds to any format with a significand of less than 64 bits like the exact sum, for
+    /// significands of at most 106 bits. An exact zero sum of numbers with unlike signs is -0 when rounding down,
+    /// otherwise +0 (IEEE 754, 6.3).
     fn plus(self, other: Exact, rounding: Rounding) -> Exact {
         if self.significand == 0 && other.significand == 0 {
             let negative = if self.negative == other.negative {
@@ -76,6 +78,7 @@ impl Exact {
             };
             return Exact { negative, ..self };
         }
+        // A zero has no leading bit, which the alignment below needs.
         if self.significand == 0 {
             return other;
         }
@@ -86,8 +89,8 @@ impl Exact {
         if large.leading() < small.leading() {
             (large, small) = (small, large);
         }
-        // One bit for the carry; below it at least 19 zeros, so that a lost bit never decides about
-        // the position of the leading bit.
+        // One bit is for the carry. At least 19 zeros are below the significand, so a bit that is lost never decides
+        // about the position of the leading bit.
         let up = large.significand.leading_zeros() - 2;
         large.significand <<= up;
         large.exponent -= up as i32;
@@ -129,7 +132,7 @@ impl Exact {
                 let half = 1u128 << (shift - 1);
                 (kept as u64, self.significand ^ (kept << shift), half)
             } else {
-                // At most half a unit, and only if all 128 bits are used.
+                // The number is at most half a unit, and equal to it only if all 128 bits are used.
                 let rest = if shift == 128 { self.significand } else { 1 };
                 (0, rest, 1 << 127)
             };
@@ -144,12 +147,13 @@ impl Exact {
         // The hidden bit of `kept` counts as one in the field of the exponent.
         let field = unit - (format.lowest() - fraction);
         if field >= 1 << (format.width() - 1 - format.fraction()) {
-            // The shift would lose bits of so large an exponent; the number overflows in any rounding.
+            // The shift below would lose bits of such an exponent. The number overflows in every rounding.
             kept = u64::MAX;
         } else {
             kept = kept.saturating_add((field as u64) << fraction);
         }
         if kept >= format.infinity() {
+            // A rounding that does not reach infinity gives the largest finite number.
             let reached = match rounding {
                 Rounding::Nearest => true,
                 Rounding::Down => self.negative,
@@ -162,7 +166,8 @@ impl Exact {
     }
 }
 
-/// Shifts right; the lowest bit becomes a sticky bit, which is one if a one is shifted out.
+/// Shifts right. The lowest bit becomes a sticky bit, which is one if a one is shifted out. For example, 0b1001
+/// shifted by 2 gives 0b11.
 #[inline]
 pub(super) fn shifted_right_sticky(value: u128, shift: u32) -> u128 {
     if shift >= 128 {
@@ -225,6 +230,7 @@ pub(super) fn scaled_fma(
             sum.exponent += scale;
             Some(sum.round(format, rounding))
         }
+        // Infinities and NaNs do not depend on the scale.
         (product, c) => sum(format, product, c, rounding),
     }
 }
@@ -234,6 +240,7 @@ fn product(a: Unpacked, b: Unpacked) -> Unpacked {
     match (a, b) {
         (Unpacked::Finite(a), Unpacked::Finite(b)) => Unpacked::Finite(a.times(b)),
         (Unpacked::Nan, _) | (_, Unpacked::Nan) => Unpacked::Nan,
+        // Zero times infinity.
         (Unpacked::Finite(x), _) | (_, Unpacked::Finite(x)) if x.significand == 0 => Unpacked::Nan,
         _ => Unpacked::Infinite(negative),
     }
@@ -245,6 +252,7 @@ fn sum(format: Format, a: Unpacked, b: Unpacked, rounding: Rounding) -> Option<u
             Some(a.plus(b, rounding).round(format, rounding))
         }
         (Unpacked::Nan, _) | (_, Unpacked::Nan) => None,
+        // Infinity minus infinity.
         (Unpacked::Infinite(a), Unpacked::Infinite(b)) if a != b => None,
         (Unpacked::Infinite(negative), _) | (_, Unpacked::Infinite(negative)) => {
             Some(infinity(format, negative))

@@ -1,7 +1,8 @@
 //! Elementary functions in fixed point, with integers only.
 //!
-//! A `u64` x stands for x / 2^64 unless said otherwise. Each step truncates, which costs less than
-//! 2^-64 and is damped by the steps after it; the series stop where the next term is below 2^-65.
+//! A `u64` x stands for x / 2^64 unless stated otherwise; for example, 0x8000_0000_0000_0000 is 1/2. Each step
+//! truncates, which costs less than 2^-64, and later steps damp the error. A series ends when the next term is below
+//! 2^-65. Only integers are used, so results do not depend on the host.
 
 use super::exact::Exact;
 
@@ -20,7 +21,7 @@ const TWO_OVER_PI: [u64; 5] = [
     0xfe51_63ab_debb_c561,
 ];
 
-/// A quarter turn in the unit of [`turned`] and [`sine`].
+/// Quarter turn in the unit of [`turned`] and [`sine`].
 pub(super) const QUARTER: u32 = 1 << 23;
 
 #[inline(always)]
@@ -30,7 +31,7 @@ fn times(a: u64, b: u64) -> u64 {
 
 /// Computes 2^`fraction` - 1 with an error of at most 2^-61.
 pub(super) fn power_of_two(fraction: u64) -> u64 {
-    // e^y - 1 = y (1 + y/2 (1 + y/3 (...))); the variable holds what is added to each 1.
+    // e^y - 1 = y (1 + y/2 (1 + y/3 (...))). The variable holds the part that is added to each 1.
     let y = times(fraction, LN_2);
     let mut inner = 0;
     for k in (2..=20).rev() {
@@ -40,10 +41,10 @@ pub(super) fn power_of_two(fraction: u64) -> u64 {
     y + times(y, inner)
 }
 
-/// Computes the binary logarithm of `significand` * 2^`exponent`, where the significand has its leading
-/// bit at 23; relative error at most 2^-59.
+/// Computes the binary logarithm of `significand` * 2^`exponent`, with a relative error of at most 2^-59. The
+/// significand must have its leading bit at position 23.
 pub(super) fn logarithm(exponent: i32, significand: u32) -> Exact {
-    // sqrt 2 * 2^23, roughly: the fraction of the logarithm is then at most about 1/2.
+    // Roughly sqrt 2 * 2^23, so that the fraction of the logarithm is at most about 1/2.
     let upper = significand > 11_863_283;
     let exponent = exponent + 23 + i32::from(upper);
     let one = 1u64 << (23 + u32::from(upper));
@@ -56,9 +57,10 @@ pub(super) fn logarithm(exponent: i32, significand: u32) -> Exact {
     for k in (1..=13).rev() {
         inner = times(square, u64::MAX / (2 * k + 1) + inner);
     }
-    // 2 / ln 2 * (atanh s) / s, times 2^62; times the difference, still to be divided by the sum.
+    // 2 / ln 2 * (atanh s) / s, times 2^62. It is multiplied by the difference; the division by the sum follows.
     let factor = TWO_OVER_LN_2 + times(TWO_OVER_LN_2, inner);
     let product = u128::from(factor) * u128::from(difference);
+    // Near 1 the logarithm is small, and a fraction of 64 bits would lose its relative accuracy.
     if exponent == 0 {
         let up = product.leading_zeros();
         Exact {
@@ -77,11 +79,11 @@ pub(super) fn logarithm(exponent: i32, significand: u32) -> Exact {
     }
 }
 
-/// Converts the angle `significand` * 2^`exponent` (in radians; the significand below 2^24) to units
-/// of 1/2^23 of a quarter turn, rounded down, modulo a full turn. Exact: the product with 2/pi has 103
-/// more bits (Payne and Hanek 1983).
+/// Converts the angle `significand` * 2^`exponent` (in radians, with the significand below 2^24) to units of 1/2^23
+/// of a quarter turn, rounded down, modulo a full turn. Exact: the product with 2/pi has 103 more bits (Payne and
+/// Hanek 1983). For example, the single nearest to pi/2, which is slightly larger, gives 2^23.
 pub(super) fn turned(exponent: i32, significand: u32) -> u32 {
-    // The bits of 2/pi that count: from weight 2^24 in the result downwards.
+    // Only bits of 2/pi with a weight of 2^24 or less in the result count, because higher ones add full turns.
     let first = 62 + exponent;
     // The angle is below 2^-39, which is less than one unit.
     if first < 0 {
@@ -122,7 +124,7 @@ fn alternating(angle: u32, first: u64) -> u64 {
 
 fn sine_of_small(angle: u32) -> Exact {
     let radians = u128::from(angle) * u128::from(HALF_PI);
-    // Leading bit at 62, for the product with at most 2^64.
+    // The leading bit moves to 62, since the factor is at most 2^64 and the product must fit into 128 bits.
     let leading = 127 - radians.leading_zeros().min(127) as i32;
     let normal = if leading > 62 {
         radians >> (leading - 62)

@@ -1,4 +1,5 @@
-//! Binary floating-point formats.
+//! Binary floating-point formats. For example, a half has 10 bits of fraction, and its smallest normal number is
+//! 2^-14.
 
 /// Binary floating-point format of IEEE 754.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +50,7 @@ impl Format {
         self.sign() - (1 << self.fraction())
     }
 
-    /// NaN of results (module documentation).
+    /// NaN of results, see the documentation of the parent module.
     pub(super) const fn nan(self) -> u64 {
         match self {
             Format::Half => 0x7fff,
@@ -79,7 +80,7 @@ impl Format {
         }
     }
 
-    /// Clamps to [0, 1] for `.SAT`: +0 for NaNs and negative numbers, 1 for larger ones.
+    /// Clamps to [0, 1] for `.SAT`: NaNs and negative numbers become +0, larger numbers 1.
     #[inline]
     pub(super) const fn saturated(self, bits: u64) -> u64 {
         if bits & self.sign() != 0 || self.is_nan(bits) {

@@ -1,17 +1,17 @@
-//! Floating-point operations of GCN3's vector ALU: one function for the three formats, with modes as the register MODE has
-//! them.
+//! Floating-point operations of GCN3's vector ALU: one function for the three formats, with modes as in the register
+//! MODE. For example, with rounding up, v_add_f32 of 1 and 2^-30 is the next single above 1.
 //!
-//! Numbers are bit patterns in the low bits of a `u64`. Results are those of IEEE 754 where it fixes them. The host's own
-//! arithmetic is used as in the other modules.
+//! Numbers are bit patterns in the low bits of a `u64`. Results agree with IEEE 754 wherever it fixes them. The
+//! host's arithmetic is used as in the other modules.
 //!
 //! | what | value | source |
 //! |---|---|---|
-//! | NaN without a NaN among the operands | quiet, sign set, other bits 0 (`0xffc00000`) | GCN3 manual, V_DIV_FIXUP; for other operations an assumption |
-//! | NaN with one | the first NaN operand, made quiet | GCN3 manual, "IEEE"; *the first* is an assumption |
-//! | subnormal operands and results | zeros of the same sign if MODE says so | LLVM, "AMDGPU backend", FLOAT_DENORM_MODE |
+//! | NaN, no NaN operand | quiet, sign set, other bits 0 (`0xffc00000`) | GCN3 manual, V_DIV_FIXUP; else assumed |
+//! | NaN, else | the first NaN operand, made quiet | GCN3 manual, "IEEE"; *the first* is an assumption |
+//! | subnormal numbers | zeros of the same sign if MODE says so | LLVM, "AMDGPU backend", FLOAT_DENORM_MODE |
 //! | subnormal results | judged after rounding | assumption |
 //!
-//! The bit IEEE of MODE is set (callers do not ask otherwise): signalling NaNs become quiet.
+//! The bit IEEE of MODE is set, because callers evaluate nothing else: signalling NaNs become quiet.
 
 mod arithmetic;
 mod divide;
@@ -34,7 +34,7 @@ pub struct GcnMode {
 }
 
 impl GcnMode {
-    /// To nearest, without subnormal numbers: modes of instructions that do not read the register.
+    /// To nearest, without subnormal numbers: the modes of instructions that do not read the register.
     pub const FLUSH: GcnMode = GcnMode {
         rounding: Rounding::Nearest,
         flush_operands: true,
@@ -56,15 +56,16 @@ pub enum GcnFunction {
     Add,
     /// a * b.
     Mul,
-    /// a * b, where a zero factor makes +0 of any other factor.
+    /// a * b; the product with a zero factor is +0, whatever the other factor is.
     MulLegacy,
-    /// a * b + c, the product and the sum rounded each.
+    /// a * b + c, with the product and the sum rounded separately.
     Mad,
     /// As [`GcnFunction::Mad`], with the product of [`GcnFunction::MulLegacy`].
     MadLegacy,
     /// a * b + c, rounded once.
     Fma,
-    /// Minimum; the number if one operand is a quiet NaN; a signalling NaN, made quiet, before all; -0 is below +0.
+    /// Minimum, where -0 is below +0. If one operand is a quiet NaN, the number; a signalling NaN, made quiet, takes
+    /// precedence.
     Min,
     /// Maximum, as [`GcnFunction::Min`].
     Max,
@@ -74,12 +75,13 @@ pub enum GcnFunction {
     Max3,
     /// Median of three; their minimum if one is a NaN.
     Med3,
-    /// Clamp to [0, 1], with -0 as it is; a NaN becomes 0.
+    /// Clamp to [0, 1]; -0 is kept, and a NaN becomes 0.
     Clamp,
-    /// The same, but NaNs stay.
+    /// As [`GcnFunction::Clamp`], but NaNs are kept.
     ClampNumber,
-    /// Whether the class of a is in the mask in the next word, by bits: signalling NaN, quiet NaN, -Inf, negative normal,
-    /// negative subnormal, -0, +0, positive subnormal, positive normal, +Inf. Subnormal operands are never flushed.
+    /// Whether the class of a is in the mask in the next word. Its bits are: signalling NaN, quiet NaN, -Inf,
+    /// negative normal, negative subnormal, -0, +0, positive subnormal, positive normal, +Inf. Subnormal operands are
+    /// never flushed.
     Class,
     /// Integer to nearest, ties to even.
     RoundEven,
@@ -91,10 +93,10 @@ pub enum GcnFunction {
     Floor,
     /// a - floor a, below 1.
     Fract,
-    /// Exponent e of a = m * 2^e with |m| in [0.5, 1), as an integer of 32 bits (halves: of 16 bits in the low half); 0 for
+    /// Exponent e of a = m * 2^e with |m| in [0.5, 1), as a 32-bit integer (halves: 16 bits in the low half). 0 for
     /// zeros, infinities and NaNs.
     FrexpExponent,
-    /// The m of [`GcnFunction::FrexpExponent`]; zeros, infinities and NaNs are themselves.
+    /// The m of [`GcnFunction::FrexpExponent`]. Zeros, infinities and NaNs are unchanged.
     FrexpMantissa,
     /// a * 2^n, with the integer n in the next word (halves: of 16 bits).
     Ldexp,
@@ -112,11 +114,12 @@ pub enum GcnFunction {
     Sin,
     /// Cosine of a turns; 1 if |a| > 256.
     Cos,
-    /// Operand a (which is b or c) of the division c / b, scaled so that no step of it leaves the normal numbers.
+    /// Operand a (which is b or c) of the division c / b, scaled so that all of its steps stay within the normal
+    /// numbers.
     DivScale,
-    /// Whether the quotient of the numbers that [`GcnFunction::DivScale`] returns has to be scaled.
+    /// Whether the quotient of the numbers from [`GcnFunction::DivScale`] must be scaled.
     DivScaleFlag,
-    /// a * b + c, scaled as the flag asks for.
+    /// a * b + c, scaled as the flag requires.
     DivFmasScaled,
     /// Quotient c / b with its sign and the special cases, from the approximation a.
     DivFixup,
@@ -180,6 +183,7 @@ impl GcnFloat {
         match self.function {
             GcnFunction::Convert(to) => to.width() == 64,
             GcnFunction::FrexpExponent => false,
+            // A truth value is one word, whatever the format of its operands.
             _ => self.format.width() == 64 && !self.is_truth(),
         }
     }
@@ -200,11 +204,13 @@ impl GcnFloat {
             format: self.format,
             mode: self.mode,
         };
+        // Halves ignore the upper bits of their words.
         let [a, b, c] = [0, 1, 2].map(|index| match self.format {
             Format::Half => u64::from(words[index] & 0xffff),
             Format::Single => u64::from(words[index]),
             Format::Double => u64::from(words[2 * index]) | u64::from(words[2 * index + 1]) << 32,
         });
+        // An integer operand follows the number, which takes two words as a double.
         let next = match self.format {
             Format::Double => words[2],
             Format::Half | Format::Single => words[1],
@@ -214,6 +220,7 @@ impl GcnFloat {
             F::Add => arithmetic.add(a, b),
             F::Mul => arithmetic.mul(a, b),
             F::MulLegacy => arithmetic.mul_legacy(a, b),
+            // Not fused: the product is rounded before the addition.
             F::Mad => arithmetic.add(arithmetic.mul(a, b), c),
             F::MadLegacy => arithmetic.add(arithmetic.mul_legacy(a, b), c),
             F::Fma => arithmetic.fma(all),
@@ -251,7 +258,7 @@ struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// Operand, flushed as the modes ask for.
+    /// Operand, flushed if the modes require it.
     #[inline(always)]
     fn operand(self, x: u64) -> u64 {
         match self.mode.flush_operands {
@@ -260,7 +267,7 @@ impl Arithmetic {
         }
     }
 
-    /// Result, flushed as the modes ask for.
+    /// Result, flushed if the modes require it.
     #[inline(always)]
     fn result(self, x: u64) -> u64 {
         match self.mode.flush_results {
@@ -274,7 +281,7 @@ impl Arithmetic {
         self.result(x.round(self.format, self.mode.rounding))
     }
 
-    /// NaN of an operation on numbers without a NaN among them.
+    /// NaN of an operation whose operands have no NaN.
     fn invalid(self) -> u64 {
         self.format.sign() | self.format.infinity() | self.quiet_bit()
     }
@@ -283,7 +290,7 @@ impl Arithmetic {
         1 << (self.format.fraction() - 1)
     }
 
-    /// The first NaN among operands, made quiet, or that of an invalid operation.
+    /// The first NaN among the operands, made quiet, or the NaN of an invalid operation.
     #[cold]
     fn nan_of(self, operands: &[u64]) -> u64 {
         let nan = operands.iter().find(|x| self.format.is_nan(**x));
@@ -311,7 +318,7 @@ impl Arithmetic {
         self.magnitude(x) == self.format.infinity()
     }
 
-    /// Field of the exponent.
+    /// Biased exponent.
     fn exponent(self, x: u64) -> i32 {
         (self.magnitude(x) >> self.format.fraction()) as i32
     }

@@ -1,4 +1,5 @@
-//! Floating-point operations of expressions: functions of 32-bit words.
+//! Floating-point operations of expressions: functions of 32-bit words. For example, `AddDouble` reads four words and
+//! gives a result of two, and `CompareSingle` gives one word, 1 or 0.
 
 use super::convert::{self, IntegerType, IntegralRounding};
 use super::gcn::GcnFloat;
@@ -7,8 +8,8 @@ use super::{Comparison, Flush, Format, Rounding, divide, double, half, single};
 
 /// Floating-point operation or conversion, with its modifiers.
 ///
-/// Operands and results are words; 64-bit numbers take two, the low one first. Halves are the low 16 bits of a
-/// word; the bits above are ignored in operands and 0 in results.
+/// Operands and results are words; a 64-bit number takes two, low word first. A half is the low 16 bits of a word.
+/// The bits above it are ignored in operands and 0 in results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(
     missing_docs,
@@ -169,11 +170,12 @@ impl FloatOp {
         }
     }
 
-    /// Computes the result, in the low word if it has at most 32 bits. Words from [`FloatOp::words`] on are ignored.
+    /// Computes the result, in the low word if it has at most 32 bits. Words beyond [`FloatOp::words`] are ignored.
     #[inline]
     pub fn apply(self, words: [u32; FloatOp::MAX_WORDS]) -> u64 {
         let [a, b, c, ..] = words;
         let wide = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 32;
+        // The array has six words, so both reads are in range for every operation.
         let (x, y) = (wide(0), wide(2));
         let halves = [a, b, c].map(|word| word as u16);
         let [h, i, j] = halves;
@@ -237,6 +239,7 @@ impl FloatOp {
                 negate,
             } => {
                 let number = from.read(x);
+                // `i128` holds the magnitude of every 64-bit number, so nothing wraps.
                 let number = if absolute { number.abs() } else { number };
                 let number = if negate { -number } else { number };
                 convert::integer_to_float(number, to, rounding)

@@ -1,11 +1,11 @@
-//! Comparisons.
+//! Comparisons of floating-point numbers.
 
 /// Comparison of FSET, FSETP, FCMP, DSET, DSETP, HSET2 and HSETP2, with the number that encodes it
 /// (`names fcmp` of `isa/nvidia/maxwell.names`).
 ///
-/// Two operands are in exactly one of four relations; the bits of the number are those for which
-/// the comparison holds: 1 less, 2 equal, 4 greater, 8 unordered. Source: PTX ISA, "Comparison and
-/// Selection Instructions" (`set`, `setp`) and section "Floating Point Comparisons".
+/// Two operands are in exactly one of four relations. The bits of the number are the relations for which the
+/// comparison holds: 1 less, 2 equal, 4 greater, 8 unordered. For example, `.LE` is 1 + 2 = 3. Source: PTX ISA,
+/// "Comparison and Selection Instructions" (`set`, `setp`) and section "Floating Point Comparisons".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Comparison {
@@ -64,7 +64,7 @@ impl Comparison {
         Comparison::T,
     ];
 
-    /// Whether it holds for two numbers; the host compares according to IEEE 754.
+    /// Whether the comparison holds for two numbers. The host compares according to IEEE 754.
     #[inline(always)]
     pub(super) fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         let (less, equal, greater) = (a < b, a == b, a > b);

@@ -1,9 +1,9 @@
 //! Single precision: FADD, FMUL, FFMA, FMNMX, comparisons.
 //!
-//! The functions that end in `_nearest` have no branches, so that a loop over the lanes of a warp
-//! compiles to vector instructions, on x86-64 without extensions too. They are twice as fast where
-//! `flush` is a constant inside the loop: match on it outside. The others take the rounding as an
-//! argument, and call the fast ones where it is to nearest.
+//! The functions that end in `_nearest` have no branches, so that a loop over the lanes of a warp compiles to vector
+//! instructions, also on x86-64 without extensions. They are twice as fast if `flush` is a constant inside the loop:
+//! match on it outside. The other functions take the rounding as an argument, and call the fast ones for rounding to
+//! nearest. For example, FADD.RM of 1 and 2^-30 is 1, and FADD.RP the next single.
 
 use super::{Comparison, Flush, Format, Rounding, exact};
 
@@ -41,7 +41,7 @@ pub fn flushed(x: u32, flush: Flush) -> u32 {
     x & !(subnormal & flush.mask() & !SIGN)
 }
 
-/// `.SAT`: clamps to [0, 1]; NaNs and negative numbers, -0 among them, become +0.
+/// `.SAT`: clamps to [0, 1]. NaNs and negative numbers, including -0, become +0.
 ///
 /// Source: PTX ISA, "add", "mul", "fma" (`.sat`); that -0 becomes +0 is an assumption.
 #[inline(always)]
@@ -82,7 +82,7 @@ pub fn mul_nearest(a: u32, b: u32, flush: Flush) -> u32 {
 #[inline(always)]
 pub fn fma_nearest(a: u32, b: u32, c: u32, flush: Flush) -> u32 {
     let (a, b, c) = (flushed(a, flush), flushed(b, flush), flushed(c, flush));
-    // Two zero factors give the product +0.
+    // With `.FMZ`, both factors become +0, so their product is +0 even for infinities and NaNs.
     let factor = !(zero_factor(a, b) & flush.zero_mask());
     let (a, b) = (a & factor, b & factor);
     // The product of two 24-bit significands is exact in f64.
@@ -91,23 +91,23 @@ pub fn fma_nearest(a: u32, b: u32, c: u32, flush: Flush) -> u32 {
     flushed(canonical(sum as f32), flush)
 }
 
-/// Computes a + b rounded to odd: an inexact sum becomes the one of its two neighbours whose
-/// last bit is one. Rounding it again, to nearest and at most 51 bits, gives the same as rounding the
-/// exact sum (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved
-/// algorithms using rounding to odd", 2008). The error of the sum comes from Knuth's TwoSum.
+/// Computes a + b rounded to odd: an inexact sum becomes the one of its two neighbours whose last bit is one.
+/// Rounding it again, to nearest and to at most 51 bits, gives the same as rounding the exact sum (Boldo and
+/// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). Knuth's
+/// TwoSum gives the error of the sum.
 ///
-/// No step overflows or loses bits below the smallest number for products and sums of f32 values.
+/// For products and sums of f32 values, no step overflows or loses bits below the smallest number.
 #[inline(always)]
 pub(super) fn rounded_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let of_b = sum - a;
     let error = (a - (sum - of_b)) + (b - of_b);
-    // Below 0 if the sum is too far from zero, above if it is too near, 0 if exact, and a NaN if an
-    // operand is infinite or a NaN.
+    // Negative if the sum is too far from zero, positive if it is too near, 0 if it is exact, and a NaN if an operand
+    // is infinite or a NaN.
     let beyond = error * sum;
     let back = u64::from(beyond < 0.0).wrapping_neg();
     let inexact = u64::from((beyond < 0.0) | (beyond > 0.0));
-    // One step towards zero if too far; then odd.
+    // One step towards zero if the sum is too far from it; then the last bit is set.
     f64::from_bits(sum.to_bits().wrapping_add(back) | inexact)
 }
 
@@ -136,8 +136,7 @@ fn add_directed(a: u32, b: u32, rounding: Rounding, flush: Flush) -> u32 {
     finish(sum, flush)
 }
 
-/// Scale of FMUL: the exponent of the power of two by which the exact product is multiplied
-/// before it is rounded.
+/// Scale of FMUL: exponent of the power of two that multiplies the exact product before it is rounded.
 ///
 /// Source: spellings by NVIDIA's disassembler (`.D2` divides by 2, `.M8` multiplies by 8); that the
 /// scale comes before the rounding is an assumption.
@@ -193,7 +192,7 @@ pub fn mul(a: u32, b: u32, scale: Scale, rounding: Rounding, flush: Flush) -> u3
 fn mul_scaled_nearest(a: u32, b: u32, scale: Scale, flush: Flush) -> u32 {
     let (a, b) = (flushed(a, flush), flushed(b, flush));
     let factor = f64::from_bits(((1023 + scale as i64) as u64) << 52);
-    // Exact in f64, as is the power of two.
+    // Product and scaled product are exact in f64, so only the conversion below rounds.
     let product = f64::from(f32::from_bits(a)) * f64::from(f32::from_bits(b)) * factor;
     let product = flushed(canonical(product as f32), flush);
     product & !(zero_factor(a, b) & flush.zero_mask())
@@ -236,8 +235,8 @@ fn finish(bits: Option<u64>, flush: Flush) -> u32 {
     bits.map_or(NAN, |bits| flushed(bits as u32, flush))
 }
 
-/// FMNMX with a true predicate: the smaller one; -0 is smaller than +0; the number if one operand
-/// is a NaN, [`NAN`] if both are.
+/// FMNMX with a true predicate: the smaller operand, where -0 is smaller than +0. If one operand is a NaN, the other
+/// operand; if both are, [`NAN`].
 ///
 /// Source: PTX ISA, "min"; meaning of the predicate: kernels with CUDA's `fminf`.
 #[inline(always)]
@@ -245,7 +244,7 @@ pub fn min(a: u32, b: u32, flush: Flush) -> u32 {
     choose(a, b, flush, |a, b| a < b)
 }
 
-/// FMNMX with a false predicate: the larger one; else as [`min`].
+/// FMNMX with a false predicate: the larger operand; otherwise as [`min`].
 ///
 /// Source: PTX ISA, "max".
 #[inline(always)]

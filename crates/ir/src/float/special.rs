@@ -1,8 +1,7 @@
 //! Multifunction unit: RRO and MUFU.
 //!
-//! NVIDIA publishes error bounds, not the bits. The functions here are rounded correctly, with the
-//! exceptions in the table, so they differ from a chip in the last bits, both within the published
-//! bound:
+//! NVIDIA publishes error bounds, not the bits. The functions here are rounded correctly, with the exceptions in the
+//! table. They differ from a chip in the last bits; both are within the published bound:
 //!
 //! | MUFU | hardware, as published | here |
 //! |---|---|---|
@@ -11,12 +10,12 @@
 //! | `.SQRT` | relative 2^-23 | correctly rounded |
 //! | `.LG2` | absolute 2^-22 in (0.5, 2), else relative 2^-22 | 0.5 + 2^-33 ulp |
 //! | `.EX2` after RRO | 2 ulp | 1.2 ulp (0.7 of it from RRO, which rounds to 2^-23) |
-//! | `.SIN`, `.COS` after RRO | absolute 2^-20.5 in [-2 pi, 2 pi], 2^-14.7 in [-100 pi, 100 pi] | absolute 2^-22 everywhere |
+//! | `.SIN`, `.COS` after RRO | absolute 2^-20.5 up to 2 pi, 2^-14.7 up to 100 pi | absolute 2^-22 everywhere |
 //! | `.RCP64H`, `.RSQ64H` | none | relative 2^-21 |
 //!
-//! Source of the bounds and of the results for zeros, infinities and NaNs: PTX ISA, `rcp`, `sqrt`,
-//! `rsqrt`, `lg2`, `ex2`, `sin`, `cos` (`.approx`), `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`.
-//! The bound of `.SQRT` is that of the CUDA C++ Programming Guide for `sqrt.approx`.
+//! Source of the bounds and of the results for zeros, infinities and NaNs: PTX ISA, `rcp`, `sqrt`, `rsqrt`, `lg2`,
+//! `ex2`, `sin`, `cos` (`.approx`), `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`. The bound of `.SQRT` is from the
+//! CUDA C++ Programming Guide (`sqrt.approx`).
 //!
 //! MUFU has no `.FTZ`: it always flushes subnormal operands and results to zeros.
 //! Source: without `.ftz`, ptxas 12.4 for sm_61 scales the operands of `rcp`, `rsqrt`, `sqrt` and
@@ -34,11 +33,11 @@
 //! | `.EX2` | integer part of the magnitude | of the magnitude, rounded to nearest |
 //! | both | `0x80` NaN, `0x81` infinite (for `.EX2` also from 128 on) | 0 |
 //!
-//! For `.SINCOS` this is the form found by B. Carleton, whose models agree with sm_5x and sm_6x for
-//! every operand (github.com/bcarlet/ptx-math); the chip reduces large angles less precisely, this
-//! module exactly. The same form for `.EX2` is an assumption. The sign is that of a float, so that
-//! the modifiers of MUFU's operand act on it. What MUFU `.SIN`, `.COS` or `.EX2` makes of other
-//! operands follows from the form.
+//! For `.SINCOS` this is the form found by B. Carleton, whose models agree with sm_5x and sm_6x for every operand
+//! (github.com/bcarlet/ptx-math); the chip reduces large angles less precisely, this module exactly. The same form
+//! for `.EX2` is an assumption. The sign bit is where a float has it, so that the modifiers of MUFU's operand act on
+//! it. The results of MUFU `.SIN`, `.COS` and `.EX2` for other operands follow from the form. For example, RRO.SINCOS
+//! of the single nearest to pi/2 gives one quarter turn and the fraction 0, and MUFU.SIN of it is 1.
 
 use super::exact::{Exact, Unpacked};
 use super::single::{self, NAN};
@@ -131,7 +130,7 @@ pub fn sqrt(x: u32) -> u32 {
 /// MUFU.RSQ: 1/sqrt x; ±Inf for ±0, NaN for other negative numbers. Correctly rounded: tested for
 /// every significand with exponents of both parities.
 pub fn rsq(x: u32) -> u32 {
-    // The host's sqrt(-0) is -0.
+    // The host's sqrt(-0) is -0, so 1/sqrt(-0) is -Inf, as on the GPU.
     result(1.0 / operand(x).sqrt())
 }
 
@@ -176,9 +175,11 @@ pub fn cos(x: u32) -> u32 {
 }
 
 fn turn(x: u32, quarters: u32, negative: bool) -> u32 {
+    // Bit 30 marks NaNs and infinities, whose sine is a NaN.
     if x & RANGE_NAN != 0 {
         return NAN;
     }
+    // Only the two low bits count, so the sign above them does no harm.
     let quadrant = (x >> 23) + quarters;
     let fraction = x & (fixed::QUARTER - 1);
     // In odd quadrants sin(quarter + x) = sin(quarter - x).
@@ -202,7 +203,7 @@ pub fn reduce_exponent(x: u32) -> u32 {
     } else if magnitude >= 128.0 {
         sign | RANGE_INFINITE
     } else {
-        // Rounds to a multiple of 2^-23: the sum is in [2^29, 2^30), where doubles have that unit.
+        // Rounds to a multiple of 2^-23, because the sum is in [2^29, 2^30), where doubles have that unit.
         const ANCHOR: f64 = (1u64 << 29) as f64;
         let rounded = (f64::from(magnitude) + ANCHOR) - ANCHOR;
         sign | (rounded * f64::from(1 << 23)) as u32
@@ -226,7 +227,7 @@ pub fn ex2(x: u32) -> u32 {
     } else {
         magnitude as i32
     };
-    // Two's complement and the arithmetic shift below round down: the fraction is in [0, 1) for either sign.
+    // Two's complement and the arithmetic shift below round down, so the fraction is in [0, 1) for either sign.
     let fraction = (value & 0x7f_ffff) as u64;
     round(Exact {
         negative: false,

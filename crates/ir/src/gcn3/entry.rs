@@ -1,12 +1,13 @@
-//! Registers of a wave when a kernel begins, as far as their contents have a name (AMDGPU backend of LLVM, "Initial Kernel
-//! Execution State").
+//! Registers of a wave when a kernel begins, if their contents have a name (AMDGPU backend of LLVM, "Initial Kernel
+//! Execution State"). For example, a kernel whose only user registers are the 2 words of the kernarg pointer finds
+//! that address in `s[0:1]` and, if it asks for it, its block index in s2.
 
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_load::GcnDescriptor;
 
 use crate::{Cell, Code, Expr};
 
-/// User registers by their bit in the code properties: number of words, and the place of their content in
+/// User registers by their bit in the code properties: the number of words, and the offset of their content in
 /// [`Code::POINTER_BANK`] if it has one.
 const USER_REGISTERS: [(u32, u8, Option<u32>); 10] = [
     (0, 4, None),
@@ -39,7 +40,7 @@ pub(super) fn values(descriptor: &GcnDescriptor) -> Vec<(Cell, Expr)> {
         }
         first += words;
     }
-    // System registers follow the user registers, of which the descriptor states the number.
+    // System registers follow the user registers, whose number is in the descriptor.
     let mut next = descriptor.user_registers() as u8;
     for (number, axis) in (0..).zip(AXES) {
         if descriptor.has_block_index(number) {

@@ -1,8 +1,9 @@
-//! Expressions of one word and of two, where constants are computed at once.
+//! Expressions of one word or two. Constants are folded at once: for example, `shl(constant(1), constant(4))` is the
+//! constant 16, so that analyses see no operation there.
 
 use crate::{BinaryOp, Expr, TernaryOp, UnaryOp};
 
-/// Value of 64 bits: the low word and the high word.
+/// 64-bit value: the low word and the high word.
 pub(super) type WordPair = [Expr; 2];
 
 /// All ones: the result of searches that find nothing.
@@ -116,11 +117,11 @@ pub(super) fn carry(a: Expr, b: Expr, c: Expr) -> Expr {
 
 /// Borrow of `a - b - c`, where `c` is 0 or 1.
 pub(super) fn borrow(a: Expr, b: Expr, c: Expr) -> Expr {
-    // a - b - c = a + !b + (1 - c), whose carry says that nothing was borrowed.
+    // a - b - c = a + !b + (1 - c). The carry of this sum means that nothing was borrowed.
     xor(carry(a, not(b), xor(c, constant(1))), constant(1))
 }
 
-/// Lowest bits of a word.
+/// The lowest `count` bits of a word; `count` is below 32.
 pub(super) fn low_bits(a: Expr, count: u32) -> Expr {
     and(a, constant((1u32 << count) - 1))
 }
@@ -130,32 +131,33 @@ pub(super) fn field(a: Expr, first: u32, count: u32) -> Expr {
     low_bits(shr(a, constant(first)), count)
 }
 
-/// Left shift of 64 bits by less than 64, or to 0.
+/// 64-bit left shift by less than 64.
 pub(super) fn shl64([low, high]: WordPair, amount: Expr) -> WordPair {
     let shifted = ternary(TernaryOp::FunnelLeft, low.clone(), high, amount.clone());
     [shl(low, amount), shifted]
 }
 
-/// Logical right shift of 64 bits by less than 64, or to 0.
+/// 64-bit logical right shift by less than 64.
 pub(super) fn shr64([low, high]: WordPair, amount: Expr) -> WordPair {
     let shifted = ternary(TernaryOp::FunnelRight, low, high.clone(), amount.clone());
     [shifted, shr(high, amount)]
 }
 
-/// Arithmetic right shift of 64 bits; amounts of 63 and more give the sign in all bits.
+/// 64-bit arithmetic right shift. Amounts of 63 and more give the sign in all bits.
 pub(super) fn sar64([low, high]: WordPair, amount: Expr) -> WordPair {
+    // From 32 on, the low word comes from the high one alone, with copies of the sign above it.
     let is_short = lt_u(amount.clone(), constant(32));
     let short = ternary(TernaryOp::FunnelRight, low, high.clone(), amount.clone());
     let long = sar(high.clone(), sub(amount.clone(), constant(32)));
     [select(is_short, short, long), sar(high, amount)]
 }
 
-/// Word with a number of ones from bit 0 on; all ones from 32 on.
+/// Word with `count` ones from bit 0 on; all ones from 32 on.
 pub(super) fn ones(count: Expr) -> Expr {
     sub(shl(constant(1), count), constant(1))
 }
 
-/// Pair with a number of ones from bit 0 on; all ones from 64 on.
+/// Pair with `count` ones from bit 0 on; all ones from 64 on.
 pub(super) fn ones64(count: Expr) -> WordPair {
     let above = sub(max_u(count.clone(), constant(32)), constant(32));
     [ones(count), ones(above)]
@@ -163,6 +165,7 @@ pub(super) fn ones64(count: Expr) -> WordPair {
 
 /// Number of the lowest one; all ones if there is none.
 pub(super) fn lowest_one(a: Expr) -> Expr {
+    // `a & -a` keeps only the lowest one.
     let lowest = and(a.clone(), unary(UnaryOp::Neg, a));
     unary(UnaryOp::HighestOne, lowest)
 }
@@ -186,15 +189,15 @@ pub(super) fn leading_zeros64([low, high]: WordPair) -> Expr {
     select(high, above, select(low, below, NONE))
 }
 
-/// Number of bits above the highest that differs from the sign; all ones if there is none.
+/// Number of bits above the highest bit that differs from the sign; all ones if there is none.
 pub(super) fn leading_signs(a: Expr) -> Expr {
-    // The operation gives all ones where there is none; then the difference is 32.
+    // The operation gives all ones if there is none, and the difference is then 32.
     let count = sub(constant(31), unary(UnaryOp::HighestNonSign, a));
     select(eq(count.clone(), constant(32)), NONE, count)
 }
 
-/// Bit field: `width` bits of `a` from `offset` on; widths of 32 and more take all bits above the offset, which is below
-/// 32.
+/// Bit field: `width` bits of `a` from `offset` on, which is below 32. Widths of 32 and more take all bits above the
+/// offset.
 pub(super) fn bit_field(a: Expr, offset: Expr, width: Expr, signed: bool) -> Expr {
     let unused = sub(constant(32), min_u(width, constant(32)));
     let right = if signed { sar } else { shr };

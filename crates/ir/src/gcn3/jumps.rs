@@ -1,4 +1,6 @@
-//! Targets of jumps to addresses in registers: constants relative to the program counter.
+//! Targets of jumps to addresses in registers, as constants relative to the program counter. For example, after
+//! `s_getpc_b64 s[0:1]` at 0, `s_add_u32 s0, s0, 0x100` and `s_addc_u32 s1, s1, 0`, the pair holds the address 0x104
+//! of the code, and `s_setpc_b64 s[0:1]` jumps there.
 
 #[cfg(test)]
 mod tests;
@@ -13,10 +15,10 @@ use warpbound_load::Kernel;
 
 use crate::{AddressWord, Cell, Code, Expr, Meaning, WordHalf};
 
-/// First register of the pair in which a function finds the address to which it returns (LLVM's calling convention).
+/// First register of the pair that holds the return address of a function (LLVM's calling convention).
 pub(super) const LINK: u8 = 30;
 
-/// First register of the pair to which an instruction writes the address of the next one.
+/// First register of the pair that an instruction sets to the address of the next instruction.
 pub(super) fn program_counter_dest(view: &GcnView) -> Option<u8> {
     match (view.opcode, view.operands.first()?.value) {
         (GcnOpcode::SGetpcB64 | GcnOpcode::SSwappcB64, GcnValue::Scalar(first)) => Some(first),
@@ -24,7 +26,7 @@ pub(super) fn program_counter_dest(view: &GcnView) -> Option<u8> {
     }
 }
 
-/// Write of the address of the code at an offset to a pair: two words that the loader decides.
+/// Write of a code address to a pair: two words that the loader chooses.
 pub(super) fn program_counter(
     first: u8,
     offset: u32,
@@ -44,54 +46,56 @@ pub(super) fn program_counter(
     Meaning::Set(cells.into_iter().zip(words).collect())
 }
 
-/// Word of a scalar register, as far as it is known.
+/// Known word of a scalar register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum KnownWord {
     /// Constant.
     Constant(u32),
-    /// Low word of the address of code at an offset.
+    /// Low word of the code address at an offset.
     Low(i64),
-    /// High word of it.
+    /// High word of the code address at an offset.
     High(i64),
-    /// Carry out of the sum of a low word at an offset and a constant.
+    /// Carry out of the sum of the low word of an address and a constant.
     Carry(i64, u32),
-    /// Borrow out of the difference of a low word at an offset and a constant.
+    /// Borrow out of the difference of the low word of an address and a constant.
     Borrow(i64, u32),
 }
 
 type KnownWords = BTreeMap<u8, KnownWord>;
 
-/// Known targets of jumps through registers: addresses that the register has on every path from the kernel's entry.
+/// Known targets of jumps through registers: addresses that the register holds on every path from the kernel's entry.
 ///
-/// Calls are assumed to return to the next instruction with the registers that the callee does not write
+/// Calls are assumed to return to the next instruction, with registers unchanged that the callee does not write
 /// (`calling-convention`).
 #[derive(PartialEq, Eq, Debug, Default)]
 pub(super) struct Jumps {
-    /// By index of the instruction.
+    /// Targets by index of the instruction.
     targets: BTreeMap<usize, CodeAddr>,
 }
 
-/// Targets that follow from a pass over the code.
+/// Targets found by one pass over the code.
 struct Pass {
     jumps: Jumps,
-    /// Whether the target of every jump is known that can be reached. Calls need no target: a callee begins at a function.
+    /// Whether the targets of all reachable jumps are known. Calls need no known target, because a callee begins at a
+    /// function.
     is_complete: bool,
 }
 
 impl Jumps {
     /// Follows constants from the kernel's entry through branches, known jumps and calls.
     ///
-    /// The targets are the greatest set that follows from itself: the first pass assumes that callees write nothing, each
-    /// further one that they write what the targets of the pass before imply, until a pass confirms its assumption. A run
-    /// cannot be the first to contradict such a set, if all of its jumps are in it.
+    /// The targets are the greatest set that follows from itself. The first pass assumes that callees write nothing;
+    /// each further pass assumes that they write what the targets of the pass before imply, until a pass confirms its
+    /// assumption. If all jumps of a run are in such a set, the run cannot be the first to contradict it.
     pub(super) fn find(kernel: &Kernel, program: &GcnProgram) -> Jumps {
         let is_jump = |instr: &&GcnInstr| through_registers(instr).is_some();
         let count = program.instrs.iter().filter(is_jump).count();
+        // Most kernels have no such jump, and need no passes.
         if count == 0 {
             return Jumps::default();
         }
         let mut pass = follow(kernel, program, None);
-        // Each pass but the last one loses a target.
+        // Each pass except the last loses at least one target, so this many passes suffice.
         for _ in 0..=count {
             let next = follow(kernel, program, Some(&pass.jumps));
             if next.jumps == pass.jumps {
@@ -112,7 +116,7 @@ impl Jumps {
     }
 }
 
-/// Targets that follow if callees write what `assumed` implies; nothing, if there is no assumption.
+/// Targets that follow if callees write what `assumed` implies, or nothing without an assumption.
 fn follow(kernel: &Kernel, program: &GcnProgram, assumed: Option<&Jumps>) -> Pass {
     let clobbers = assumed.map(|jumps| Clobbers {
         kernel,
@@ -121,6 +125,7 @@ fn follow(kernel: &Kernel, program: &GcnProgram, assumed: Option<&Jumps>) -> Pas
     });
     let functions = kernel.functions.iter().map(|function| function.start);
     let functions: Vec<usize> = functions.filter_map(|a| program.index_of(a)).collect();
+    // A sorted worklist visits code mostly in its order, which needs few repetitions.
     let mut open: BTreeSet<usize> = program.index_of(kernel.entry).into_iter().collect();
     let known = |at: usize| (at, KnownWords::new());
     let mut states: BTreeMap<usize, KnownWords> = open.iter().copied().map(known).collect();
@@ -134,6 +139,7 @@ fn follow(kernel: &Kernel, program: &GcnProgram, assumed: Option<&Jumps>) -> Pas
         let to = target.and_then(|addr| program.index_of(addr));
         let mut reached: Vec<(usize, KnownWords)> = Vec::new();
         if matches!(flow, GcnFlow::Call { .. }) {
+            // An unknown callee may be any function. Every function begins with nothing known.
             let callees = to.map_or_else(|| functions.clone(), |callee| vec![callee]);
             reached.extend(callees.into_iter().map(known));
             if let Some(clobbers) = &clobbers {
@@ -150,6 +156,7 @@ fn follow(kernel: &Kernel, program: &GcnProgram, assumed: Option<&Jumps>) -> Pas
                 }
                 Some(known) => {
                     let count = known.len();
+                    // At a join only words remain that both paths agree on, so states shrink and the loop ends.
                     known.retain(|register, word| words.get(register) == Some(word));
                     known.len() != count
                 }
@@ -172,6 +179,7 @@ fn follow(kernel: &Kernel, program: &GcnProgram, assumed: Option<&Jumps>) -> Pas
             (Some(target), _) => {
                 pass.jumps.targets.insert(at, target);
             }
+            // A return of a function, which the calling convention covers.
             (None, GcnFlow::Indirect { from: LINK }) if !is_in_kernel(kernel, instr.addr) => {}
             (None, GcnFlow::Indirect { .. }) => pass.is_complete = false,
             _ => {}
@@ -186,7 +194,7 @@ pub(super) fn is_in_kernel(kernel: &Kernel, addr: CodeAddr) -> bool {
     function.is_none_or(|function| function.start == kernel.entry)
 }
 
-/// First register of the pair to whose address an instruction jumps.
+/// First register of the pair that holds the target of an instruction's jump.
 fn through_registers(instr: &GcnInstr) -> Option<u8> {
     match instr.effects().flow {
         GcnFlow::Call { to: pair, .. } | GcnFlow::Indirect { from: pair } => Some(pair),
@@ -194,8 +202,8 @@ fn through_registers(instr: &GcnInstr) -> Option<u8> {
     }
 }
 
-/// Instructions at which the wave may go on within the function; after a call, that at which it returns; after a jump
-/// through registers, `known`.
+/// Instructions at which the wave may continue within the function. After a call this is its return point; after a
+/// jump through registers, `known`.
 fn successors(
     program: &GcnProgram,
     at: usize,
@@ -224,7 +232,7 @@ struct Clobbers<'a> {
 }
 
 impl Clobbers<'_> {
-    /// Removes the words that a call of a function may write: all, if not all of its code is known.
+    /// Removes the words that a call of a function may write; all words if not all of its code is known.
     fn apply(&self, callee: Option<CodeAddr>, words: &mut KnownWords) {
         let mut visited = BTreeSet::new();
         let written = callee.and_then(|callee| self.written(callee, &mut visited));
@@ -234,11 +242,11 @@ impl Clobbers<'_> {
         }
     }
 
-    /// Scalar registers that a function writes, and its callees; `None` if it may leave the code that is known.
+    /// Scalar registers that a function and its callees write; `None` if it may leave the known code.
     fn written(&self, entry: CodeAddr, visited: &mut BTreeSet<CodeAddr>) -> Option<BTreeSet<u8>> {
         let mut written = BTreeSet::new();
         if !visited.insert(entry) {
-            // What recursion writes, the function itself writes.
+            // The activation that is being visited already contributes these writes.
             return Some(written);
         }
         let mut seen = BTreeSet::new();
@@ -252,6 +260,7 @@ impl Clobbers<'_> {
             let scalars = scalars.filter(|register| register.kind == RegisterKind::Scalar);
             written.extend(scalars.map(|register| register.number));
             match effects.flow {
+                // Other link registers do not follow the calling convention.
                 GcnFlow::Call { link: LINK, .. } => {
                     let callee = self.jumps.target(at)?;
                     written.extend(self.written(callee, visited)?);
@@ -266,6 +275,7 @@ impl Clobbers<'_> {
                     let known = known.and_then(|addr| self.program.index_of(addr));
                     let count = open.len();
                     open.extend(successors(self.program, at, effects.flow, known));
+                    // No successor is known, so the function may continue anywhere.
                     if open.len() == count {
                         return None;
                     }
@@ -274,14 +284,15 @@ impl Clobbers<'_> {
                 GcnFlow::Call { .. } | GcnFlow::Unsupported => return None,
             }
         }
-        // A kernel is not called.
+        // No code calls a kernel, so a call of its entry is not understood.
         (entry != self.kernel.entry).then_some(written)
     }
 }
 
-/// Address of code in a pair.
+/// Code address in a pair of registers.
 fn code_address(words: &KnownWords, pair: u8) -> Option<CodeAddr> {
     match (words.get(&pair)?, words.get(&(pair + 1))?) {
+        // Both words must belong to one address: the high word is recorded with the whole offset.
         (KnownWord::Low(low), KnownWord::High(whole)) if *low as u32 == *whole as u32 => {
             u32::try_from(*whole).ok().map(CodeAddr)
         }
@@ -293,6 +304,7 @@ fn code_address(words: &KnownWords, pair: u8) -> Option<CodeAddr> {
 fn apply(instr: &GcnInstr, words: &mut KnownWords) -> GcnFlow {
     let effects = instr.effects();
     let results = instr.view().map(|view| results(instr, &view, words));
+    // Results are computed from the words before the instruction, then its writes replace them.
     for Reg { kind, number } in effects.writes {
         if kind == RegisterKind::Scalar {
             words.remove(&number);
@@ -333,6 +345,8 @@ fn results(instr: &GcnInstr, view: &GcnView, words: &KnownWords) -> Vec<(u8, Kno
                 (source(1, 0), source(2, 0))
             {
                 found.push((dest, KnownWord::Low(from + i64::from(added))));
+                // The carry is kept with the sum that it belongs to, so that only the addition of the high word of
+                // this sum can use it.
                 found.push((scalar::SCC, KnownWord::Carry(from, added)));
             }
         }
@@ -374,7 +388,7 @@ fn results(instr: &GcnInstr, view: &GcnView, words: &KnownWords) -> Vec<(u8, Kno
     found
 }
 
-/// Number of 64 bits with these words.
+/// 64-bit number with these words.
 fn double(high: u32, low: u32) -> i64 {
     i64::from(high as i32) << 32 | i64::from(low)
 }

@@ -1,7 +1,7 @@
 //! Meaning of accesses to memory: LDS, flat addresses, buffers.
 //!
-//! Source: AMD, "Graphics Core Next Architecture, Generation 3" (GCN3 manual). The size limit of LDS in M0 is left out:
-//! compilers set it to all ones before any access.
+//! Source: AMD, "Graphics Core Next Architecture, Generation 3" (GCN3 manual). The size limit of LDS in M0 is not
+//! modelled, because compilers set it to all ones before any access.
 
 mod atomic;
 mod buffer;
@@ -18,9 +18,10 @@ use super::mode::ModeState;
 use super::operands::Operands;
 use crate::{Address, BinaryOp, Cell, Expr, Meaning, Width};
 
-/// Returns the meaning where MODE has these contents; `None` if it is unknown.
+/// Returns the meaning if MODE has these contents; `None` if it is unknown.
 pub(super) fn meaning(view: &GcnView, o: &Operands<'_>, mode: ModeState) -> Option<Meaning> {
     let modifiers = &view.modifiers;
+    // GDS, status dwords and loads into LDS are not modelled.
     if modifiers.gds || modifiers.tfe || modifiers.lds {
         return None;
     }
@@ -33,7 +34,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>, mode: ModeState) -> Opti
     }
 }
 
-/// Width of a load by the part of the name that tells it: `ubyte`, `dwordx2`.
+/// Width of a load, from its part of the name: `ubyte`, `dwordx2`.
 fn load_width(name: &str) -> Option<Width> {
     Some(match name {
         "ubyte" => Width::U8,
@@ -57,7 +58,7 @@ fn store_width(name: &str) -> Option<Width> {
 
 /// FLAT: a 64-bit address, which is in global memory, LDS or scratch.
 fn flat(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
-    // GCN3 has no offset; the bits are not defined.
+    // GCN3 has no offset here, so the bits are not defined.
     if view.modifiers.offset != 0 {
         return None;
     }

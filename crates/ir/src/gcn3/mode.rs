@@ -1,7 +1,8 @@
-//! Modes of floating-point arithmetic at each instruction: rounding and denormals, as far as the code decides them.
+//! Modes of floating-point arithmetic at each instruction: rounding and denormals, as far as the code determines
+//! them. For example, after `s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3` singles are rounded towards zero.
 //!
-//! A wave begins with the modes of its kernel's descriptor; s_setreg changes them. Assumption: a function returns with the
-//! modes with which it is called (LLVM's calling convention for AMDGPU).
+//! A wave begins with the modes of its kernel's descriptor, and s_setreg changes them. Assumption: a function returns
+//! with the modes with which it was called (LLVM's calling convention for AMDGPU).
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use super::jumps::{Jumps, LINK};
 use crate::float::Rounding;
 use crate::float::gcn::GcnMode;
 
-/// Contents of the register MODE before an instruction, as far as they are the same in all runs.
+/// Contents of the register MODE before an instruction: the bits that are the same in all runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ModeState {
     /// Contents; 0 in unknown bits.
@@ -31,7 +32,7 @@ impl ModeState {
     /// Modes that a descriptor sets: rounding, denormals, DX10 clamp, IEEE.
     const DESCRIBED: u32 = 0x3ff;
 
-    /// Contents with the bits that a descriptor sets.
+    /// Contents with the bits of a descriptor known.
     pub(super) fn of_descriptor(mode: u32) -> ModeState {
         ModeState {
             value: mode & ModeState::DESCRIBED,
@@ -78,12 +79,13 @@ impl ModeState {
         Some(self.field(9, 1)? == 1)
     }
 
-    /// Contents after a write of a field; `None` is an unknown value.
+    /// Contents after a write of a field; `None` stands for an unknown value.
     fn after_write(self, field: HardwareField, value: Option<u32>) -> ModeState {
         let mask = field.mask();
         let written = value.map_or(0, |value| value << field.offset & mask);
         ModeState {
             value: self.value & !mask | written,
+            // A bit that gets an unknown value is unknown, whatever was known before.
             known: match value {
                 Some(_) => self.known | mask,
                 None => self.known & !mask,
@@ -92,6 +94,7 @@ impl ModeState {
     }
 
     fn join(self, other: ModeState) -> ModeState {
+        // A bit is known after a join only if both paths agree on it.
         let known = self.known & other.known & !(self.value ^ other.value);
         ModeState {
             value: self.value & known,
@@ -124,7 +127,7 @@ impl HardwareField {
     }
 }
 
-/// Modes, and constants in scalar registers, before an instruction.
+/// Modes and constants in scalar registers before an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct State {
     mode: ModeState,
@@ -151,7 +154,7 @@ impl State {
         changed
     }
 
-    /// Applies an instruction, except its control flow.
+    /// Applies an instruction, apart from its control flow.
     fn apply(&mut self, instr: &GcnInstr, writes: &[Reg]) {
         let view = instr.view();
         let value = |index: usize| view.as_ref()?.operands.get(index).map(|o| o.value);
@@ -171,8 +174,10 @@ impl State {
                     field if field.register == HardwareField::MODE => {
                         self.mode.after_write(field, constant(1))
                     }
+                    // Another hardware register is written.
                     _ => self.mode,
                 },
+                // Another instruction that writes MODE may have changed any bit.
                 _ => ModeState::default(),
             };
         }
@@ -201,6 +206,7 @@ pub(super) fn modes(kernel: &Kernel, program: &GcnProgram, jumps: &Jumps) -> Vec
     };
     let initial = ModeState::of_descriptor(object.descriptor.mode());
     let writes_mode = |instr: &GcnInstr| instr.effects().writes.contains(&Reg::MODE);
+    // Most kernels never write MODE, and need no data-flow analysis.
     if !program.instrs.iter().any(writes_mode) {
         return vec![initial; program.instrs.len()];
     }
@@ -211,7 +217,7 @@ pub(super) fn modes(kernel: &Kernel, program: &GcnProgram, jumps: &Jumps) -> Vec
     find(program, initial, starts.filter_map(index).collect(), &known)
 }
 
-/// Follows the modes from the starts of functions through direct branches, and jumps of which the target is known.
+/// Follows the modes from the starts of functions, through direct branches and jumps with a known target.
 fn find(
     program: &GcnProgram,
     initial: ModeState,
@@ -246,11 +252,12 @@ fn find(
                 successors.extend(to(target));
             }
             GcnFlow::Call { .. } => {
-                // The callee may write any register, but for the modes.
+                // The callee may write any register; only the modes are preserved.
                 state.constants.clear();
                 successors.push(at + 1);
                 match target(at) {
                     Some(callee) => successors.push(callee),
+                    // An unknown callee may be any function.
                     None => successors.extend(&starts),
                 }
             }
@@ -258,8 +265,10 @@ fn find(
                 Some(target) => successors.push(target),
                 // A return.
                 None if from == LINK => {}
+                // A jump with an unknown target may reach any instruction with these modes.
                 None => return vec![ModeState::default(); count],
             },
+            // Nothing follows, or analyses refuse the code.
             GcnFlow::Exit | GcnFlow::Unsupported => {}
         }
         for next in successors {

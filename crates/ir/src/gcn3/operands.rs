@@ -1,4 +1,5 @@
-//! Operands of an instruction as cells and expressions.
+//! Operands of an instruction as cells and expressions. For example, the source `s[4:5]` has the words `S4` and `S5`,
+//! and the inline constant -1 of 64 bits has two words of all ones.
 
 use smallvec::SmallVec;
 use warpbound_isa::amd::{GcnOperand, GcnValue, GcnView, OperandAccess, scalar};
@@ -9,7 +10,7 @@ use super::vector::lanes::Exchange;
 use super::vector::sdwa;
 use crate::{Cell, Expr, Meaning, UnaryOp};
 
-/// Operands of an instruction, destinations and sources apart. An operand that is both is in both lists.
+/// Operands of an instruction, with destinations and sources apart. An operand that is both is in both lists.
 #[derive(Debug)]
 pub(super) struct Operands<'a> {
     dests: Vec<&'a GcnOperand>,
@@ -43,16 +44,17 @@ impl<'a> Operands<'a> {
         register(self.dest(index)?, word)
     }
 
-    /// Word of a source: the selected part (SDWA), or that of another lane (DPP), without negation and absolute value.
-    /// `None` for what is no register or constant, and past its words.
+    /// Word of a source, without negation and absolute value: the selected part with SDWA, or the word of another
+    /// lane with DPP. `None` if it is no register or constant, or past its words.
     pub(super) fn word(&self, index: usize, word: u8) -> Option<Expr> {
         let operand = self.source(index)?;
         let value = word_of(operand, word)?;
         let modifiers = &self.view.modifiers;
+        // A destination that is also read has no selection of its own.
         if operand.access != OperandAccess::Read {
             return Some(value);
         }
-        // Instructions with such modifiers have no values of 64 bits but masks, which are later sources.
+        // The only 64-bit values of instructions with these modifiers are masks, which are later sources.
         let single = || (word == 0).then(|| value.clone());
         match (modifiers.sdwa, modifiers.dpp, self.position(index)) {
             (Some(sdwa), _, 0) => sdwa::selected(single()?, sdwa.src0_sel, operand.sext),
@@ -65,7 +67,7 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Position of a source among those that are only read.
+    /// Position of a source among the sources that are only read.
     fn position(&self, index: usize) -> usize {
         let before = self.sources.iter().take(index);
         before
@@ -78,7 +80,8 @@ impl<'a> Operands<'a> {
         Some([self.word(index, 0)?, self.word(index, 1)?])
     }
 
-    /// Low half of a source, extended to a word. Inline floating-point constants have no defined value there.
+    /// Low half of a source, extended to a word. `None` for inline floating-point constants, whose value is not
+    /// defined there.
     pub(super) fn half(&self, index: usize, is_signed: bool) -> Option<Expr> {
         if matches!(self.source(index)?.value, GcnValue::InlineFloat(_)) {
             return None;
@@ -94,18 +97,19 @@ impl<'a> Operands<'a> {
     pub(super) fn mask_bit(&self, index: usize) -> Option<Expr> {
         let source = self.source(index)?;
         if let (Some(low), Some(high)) = (register(source, 0), register(source, 1)) {
+            // A mask in vector registers would have other words in each lane.
             return (!low.is_per_lane()).then(|| Expr::own_bit([low, high]));
         }
         let [bit, _] = shr64(self.pair(index)?, Expr::Special(SpecialReg::LaneId));
         Some(low_bits(bit, 1))
     }
 
-    /// Whether no source is negated or an absolute value.
+    /// Whether no source is negated or replaced by its absolute value.
     pub(super) fn has_plain_sources(&self) -> bool {
         self.sources.iter().all(|source| !source.neg && !source.abs)
     }
 
-    /// Whether no modifier changes sources or results but by selecting parts and lanes.
+    /// Whether modifiers change sources and results at most by selecting parts and lanes.
     pub(super) fn is_plain(&self) -> bool {
         let modifiers = &self.view.modifiers;
         !modifiers.clamp && modifiers.omod == 0 && self.has_plain_sources()
@@ -119,7 +123,7 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Assignment of words to the first destination, and of further values.
+    /// Assignment of words to the first destination, and of further values to their cells.
     pub(super) fn set(
         &self,
         words: impl IntoIterator<Item = Expr>,
@@ -139,6 +143,7 @@ pub(super) fn assign(values: impl IntoIterator<Item = (Cell, Expr)>) -> Option<M
         match writes.iter().find(|(known, _)| *known == cell) {
             None => writes.push((cell, value)),
             Some((_, known)) if *known == value => {}
+            // Which of two different results a register keeps is not documented.
             Some(_) => return None,
         }
     }
@@ -159,12 +164,13 @@ pub(super) fn register(operand: &GcnOperand, word: u8) -> Option<Cell> {
     Some(Cell::of(Reg { kind, number }))
 }
 
-/// Word of an operand that is an integer or has no type: inline integers are extended by their sign to 64 bits, inline
-/// floating-point constants have the size of the operand. Sources differ on how a literal is extended to 64 bits: its high
-/// word is `None` where that matters.
+/// Word of an operand that is an integer or has no type. Inline integers are sign-extended to 64 bits; inline
+/// floating-point constants have the size of the operand. Sources differ on how a literal is extended to 64 bits, so
+/// its high word is `None` if that matters.
 pub(super) fn word_of(operand: &GcnOperand, word: u8) -> Option<Expr> {
     Some(match operand.value {
         GcnValue::Scalar(_) | GcnValue::Vector(_) => Expr::Cell(register(operand, word)?),
+        // Constants have at most 64 bits.
         _ if word > 1 => return None,
         GcnValue::Int(value) if word == 0 => constant(value as u32),
         GcnValue::Int(value) => constant((value >> 31) as u32),

@@ -1,4 +1,5 @@
-//! Meaning of scalar instructions (SOP1, SOP2, SOPK, SOPC, SOPP) and scalar memory (SMEM).
+//! Meaning of scalar instructions (SOP1, SOP2, SOPK, SOPC, SOPP) and scalar memory (SMEM). They execute once for the
+//! wave, whatever EXEC is.
 
 mod arithmetic;
 mod bits;
@@ -26,7 +27,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// Whether an instruction writes bits of MODE by which later instructions address registers in another way, or are
+/// Whether an instruction writes bits of MODE that make later instructions address registers in another way or be
 /// skipped.
 pub(super) fn changes_addressing(instr: &GcnInstr) -> bool {
     let is_write = matches!(instr.opcode(), Some(Op::SSetregB32 | Op::SSetregImm32B32));
@@ -36,7 +37,7 @@ pub(super) fn changes_addressing(instr: &GcnInstr) -> bool {
 
 /// SCC after an instruction.
 enum ConditionCode {
-    /// Not written; or with a value that sources disagree on.
+    /// Not written, or with a value on which sources disagree.
     NoValue,
     /// 1 if the result is not 0.
     NonZero,
@@ -65,7 +66,7 @@ fn condition_code() -> Cell {
     Cell::of(Reg::SCC)
 }
 
-/// Control of the program: data change at barriers only.
+/// Program control. Among these instructions, only barriers affect data.
 fn program(opcode: GcnOpcode) -> Option<Meaning> {
     Some(match opcode {
         Op::SBarrier => Meaning::Barrier {

@@ -1,4 +1,5 @@
-//! Meaning of vector instructions (VOP1, VOP2, VOP3, VOPC), with SDWA and DPP.
+//! Meaning of vector instructions (VOP1, VOP2, VOP3, VOPC), with SDWA and DPP. For example, `v_mov_b32_dpp v0, v1
+//! row_shl:1` is the move of a value from another lane, in the lanes that have one.
 
 mod compare;
 mod float;
@@ -32,11 +33,12 @@ pub(super) fn meaning(
         (None, None) => Some(result),
         (Some(sdwa), None) => select_parts(result, sdwa, o),
         (None, Some(dpp)) => exchange(result, &dpp),
+        // Both would need the second dword, so no instruction has both.
         (Some(_), Some(_)) => None,
     }
 }
 
-/// Results, each in the selected part of its destination.
+/// Results, each written to the selected part of its destination.
 fn select_parts(result: Meaning, sdwa: Sdwa, o: &Operands<'_>) -> Option<Meaning> {
     let writes = assignments(result)?;
     let is_read = |cell| {
@@ -45,7 +47,7 @@ fn select_parts(result: Meaning, sdwa: Sdwa, o: &Operands<'_>) -> Option<Meaning
     };
     let merged = writes.into_iter().map(|(cell, value)| {
         let value = match cell.is_per_lane() {
-            // Which part of a destination the operation itself reads is not documented.
+            // It is not documented which part of a destination the operation itself reads.
             true if is_read(cell) && !sdwa::is_whole(sdwa.dst_sel) => None,
             true => sdwa::merged(cell, value, sdwa),
             false => Some(value),
@@ -55,13 +57,13 @@ fn select_parts(result: Meaning, sdwa: Sdwa, o: &Operands<'_>) -> Option<Meaning
     Some(Meaning::Set(merged.collect::<Option<_>>()?))
 }
 
-/// Results in the lanes that an exchange writes; others keep their destination.
+/// Results in the lanes that an exchange writes. Other lanes keep their destination.
 fn exchange(result: Meaning, dpp: &Dpp) -> Option<Meaning> {
     let writes = assignments(result)?;
     let Some(is_written) = Exchange::of(dpp)?.writes() else {
         return Some(Meaning::Set(writes));
     };
-    // Bits of masks in lanes that are not written are not documented: the masks are written without a value.
+    // Mask bits of lanes that are not written are not documented, so the masks are written without a value.
     let lanes = writes.into_iter().filter(|(cell, _)| cell.is_per_lane());
     let kept = |(cell, value)| {
         let value = select(is_written.clone(), value, Expr::Cell(cell));
@@ -70,7 +72,7 @@ fn exchange(result: Meaning, dpp: &Dpp) -> Option<Meaning> {
     Some(Meaning::Set(lanes.map(kept).collect()))
 }
 
-/// Assignments of a meaning that consists of them.
+/// Assignments of a meaning that consists of assignments.
 fn assignments(meaning: Meaning) -> Option<SmallVec<[(Cell, Expr); 2]>> {
     match meaning {
         Meaning::Set(writes) => Some(writes),

@@ -1,4 +1,5 @@
-//! Atomic operations on memory: ATOM, ATOMS, RED.
+//! Atomic operations on memory: ATOM, ATOMS, RED. For example, `ATOM.E.ADD R0, [R2], R4` adds R4 to the word at the
+//! address in R3:R2 and returns the old value in R0; RED has no destination.
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
@@ -24,7 +25,7 @@ pub(super) fn atomic(
         return None;
     };
     let values = operand_values(given, op, kind)?;
-    // A second destination, a predicate, reports missing pages, which are not supported.
+    // A second destination, a predicate, would report missing pages, which are not supported.
     let dests = match operands.writes.as_slice() {
         [] => SmallVec::new(),
         [dest] => registers(dest)?
@@ -85,14 +86,14 @@ fn operand_values(
     let mut values: SmallVec<[Expr; 4]> = SmallVec::new();
     for operand in given {
         match operand.value {
-            // Both operands of a compare-and-swap in consecutive registers.
+            // Both operands of a compare-and-swap are in consecutive registers.
             OperandValue::RegPair(Some(first)) => {
                 for number in 0..2 * words as u8 {
                     values.push(Expr::Cell(register_after(first, number)?));
                 }
             }
             OperandValue::RegPair(None) => values.extend((0..2 * words).map(|_| Expr::Const(0))),
-            // One of a compare-and-swap's operands is 0.
+            // One operand of the compare-and-swap is the fixed word RZ.
             OperandValue::Word {
                 word: OperandWord::Zero,
                 ..
@@ -112,5 +113,6 @@ fn operand_values(
         AtomicOp::CompareSwap => 2 * words,
         _ => words,
     };
+    // Other numbers of words belong to forms that are not understood, and have no meaning.
     (values.len() == expected).then_some(values)
 }

@@ -1,4 +1,5 @@
-//! Integer comparisons and operations on predicates.
+//! Integer comparisons and operations on predicates. For example, `ISETP.LT.AND P0, P1, R0, R1, P2` sets P0 to (R0 <
+//! R1) and P2, and P1 to !(R0 < R1) and P2.
 
 use smallvec::SmallVec;
 use warpbound_isa::OperandValue;
@@ -9,7 +10,7 @@ use super::flags::{CarrySum, cc_test_named, set_with_flags};
 use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
-/// ISETP: two predicates by a comparison.
+/// ISETP: two predicates from a comparison.
 pub(super) fn integer_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
@@ -18,9 +19,9 @@ pub(super) fn integer_set_predicates(
     set_predicates(truth, combine, operands.predicate(2)?, operands)
 }
 
-/// ISET: a mask by a comparison. The condition code shows the mask, also after a chain of comparisons: old compilers
-/// compare words of 64 bits by `IADD RZ.CC` and `ISET.LT.U32.X RZ.CC`, and branch by `CC.NEU` where the comparison holds;
-/// if the zero flag depended on the lower words too, unequal ones would take the branch.
+/// ISET: a mask from a comparison. The condition code describes the mask, also after a chain of comparisons. Old
+/// compilers compare 64-bit words with `IADD RZ.CC` and `ISET.LT.U32.X RZ.CC`, and branch by `CC.NEU` if the
+/// comparison holds. If the zero flag depended on the lower words too, unequal ones would take the branch.
 pub(super) fn integer_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (yes, modifiers) = truth_value(modifiers);
     let (truth, combine) = comparison(modifiers, operands)?;
@@ -28,7 +29,7 @@ pub(super) fn integer_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Op
     set_with_flags(mask(truth, yes), false, operands)
 }
 
-/// ICMP: the first operand if the third one compares with 0 as asked for, else the second.
+/// ICMP: the first operand if the comparison of the third one with 0 holds, else the second.
 pub(super) fn integer_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (&op, modifiers) = modifiers.split_first()?;
     let signed = match modifiers {
@@ -64,7 +65,7 @@ pub(super) fn predicate_set(modifiers: &[Modifier], operands: &Operands<'_>) -> 
     set_with_flags(mask(truth, yes), false, operands)
 }
 
-/// CSET: a mask by a test of the condition code.
+/// CSET: a mask from a test of the condition code.
 pub(super) fn code_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (yes, modifiers) = truth_value(modifiers);
     let &[test, combine] = modifiers else {
@@ -74,7 +75,7 @@ pub(super) fn code_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Optio
     set_with_flags(mask(truth, yes), false, operands)
 }
 
-/// CSETP: two predicates by a test of the condition code.
+/// CSETP: two predicates from a test of the condition code.
 pub(super) fn code_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
@@ -86,7 +87,7 @@ pub(super) fn code_set_predicates(
     set_predicates(cc_test_named(test)?, combine, third, operands)
 }
 
-/// Value of a mask that stands for true: 1.0 with `.BF`, else all ones; and the modifiers after it.
+/// Value that stands for true in a mask, 1.0 with `.BF`, else all ones; and the modifiers after it.
 fn truth_value(modifiers: &[Modifier]) -> (u32, &[Modifier]) {
     match modifiers {
         [M::Bf, rest @ ..] => (1.0f32.to_bits(), rest),
@@ -129,15 +130,17 @@ fn relation(op: Modifier, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
     })
 }
 
-/// Comparison of multi-word numbers: the condition code holds the flags of the difference of the lower words.
+/// Comparison of multi-word numbers. The condition code holds the flags of the difference of the lower words.
 fn chained_relation(op: Modifier, signed: bool, operands: &Operands<'_>) -> Option<Expr> {
     let (a, b) = (operands.signed(0)?, operands.signed(1)?);
+    // The subtraction inverts the second operand, and the effect of another sign on the chain is not known.
     if a.1 || b.1 {
         return None;
     }
     let difference = CarrySum::of(a, (b.0, true), true)?;
     let (sign, overflow) = difference.sign_and_overflow();
     let less = match signed {
+        // If the difference overflows, its sign is the wrong one.
         true => Expr::binary(BinaryOp::Xor, sign, overflow),
         // A subtraction borrows exactly if it has no carry out.
         false => logical_not(difference.carry_out()),
@@ -221,7 +224,7 @@ fn byte_at(part: Part) -> Option<u32> {
     })
 }
 
-/// P2R: inserts the predicates, or the flags, in the mask into a byte of the register.
+/// P2R: inserts the predicates or flags that the mask selects into a byte of the register.
 pub(super) fn predicates_to_register(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
@@ -243,15 +246,17 @@ pub(super) fn predicates_to_register(
         FLAGS => Expr::Cell(Cell::CC),
         count => (1..count).fold(Expr::Cell(Cell::pred(0)), |bits, n| {
             let shift = Expr::Const(n.into());
+            // Predicates are 0 or 1, so no two summands share a bit.
             add(bits, shl(Expr::Cell(Cell::pred(n)), shift))
         }),
     };
     let bits = shl(and(bits, Expr::Const(mask)), Expr::Const(from));
+    // Bits of the register outside the mask are kept.
     let kept = and(operands.word(1)?, Expr::Const(!(mask << from)));
     operands.set_register(or(kept, bits))
 }
 
-/// R2P: assigns the bits of a byte of the register to the predicates, or the flags, in the mask.
+/// R2P: assigns the bits of a byte of the register to the predicates or flags that the mask selects.
 pub(super) fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
     let count = predicate_count(operands.writes.iter().copied())?;
     let (value, part) = operands.selected(0)?;
@@ -272,6 +277,7 @@ pub(super) fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning>
         let cell = Cell::pred(n);
         let new = bit(&value, from + u32::from(n));
         let written = match &mask {
+            // A constant mask writes only its predicates, so analyses keep what they know of the others.
             Expr::Const(mask) if mask >> n & 1 == 0 => continue,
             Expr::Const(_) => new,
             mask => Expr::ternary(

@@ -1,4 +1,5 @@
-//! Conversions with a floating-point side: F2F, F2I, I2F. (I2I is in [`super::resize`].)
+//! Conversions with a floating-point side: F2F, F2I, I2F. (I2I is in [`super::resize`].) For example,
+//! `F2I.S32.F32.TRUNC R0, R1` has the modifiers destination, source, rounding, in this order.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 use warpbound_isa::{Operand, OperandValue};
@@ -16,6 +17,7 @@ pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) ->
     let flush = modifiers.flush();
     let (to, from) = (format(modifiers.next()?)?, format(modifiers.next()?)?);
     let op = match integral(&mut modifiers) {
+        // Rounding to an integer together with a change of format is not modelled.
         Some(integral) if from == to => FloatOp::ToIntegral {
             format: to,
             integral,

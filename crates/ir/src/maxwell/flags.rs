@@ -1,6 +1,7 @@
-//! Condition code: four flags of the last instruction with `.CC`.
+//! Condition code: four flags of the last instruction with `.CC`. For example, `IADD R0.CC, R2, R4` and `IADD.X R1,
+//! R3, R5` add 64-bit numbers: the first sets the carry flag, the second adds it.
 //!
-//! The cell holds them in the order in which P2R reads them (public shader translators agree on it).
+//! The cell holds them in the order that P2R reads (public shader translators agree on it).
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::CcTest;
@@ -30,7 +31,7 @@ pub(super) fn overflow() -> Expr {
     flag(OVERFLOW)
 }
 
-/// Flags that encode a carry of 0, 1 or 2: carry is set from 1 on, overflow for 2.
+/// Flags that encode a carry of 0, 1 or 2: carry is set from 1 on, overflow only for 2.
 pub(super) fn carry_count_flags(count: Expr) -> Expr {
     let second = shr(count.clone(), Expr::Const(1));
     let first = or(and(count, Expr::Const(1)), second.clone());
@@ -83,7 +84,7 @@ pub fn cc_test(test: CcTest) -> Option<Expr> {
     })
 }
 
-/// Modifiers of the tests after those that are comparisons, by number.
+/// Modifiers of the tests that follow the comparisons, by number.
 const OTHER_TESTS: [Modifier; 16] = [
     M::Off,
     M::Lo,
@@ -103,7 +104,7 @@ const OTHER_TESTS: [Modifier; 16] = [
     M::Rgt,
 ];
 
-/// Truth of the test with this modifier.
+/// Truth of the condition-code test with this modifier.
 pub(super) fn cc_test_named(name: Modifier) -> Option<Expr> {
     let mut tests = COMPARISONS.iter().chain(&OTHER_TESTS);
     let number = tests.position(|&test| test == name)?;
@@ -111,7 +112,7 @@ pub(super) fn cc_test_named(name: Modifier) -> Option<Expr> {
 }
 
 /// Assigns a value to the register and, with `.CC`, its zero and sign flags to the condition code, with carry and
-/// overflow cleared. In a chain the zero flag also requires that the lower words were 0.
+/// overflow cleared. In a chain, the zero flag also requires that the lower words were 0.
 pub(super) fn set_with_flags(
     value: Expr,
     chained: bool,
@@ -137,6 +138,7 @@ pub(super) fn flags_write(
     Some((
         Cell::CC,
         match chained {
+            // All bits other than the zero flag pass; that one only if the lower words were 0.
             true => and(flags, or(Expr::Const(!1), zero())),
             false => flags,
         },
@@ -168,7 +170,7 @@ pub(super) struct CarrySum {
     a: Expr,
     b: Expr,
     carry: Expr,
-    /// Whether it continues a chain of sums; then its zero flag requires that the lower words were 0.
+    /// Whether the sum continues a chain. Its zero flag then requires that the lower words were 0.
     chained: bool,
 }
 
@@ -182,7 +184,9 @@ impl CarrySum {
         // A difference is the sum with the complement and a carry in of 1.
         let invert_if = |value: Expr, minus: bool| if minus { not(value) } else { value };
         let carry = match (extended, minus_a || minus_b) {
+            // Two complements would need a carry in of 2.
             _ if minus_a && minus_b => return None,
+            // The carry of the lower words already contains the 1 of a difference.
             (true, _) => carry(),
             (false, minus) => Expr::Const(minus.into()),
         };

@@ -1,4 +1,5 @@
-//! Single- and double-precision arithmetic and comparisons, MUFU, RRO, FCHK.
+//! Single- and double-precision arithmetic and comparisons, MUFU, RRO, FCHK. For example, `FADD.FTZ.RM R0, R1, -R2`
+//! is an addition with flushed subnormals, rounded down, whose second operand is negated first.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
@@ -10,7 +11,7 @@ use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, FloatOp, Rounding};
 use crate::{Cell, Expr, Meaning, TernaryOp};
 
-/// FSET: a mask by the comparison of two singles.
+/// FSET: a mask from the comparison of two singles.
 pub(super) fn single_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let as_float = modifiers.take(M::Bf);
@@ -18,7 +19,7 @@ pub(super) fn single_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
     set_mask(truth, as_float, modifiers, operands)
 }
 
-/// FSETP: two predicates by the comparison of two singles.
+/// FSETP: two predicates from the comparison of two singles.
 pub(super) fn single_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
@@ -28,7 +29,7 @@ pub(super) fn single_set_predicates(
     combine_and_set(truth, modifiers, operands)
 }
 
-/// DSET: a mask by the comparison of two doubles.
+/// DSET: a mask from the comparison of two doubles.
 pub(super) fn double_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let as_float = modifiers.take(M::Bf);
@@ -36,7 +37,7 @@ pub(super) fn double_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
     set_mask(truth, as_float, modifiers, operands)
 }
 
-/// DSETP: two predicates by the comparison of two doubles.
+/// DSETP: two predicates from the comparison of two doubles.
 pub(super) fn double_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
@@ -91,7 +92,7 @@ pub(super) fn single_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 /// FMUL.
 pub(super) fn single_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
-    // Modifiers are taken in the order in which they are printed.
+    // Modifiers must be taken in the order of printing.
     let (flush, scale) = (modifiers.flush(), modifiers.scale());
     let op = FloatOp::MulSingle(scale, modifiers.rounding(), flush);
     single_result(op, 2, modifiers, operands)
@@ -126,13 +127,14 @@ pub(super) fn single_min_max(modifiers: &[Modifier], operands: &Operands<'_>) ->
     let of = |op| Some(Expr::float(op, [operands.single(0)?, operands.single(1)?]));
     let (smaller, larger) = (FloatOp::MinSingle(flush), FloatOp::MaxSingle(flush));
     operands.set_register(match operands.predicate(2)? {
+        // A constant predicate is common (`PT`), and then one operation suffices.
         Expr::Const(0) => of(larger)?,
         Expr::Const(_) => of(smaller)?,
         choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
     })
 }
 
-/// FCMP: the first operand if the third one compares with 0 as asked for, else the second.
+/// FCMP: the first operand if the comparison of the third one with 0 holds, else the second.
 pub(super) fn single_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     // The text has no modifier for `.GT`.
@@ -264,7 +266,7 @@ fn set_mask(
     if !operands.sets_cc() {
         return operands.set_register(value);
     }
-    // The flags of a mask are those of an integer.
+    // A mask has the flags of an integer.
     let register = operands.only_register()?.map(|cell| (cell, value.clone()));
     let flags = (Cell::CC, result_flags(value));
     Some(Meaning::Set(register.into_iter().chain([flags]).collect()))

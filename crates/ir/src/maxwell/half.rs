@@ -1,8 +1,9 @@
 //! Packed half-precision arithmetic: HADD2, HMUL2, HFMA2, HSET2, HSETP2.
 //!
-//! A result is a pair of halves, or with `.F32` one half as a single: compilers emit `HADD2.F32` for `add.f16` followed
-//! by `cvt.f32.f16`. Unknown: which half of the pair that is; so it has a meaning only if both are the same.
-//! Results merged into one half of a register (`.MRG_H0`, `.MRG_H1`) have no meaning yet.
+//! A result is a pair of halves, or with `.F32` one half as a single: compilers emit `HADD2.F32` for `add.f16`
+//! followed by `cvt.f32.f16`. It is not known which half of the pair that is, so the instruction has a meaning only
+//! if both are the same. Results that are merged into one half of a register (`.MRG_H0`, `.MRG_H1`) have no meaning
+//! yet. For example, `HADD2 R0, R1, R2.H0_H0` adds the low half of R2 to both halves of R1.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 use warpbound_isa::{Operand, OperandValue};
@@ -109,6 +110,7 @@ impl Arithmetic {
         match all_halves(numbers) {
             Some(halves) => Expr::float((self.halves)(flush), halves),
             None => {
+                // One single turns the operation into one on singles; halves are widened without loss.
                 let wide: Vec<Expr> = numbers.iter().map(|n| n.widened(flush)).collect();
                 Expr::float((self.singles)(flush), wide)
             }
@@ -124,14 +126,16 @@ fn all_halves(numbers: &[&Component]) -> Option<Vec<Expr>> {
     halves.collect()
 }
 
-/// HSET2: a mask for each half.
+/// HSET2: one mask per half.
 pub(super) fn set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let yes = match modifiers.take(M::Bf) {
+        // 1.0 as a half.
         true => 0x3c00,
         false => 0xffff,
     };
     let halves = HalfComparison::of(&mut modifiers, operands)?;
+    // The result of `.H_AND` in a register is not known.
     if halves.both {
         return None;
     }
@@ -140,7 +144,7 @@ pub(super) fn set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Mea
     operands.set_register(or(low, shl(high, Expr::Const(16))))
 }
 
-/// HSETP2: a predicate for each half, or with `.H_AND` one predicate for both.
+/// HSETP2: one predicate per half, or with `.H_AND` one predicate for both.
 pub(super) fn set_predicate_pair(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
@@ -209,13 +213,15 @@ fn comparison_result(comparison: Comparison, numbers: &[&Component], flush: Flus
     match all_halves(numbers) {
         Some(halves) => Expr::float(FloatOp::CompareHalf(comparison, flush), halves),
         None => {
+            // Halves are flushed when they are widened, so the comparison itself keeps subnormals.
             let wide: Vec<Expr> = numbers.iter().map(|n| n.widened(flush)).collect();
             Expr::float(FloatOp::CompareSingle(comparison, Flush::Keep), wide)
         }
     }
 }
 
-/// First `count` operands, and the index of the operand after them: an immediate takes two, the high half first.
+/// First `count` operands, and the index of the operand after them. An immediate takes two operands, the high half
+/// first.
 fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<HalfPair>, usize)> {
     let mut index = 0;
     let mut pairs = Vec::with_capacity(count);

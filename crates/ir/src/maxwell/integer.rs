@@ -1,4 +1,5 @@
-//! Integer addition (IADD, IADD3), scaled addresses (ISCADD, LEA), minimum and maximum (IMNMX).
+//! Integer addition (IADD, IADD3), scaled addresses (ISCADD, LEA), minimum and maximum (IMNMX). For example, `ISCADD
+//! R0, R1, R2, 0x2` is R1 * 4 + R2, the address of a word in an array.
 
 use smallvec::smallvec;
 use warpbound_isa::OperandValue;
@@ -37,6 +38,7 @@ pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Mea
                 (false, false) => x.plus(&y),
                 (false, true) => x.minus(&y),
                 (true, false) => y.minus(&x),
+                // Two minus signs are encoded as `.PO`, so they do not occur here.
                 (true, true) => None,
             };
             operands.set_register(sum?.clamped(SIGNED)?.low())
@@ -47,8 +49,8 @@ pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Mea
 
 /// IMNMX: the minimum if the predicate holds, else the maximum.
 ///
-/// For 64-bit numbers the high words are compared first (`.XHI`); their order goes to the condition code, by which the
-/// low words are chosen (`.XLO`; experiment: the compiler's 64-bit minimum).
+/// For 64-bit numbers, the high words are compared first (`.XHI`). Their order goes to the condition code, which
+/// selects the low word (`.XLO`; experiment: the compiler's 64-bit minimum).
 pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (signed, part) = match modifiers {
         [M::U32, rest @ ..] => (false, rest),
@@ -100,7 +102,7 @@ pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
     }
 }
 
-/// IADD3: the sum of the first two operands, possibly shifted by 16 to either side, and the third.
+/// IADD3: the sum of three operands, where the sum of the first two may be shifted by 16 to either side.
 pub(super) fn sum_of_three(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut parts = Vec::with_capacity(3);
     let mut minus = [false; 3];
@@ -130,9 +132,10 @@ pub(super) fn sum_of_three(modifiers: &[Modifier], operands: &Operands<'_>) -> O
     match modifiers {
         [M::X] if !negated => sum_with_carries([a, b, c], None, operands),
         [] if !negated => sum_with_carries([a, b, c], Some(0), operands),
+        // Without flags, negated operands are simply added.
         [] if !operands.sets_cc() => operands.set_register(add(first, c)),
-        // A difference is the sum with the complement and a carry in of 1 to the lowest word only: compilers subtract
-        // 64-bit numbers this way (experiment: a + b - c of `long long`).
+        // A difference is the sum with the complement and, in the lowest word only, a carry in of 1. Compilers
+        // subtract 64-bit numbers this way (experiment: a + b - c of `long long`).
         [] | [M::X] => {
             let mut inverted = [a, b, c];
             let mut count = 0;
@@ -147,7 +150,7 @@ pub(super) fn sum_of_three(modifiers: &[Modifier], operands: &Operands<'_>) -> O
             (count < 3).then(|| sum_with_carries(inverted, carried, operands))?
         }
         [M::Ls] => operands.set_register(add(shl(first, Expr::Const(16)), c)),
-        // The sum of the first two has 33 bits: compilers compute high words of products with it, which are right
+        // The sum of the first two has 33 bits. Compilers compute high words of products with it, which are right
         // only if the carry is kept (experiment: unsigned division).
         [M::Rs] if !minus[0] && !minus[1] => {
             let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
@@ -160,9 +163,9 @@ pub(super) fn sum_of_three(modifiers: &[Modifier], operands: &Operands<'_>) -> O
 
 /// Sum of three operands and of the carry out of the three lower words, which is 0, 1 or 2.
 ///
-/// The carry count is stored in two flags, carry and overflow (experiment: the compiler's 64-bit sum of three is right
-/// for all operands only this way); no other instruction uses the flags like this. `carried` is the carry in, or `None`
-/// to take it from the flags.
+/// Two flags, carry and overflow, store the carry count (experiment: only then is the compiler's 64-bit sum of three
+/// right for all operands). No other instruction uses the flags like this. `carried` is the carry in; `None` takes it
+/// from the flags.
 fn sum_with_carries(
     [a, b, c]: [Expr; 3],
     carried: Option<u32>,
@@ -178,6 +181,7 @@ fn sum_with_carries(
         _ => {
             let below = match carried {
                 Some(number) => Expr::Const(number),
+                // The two flags count the carries in unary.
                 None => add(carry(), overflow()),
             };
             let more = Expr::ternary(TernaryOp::Carry, sum.clone(), below.clone(), Expr::Const(0));
@@ -193,7 +197,7 @@ fn sum_with_carries(
     Some(Meaning::Set(writes))
 }
 
-/// LEA: `(a << s) + b`, or with `.HI` the high word of that for a pair of words.
+/// LEA: `(a << s) + b`, or with `.HI` the high word of this sum for a pair of words.
 pub(super) fn scaled_address(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (a, minus) = operands.signed(0)?;
     match modifiers {
@@ -201,9 +205,10 @@ pub(super) fn scaled_address(modifiers: &[Modifier], operands: &Operands<'_>) ->
             let shifted = shl(a, Expr::Const(operands.immediate(2)?));
             CarrySum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
         }
-        // High word of the negated pair, shifted. How it chains with `.X` or with flags is unknown.
+        // High word of the negated pair, shifted. Its chaining with `.X` or with flags is not known.
         [M::Hi] if minus && !operands.sets_cc() => {
             let shift = Expr::Const(operands.immediate(3)?);
+            // -(h:l) has the high word !h, plus 1 if l is 0.
             let borrow = Expr::binary(BinaryOp::Eq, a.clone(), Expr::Const(0));
             let high = add(not(operands.word(2)?), borrow);
             let low = Expr::unary(UnaryOp::Neg, a);
@@ -218,9 +223,9 @@ pub(super) fn scaled_address(modifiers: &[Modifier], operands: &Operands<'_>) ->
             let Some(predicate) = operands.predicates().first().copied().flatten() else {
                 return sum.result(operands);
             };
-            // Compilers compute the predicate with the high word of a generic address, and access global memory if it
-            // holds, else shared memory (kernel `generic_memory`). The shared window has a high word of 0, so the
-            // predicate is: the sum is not 0.
+            // Compilers compute the predicate together with the high word of a generic address. They access global
+            // memory if it holds, else shared memory (kernel `generic_memory`). The shared window has a high word of
+            // 0, so the predicate must be that the sum is not 0.
             let register = operands.register().filter(|_| !operands.sets_cc())?;
             let sums = register.map(|cell| (cell, sum.value()));
             let is_high = Expr::binary(BinaryOp::Ne, sum.value(), Expr::Const(0));

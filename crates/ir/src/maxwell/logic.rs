@@ -1,4 +1,5 @@
-//! Bitwise logic, shifts, bit fields, permutations and moves.
+//! Bitwise logic, shifts, bit fields, permutations and moves. For example, `LOP3.LUT R0, R1, R2, R3, 0x96` is the
+//! exclusive or of three words: bit n of the table is the result for the input bits n.
 
 use warpbound_isa::SpecialReg;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
@@ -122,7 +123,7 @@ pub(super) fn find_leading_one(modifiers: &[Modifier], operands: &Operands<'_>) 
     })
 }
 
-/// MOV: the second operand is the mask of the lanes of each quad that are written.
+/// MOV. The second operand is the mask of the lanes of each quad that are written.
 pub(super) fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     let value = operands.word(0)?;
     let lanes = match operands.reads.get(1) {
@@ -141,8 +142,8 @@ pub(super) fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     operands.set_register(Expr::ternary(TernaryOp::Select, written, value, old))
 }
 
-/// Selector digits of PRMT with a mode: four digits for each value of the two low bits of its operand
-/// (PTX manual, `prmt`).
+/// Selector digits of PRMT with a mode: four digits for each value of the two low bits of its operand (PTX manual,
+/// `prmt`).
 fn permute_selector(mode: Modifier, operand: Expr) -> Option<Expr> {
     let by_value: [u32; 4] = match mode {
         M::F4e => [0x3210, 0x4321, 0x5432, 0x6543],
@@ -172,7 +173,8 @@ fn split_chained(modifiers: &[Modifier]) -> (bool, &[Modifier]) {
     }
 }
 
-/// Assigns a value to the register, its test for zero to the predicate, and zero and sign flags to the condition code.
+/// Assigns a value to the register, its test for zero to the predicate, and its zero and sign flags to the condition
+/// code.
 fn set_with_test(
     value: Expr,
     chained: bool,
@@ -180,7 +182,7 @@ fn set_with_test(
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     if test.is_empty() {
-        // The predicate is PT, or it is set to false: two public shader translators differ.
+        // The predicate is PT, or it is set to false: two public shader translators differ, so it gets no value.
         return set_with_flags(value, chained, operands);
     }
     let own = Expr::binary(BinaryOp::Eq, value.clone(), Expr::Const(0));
@@ -211,9 +213,9 @@ fn shift_amount(amount: Expr, modifiers: &[Modifier]) -> Option<Expr> {
 }
 
 /// SHF: funnel shift of a pair of words. The amount saturates at 32, or at 64 for 64-bit types, unless `.W` takes its
-/// low bits (PTX manual, `shf`; experiment: 64-bit shifts). A left shift gives the high word; a right shift gives the low
-/// one, and with `.HI` the high one (Mesa's compiler for Maxwell, which tests it on GPUs; experiment: 64-bit shifts of old
-/// compilers). `.HI` does not exist for left shifts.
+/// low bits (PTX manual, `shf`; experiment: 64-bit shifts). A left shift gives the high word. A right shift gives the
+/// low word, and with `.HI` the high word (Mesa's compiler for Maxwell, which tests it on GPUs; experiment: 64-bit
+/// shifts of old compilers). `.HI` does not exist for left shifts.
 pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, rest) = match modifiers {
         [M::L, rest @ ..] => (TernaryOp::FunnelLeft, rest),
@@ -243,6 +245,7 @@ pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         (true, false) => and(given, Expr::Const(31)),
         (true, true) => and(given, Expr::Const(63)),
         (false, false) => Expr::binary(BinaryOp::MinU, given, Expr::Const(32)),
+        // The funnel shift itself gives 0 from 64 on.
         (false, true) => given,
     };
     let (low, high) = (operands.word(0)?, operands.word(2)?);
@@ -275,7 +278,8 @@ fn ones(count: Expr) -> Expr {
     Expr::binary(BinaryOp::Sub, shl(Expr::Const(1), count), Expr::Const(1))
 }
 
-/// BFE: bit field of a value (PTX manual, `bfe`). In a signed field, bits above the top are copies of the sign.
+/// BFE: bit field of a value (PTX manual, `bfe`). In a signed field, bits above the top are copies of the sign. For
+/// example, the signed field at position 4 of length 4 of 0xf0 is -1.
 fn extract_field(value: Expr, operand: Expr, signed: bool) -> Expr {
     let (position, length) = field(operand);
     if !signed {
@@ -288,8 +292,10 @@ fn extract_field(value: Expr, operand: Expr, signed: bool) -> Expr {
         shl(value.clone(), from_top(end.clone())),
         from_top(length.clone()),
     );
+    // A field that reaches beyond bit 31 takes its sign from that bit.
     let to_the_top = Expr::binary(BinaryOp::Sar, value, position);
     let fits = Expr::binary(BinaryOp::LeU, end, Expr::Const(32));
     let some = Expr::ternary(TernaryOp::Select, fits, inside, to_the_top);
+    // A field of length 0 has no sign bit.
     Expr::ternary(TernaryOp::Select, length, some, Expr::Const(0))
 }

@@ -1,4 +1,5 @@
-//! Loads, stores, barriers, and instructions without an effect on data.
+//! Loads, stores, barriers, and instructions without an effect on data. For example, `LDG.E.64 R2, [R4+0x10]` loads
+//! two words from the 64-bit address R5:R4 + 16 into R2 and R3.
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
@@ -13,7 +14,8 @@ use crate::{
 
 /// Meaning of a cache control (CCTL and its variants).
 pub(super) fn cache_control(modifiers: &[Modifier]) -> Option<Meaning> {
-    // Meanings have no caches; timing models them. A query writes a register.
+    // Meanings describe values, which caches do not change; the timing model has them. A query writes a register, and
+    // is not modelled.
     let is_query = modifiers.contains(&M::Qry1);
     (!is_query).then(Meaning::nothing)
 }
@@ -47,7 +49,8 @@ fn width(modifiers: &[Modifier]) -> Option<(Width, bool)> {
                 long = true;
                 width
             }
-            // Cache operators do not change the data; nor does `.U`, which promises that no other lane writes the word.
+            // Cache operators do not change the data. Neither does `.U`, which promises that no other lane writes the
+            // word.
             M::Cg | M::Ci | M::Cv | M::Lu | M::Cs | M::Wt | M::U => width,
             M::B32 | M::B64 | M::B128 => Width::Words,
             M::U8 => Width::U8,
@@ -68,8 +71,8 @@ pub(super) fn access(
     loads: bool,
 ) -> Option<Meaning> {
     let (width, long) = width(modifiers)?;
-    // LD and ST read a predicate computed with the address (`LEA.HI.X P0, ...`), a hint of its memory space. It is not
-    // needed: the space of a generic address follows from the address.
+    // LD and ST read a predicate that is computed with the address (`LEA.HI.X P0, ...`), a hint of its memory space.
+    // The meaning does not need it, because the space of a generic address follows from the address.
     let mut reads = operands.reads.as_slice();
     if space == MemorySpace::Generic
         && let [rest @ .., last] = reads
@@ -77,7 +80,7 @@ pub(super) fn access(
     {
         reads = rest;
     }
-    // A second destination, a predicate, is for sparse textures, which are not supported.
+    // A second destination, a predicate, is only for sparse textures, which are not supported.
     if loads {
         let ([dest], [from]) = (operands.writes.as_slice(), reads) else {
             return None;
@@ -149,6 +152,7 @@ pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option
     };
     let count = operand.count.max(1);
     if let Some(first) = first {
+        // The whole group must exist, since the sum in the iterator has no check.
         register_after(first, count - 1)?;
     }
     Some((0..count).map(move |n| first.map(|first| first + n)))
@@ -159,6 +163,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     let OperandValue::Memory { base, offset } = operand.value else {
         return None;
     };
+    // The offset is sign-extended to 64 bits: its high word is added with the carry below.
     let low_offset = Expr::Const(offset as u32);
     let register = |n: u8| Expr::Cell(Cell::gpr(n));
     let low = match base {
@@ -185,7 +190,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     })
 }
 
-/// LDC: loads one word, two, or a part of one from `c[bank][base+offset]`.
+/// LDC: loads one word, two words, or a part of a word from `c[bank][base+offset]`.
 pub(super) fn constants(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let OperandValue::ConstIndexed { bank, base, offset } = operands.reads.first()?.value else {
         return None;
@@ -198,7 +203,7 @@ pub(super) fn constants(modifiers: &[Modifier], operands: &Operands<'_>) -> Opti
         }
     };
     let word = |more| Expr::Constant(bank, address(more).into());
-    // Part of the aligned word, selected by the low bits of the address.
+    // Part of the aligned word that the low bits of the address select.
     let part = |mask: u32| {
         let aligned = and(address(0), Expr::Const(!3));
         let shift = shl(and(address(0), Expr::Const(mask)), Expr::Const(3));

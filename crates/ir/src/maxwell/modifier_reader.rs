@@ -1,4 +1,5 @@
-//! Reading of the modifiers of an instruction, one after the other.
+//! Reading of the modifiers of an instruction, one after the other. For example, for `.FTZ.RM.SAT` a caller reads the
+//! flush, the rounding and `.SAT`, then calls `finish`, which fails if a modifier is left.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
@@ -40,7 +41,7 @@ impl<'m> ModifierReader<'m> {
         self.rest.is_empty().then_some(())
     }
 
-    /// Takes the next modifier if it is one of several, and returns its value, else `otherwise`.
+    /// Takes the next modifier if it is one of several and returns its value; else returns `otherwise`.
     fn one_of<T: Copy>(&mut self, values: &[(Modifier, T)], otherwise: T) -> T {
         for &(modifier, value) in values {
             if self.take(modifier) {
@@ -78,6 +79,7 @@ impl<'m> ModifierReader<'m> {
     }
 
     pub(super) fn comparison(&mut self) -> Option<Comparison> {
+        // Both lists are in the order of the encoding.
         let number = COMPARISONS.iter().position(|&known| self.take(known))?;
         Comparison::ALL.get(number).copied()
     }

@@ -1,7 +1,8 @@
 //! Integers of up to 64 bits as expressions with a value range: exact intermediate results of instructions that
-//! truncate or clamp them to 32 bits.
+//! truncate or clamp them to 32 bits. For example, the sum of two signed words has the range -2^32 to 2^32 - 2, so it
+//! needs a high word; the sum of two bytes does not.
 //!
-//! The range decides whether a number needs a high word, and whether signed or unsigned comparisons apply.
+//! The range determines whether a number needs a high word, and whether comparisons are signed or unsigned.
 
 use super::operands::{add, and, or, shl, shr};
 use crate::{BinaryOp, Expr, TernaryOp, UnaryOp};
@@ -11,11 +12,12 @@ pub(super) const SIGNED: (i128, i128) = (i32::MIN as i128, i32::MAX as i128);
 /// Range of unsigned 32-bit numbers.
 pub(super) const UNSIGNED: (i128, i128) = (0, u32::MAX as i128);
 
-/// Integer of up to 64 bits with its range: two's complement, or unsigned if the range has no negative number.
+/// Integer of up to 64 bits with its range. It is in two's complement, or unsigned if the range has no negative
+/// number.
 #[derive(Clone)]
 pub(super) struct RangedInt {
     low: Expr,
-    /// High word; `None` if it follows from the low word because the range fits 32 bits.
+    /// High word. `None` if it follows from the low word, because the range fits into 32 bits.
     high: Option<Expr>,
     least: i128,
     most: i128,
@@ -72,6 +74,7 @@ impl RangedInt {
     fn high(&self) -> Expr {
         match &self.high {
             Some(high) => high.clone(),
+            // The range decides between zero and sign extension.
             None if self.least >= 0 => Expr::Const(0),
             None => sar(self.low.clone(), 31),
         }
@@ -132,7 +135,7 @@ impl RangedInt {
             if a.fits(SIGNED) && b.fits(SIGNED) {
                 return Expr::binary(BinaryOp::MulHighS, a.low(), b.low());
             }
-            // Unsigned product, minus 2^32 times the other factor for each factor that is negative.
+            // The signed product is the unsigned one, minus 2^32 times the other factor for each negative factor.
             let whole = Expr::binary(BinaryOp::MulHighU, a.low(), b.low());
             let fixed = |high: Expr, sign: &RangedInt, other: &RangedInt| match sign.least < 0 {
                 true => sub(high, and(sar(sign.low(), 31), other.low())),
@@ -140,6 +143,7 @@ impl RangedInt {
             };
             fixed(fixed(whole, a, b), b, a)
         };
+        // The product would have more than 64 bits.
         if self.high.is_some() || other.high.is_some() {
             return None;
         }
@@ -191,7 +195,7 @@ impl RangedInt {
     /// 1 if both are equal, else 0.
     pub(super) fn equals(&self, other: &RangedInt) -> Expr {
         let low = Expr::binary(BinaryOp::Eq, self.low(), other.low());
-        // Equal low words are equal numbers only if one range of 32 bits has both.
+        // Equal low words mean equal numbers only if one range of 32 bits contains both.
         let both = |range| self.fits(range) && other.fits(range);
         if both(SIGNED) || both(UNSIGNED) {
             return low;
@@ -217,12 +221,14 @@ impl RangedInt {
     }
 
     pub(super) fn smaller(&self, other: &RangedInt) -> Option<RangedInt> {
+        // The ranges decide, so no comparison is needed.
         if self.most <= other.least {
             return Some(self.clone());
         }
         if other.most <= self.least {
             return Some(other.clone());
         }
+        // Interval arithmetic of the minimum: both ends are minima of the ends.
         let (least, most) = (self.least.min(other.least), self.most.min(other.most));
         RangedInt::choose(self.less(other), self, other, least, most)
     }
@@ -254,10 +260,11 @@ impl RangedInt {
                 low: Expr::unary(UnaryOp::AbsS, self.low()),
                 high: None,
                 least: 0,
+                // The magnitude of the smallest number fits as an unsigned word.
                 most: self.most.max(-self.least),
             });
         }
-        // If negative, all bits inverted, plus 1.
+        // A negative number is inverted and incremented.
         let sign = sar(self.high(), 31);
         let low = Expr::binary(BinaryOp::Xor, self.low(), sign.clone());
         let high = Expr::binary(BinaryOp::Xor, self.high(), sign.clone());

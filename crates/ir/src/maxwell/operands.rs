@@ -1,4 +1,5 @@
-//! Operands of an instruction as expressions.
+//! Operands of an instruction as expressions. For example, `-R1` is a negation as an integer operand, and a flipped
+//! sign bit as a single.
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::nvidia::{Part, REGISTERS};
@@ -6,7 +7,7 @@ use warpbound_isa::{Operand, OperandRole, OperandValue, Reg, View};
 
 use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp, WordHalf};
 
-/// Operands of an instruction, those that are read and those that are written.
+/// Operands of an instruction, read and written ones apart.
 pub(super) struct Operands<'v> {
     pub(super) reads: SmallVec<[&'v Operand; 4]>,
     pub(super) writes: SmallVec<[&'v Operand; 3]>,
@@ -16,6 +17,7 @@ impl<'v> Operands<'v> {
     pub(super) fn new(view: &'v View) -> Operands<'v> {
         let with = |role| view.operands.iter().filter(move |o| o.role == role);
         Operands {
+            // Operands that are written in part are in neither list, so functions that need them find no meaning.
             reads: with(OperandRole::Read).collect(),
             writes: with(OperandRole::Write).collect(),
         }
@@ -51,7 +53,7 @@ impl<'v> Operands<'v> {
         Some((plain, operand.negate))
     }
 
-    /// Source operand as a whole, and the part of it that is selected.
+    /// Source operand as a whole, and its selected part.
     pub(super) fn selected(&self, index: usize) -> Option<(Expr, Part)> {
         let operand = self.reads.get(index)?;
         Some((
@@ -60,7 +62,7 @@ impl<'v> Operands<'v> {
         ))
     }
 
-    /// Source operand as a whole and the part that is selected; absolute value and negation are left to the caller.
+    /// Source operand as a whole and its selected part. The caller must apply absolute value and negation.
     pub(super) fn part_without_sign(&self, index: usize) -> Option<(Expr, Part)> {
         let operand = self.reads.get(index)?;
         let bare = Operand {
@@ -83,6 +85,7 @@ impl<'v> Operands<'v> {
         }
         let value = match operand.value {
             OperandValue::Single(bits) => Expr::Const(bits),
+            // Registers and constants hold the bits of a single.
             _ => word_of(operand, 0)?,
         };
         Some(with_sign(value, operand, SINGLE_SIGN))
@@ -110,10 +113,12 @@ impl<'v> Operands<'v> {
             _ => None,
         })?;
         let no_predicate = self.predicates().iter().all(Option::is_none);
+        // A meaning assigns all that the operation writes, and the caller has no value for these.
         if !no_predicate || self.sets_cc() {
             return None;
         }
         let Some(first) = register else {
+            // A result in RZ is discarded.
             return Some(Meaning::Set(SmallVec::new()));
         };
         let second = register_after(first, 1)?;
@@ -137,6 +142,7 @@ impl<'v> Operands<'v> {
             return None;
         };
         Some(match (pred, negated) {
+            // PT is always true.
             (None, negated) => Expr::Const((!negated).into()),
             (Some(n), false) => Expr::Cell(Cell::pred(n)),
             (Some(n), true) => {
@@ -194,6 +200,7 @@ pub(super) const SINGLE_SIGN: u32 = 1 << 31;
 /// Applies absolute value and negation of an operand to a value with this sign bit.
 pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
     let value = match operand.absolute {
+        // The absolute value comes first, as in `-|R1|`.
         true => and(value, Expr::Const(!sign)),
         false => value,
     };
@@ -203,7 +210,8 @@ pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
     }
 }
 
-/// Register `offset` registers after another; `None` past the file, as RZ belongs to no group of registers.
+/// Register that is `offset` registers after another; `None` past the file, because RZ belongs to no group of
+/// registers.
 pub(super) fn register_after(first: u8, offset: u8) -> Option<Cell> {
     let register = Reg::vector(first.checked_add(offset)?);
     REGISTERS.has(register).then(|| Cell::of(register))
@@ -223,6 +231,7 @@ pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
 }
 
 fn unmodified(operand: &Operand) -> Option<Expr> {
+    // A group of registers is not one word; callers with groups read them word by word.
     if operand.absolute || operand.count > 1 {
         return None;
     }

@@ -1,4 +1,5 @@
-//! Integer multiplication: XMAD, IMUL, IMAD.
+//! Integer multiplication: XMAD, IMUL, IMAD. For example, compilers build the product of two words from three XMADs:
+//! low times low, and both mixed products shifted by 16.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
@@ -47,7 +48,7 @@ pub(super) fn multiply_halves(modifiers: &[Modifier], operands: &Operands<'_>) -
     let (b, _) = operands.selected(1)?;
     let b_high = shl(b, Expr::Const(16));
     let (third, minus) = operands.signed(2)?;
-    // Unknown: the effect of `.CC` and `.X`, which the compiler does not emit.
+    // The effect of `.CC` and `.X` is not known; compilers do not emit them.
     if minus || operands.sets_cc() {
         return None;
     }
@@ -58,6 +59,7 @@ pub(super) fn multiply_halves(modifiers: &[Modifier], operands: &Operands<'_>) -
         Some(M::Csfu) if signed_a && signed_b && !shifted && !merged => {
             sign_correction(third, operands)?
         }
+        // Compilers emit it only in the form above.
         Some(M::Csfu) => return None,
         _ => add(third, b_high.clone()),
     };
@@ -70,9 +72,11 @@ pub(super) fn multiply_halves(modifiers: &[Modifier], operands: &Operands<'_>) -
 
 /// Third operand of XMAD.CSFU, with the sign correction of the last step of a signed 64-bit product.
 ///
-/// XMAD.CSFU adds the signed product of the high halves to the rest of the product. The rest is the sum of two products
-/// of a signed and an unsigned half, whose upper part IADD3.RS takes as if both were unsigned: it is too large by 2^16
-/// for each of the two products that is negative, that is for each negative high half whose partner's low half is not
+/// XMAD.CSFU adds the signed product of the high halves to the rest of the product. The rest is the sum of two
+/// products of a signed and an unsigned half, and IADD3.RS takes its upper part as if both were unsigned. It is
+/// therefore too large by 2^16 for each negative product of the two, that is, for each negative high half whose
+/// partner's low half is not 0. (Experiment: only then is the compiler's high word of a signed product right for all
+/// operands. It always multiplies the high halves.)
 /// 0. (Experiment: only then is the compiler's high word of a signed product right for all operands. It always
 /// multiplies the high halves.)
 fn sign_correction(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
@@ -104,12 +108,13 @@ fn product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Expr> {
     let (a, b) = (operands.signed(0)?, operands.signed(1)?);
     if !high {
         let product = Expr::binary(BinaryOp::Mul, a.0, b.0);
+        // The low word does not depend on signedness, and two negations cancel.
         return Some(match a.1 != b.1 {
             true => Expr::unary(UnaryOp::Neg, product),
             false => product,
         });
     }
-    // Unknown: whether the negation applies to an operand or to the product, which differ in the high word.
+    // It is not known whether the negation applies to an operand or to the product, which differ in the high word.
     if a.1 || b.1 {
         return None;
     }
@@ -144,7 +149,7 @@ pub(super) fn multiply_and_add(modifiers: &[Modifier], operands: &Operands<'_>) 
     };
     let third = operands.signed(2)?;
     let negated = operands.is_negated(0) || third.1;
-    // Unknown: the effect of a negation in a chain.
+    // The effect of a negation in a chain is not known.
     if negated && (extended || operands.sets_cc()) {
         return None;
     }

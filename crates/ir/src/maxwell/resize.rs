@@ -1,4 +1,5 @@
-//! I2I: conversion of a part of a register to an integer of another size.
+//! I2I: conversion of a part of a register to an integer of another size. For example, `I2I.S8.S32.SAT R0, R1` clamps
+//! R1 to -128 to 127, and without `.SAT` it takes the low byte.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
@@ -46,7 +47,7 @@ pub(super) fn resize(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         if operand.negate {
             word = Expr::unary(UnaryOp::Neg, word);
         }
-        // The result is truncated and extended with its sign (`xtask expressions`: minus a short).
+        // The result is truncated and sign-extended (`xtask expressions`: minus a short).
         let word = match (to_bits, to_signed) {
             (32, _) => word,
             (8, true) => Expr::unary(UnaryOp::SignExtend8, word),
@@ -55,7 +56,7 @@ pub(super) fn resize(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         };
         return set_with_flags(word, false, operands);
     }
-    // Unknown: whether intermediate results have 33 bits, as the magnitude of the smallest number needs.
+    // It is not known whether intermediate results have 33 bits, as the magnitude of the smallest number needs.
     if bits == 32 && (operand.absolute || operand.negate) {
         return None;
     }
@@ -71,8 +72,8 @@ pub(super) fn resize(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         (bits, true) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
         (bits, false) => (0, (1 << bits) - 1),
     };
-    // Assumption: the bits above a short result are copies of its sign, as for other instructions. Compilers extend a
-    // short result before they use the bits above it.
+    // Assumption: the bits above a short result are copies of its sign, as in other instructions. Compilers extend a
+    // short result before they use these bits.
     let clamped: RangedInt = value.clamped(range)?;
     set_with_flags(clamped.low(), false, operands)
 }

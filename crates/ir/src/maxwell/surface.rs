@@ -1,7 +1,10 @@
 //! Surfaces: SULD.D.BA, SUST.D.BA, SURED.D.BA.
 //!
-//! Formatted accesses (`.P`), which address texels instead of bytes, have no meaning: CUDA C does not use them. Neither
-//! have SUATOM, which PTX cannot express, and `1D_BUFFER`.
+//! Formatted accesses (`.P`), which address texels instead of bytes, have no meaning, because CUDA C does not use
+//! them. The same holds for SUATOM, which PTX cannot express, and for `1D_BUFFER`.
+//!
+//! For example, `surf2Dwrite` of a word stores at a byte offset x and a row y; with `.TRAP`, an access outside ends
+//! the launch.
 
 use smallvec::SmallVec;
 use warpbound_isa::OperandValue;
@@ -17,7 +20,7 @@ use crate::{
 /// SULD.
 pub(super) fn load(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
-    // A first destination is a predicate, PT.
+    // If there are two destinations, the first is a predicate, PT.
     let ([dest] | [_, dest]) = operands.writes.as_slice() else {
         return None;
     };
@@ -35,19 +38,20 @@ pub(super) fn store(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<M
 pub(super) fn reduce(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
     let (op, kind) = reduction(rest)?;
+    // The table names the largest group of registers, so the surplus is cut off.
     let words = values(operands)?.into_iter().take(kind.size() / 4);
     let op = SurfaceOp::Reduce(op, kind, words.collect());
     Some(target.access(op, Width::Words))
 }
 
-/// Values that a store or reduction takes.
+/// Values of a store or reduction.
 fn values(operands: &Operands<'_>) -> Option<SmallVec<[Expr; 4]>> {
     let value = |r: Option<u8>| r.map_or(Expr::Const(0), |r| Expr::Cell(Cell::gpr(r)));
     let mut sources = operands.reads.iter().skip(1);
     sources.find_map(|operand| Some(registers(operand)?.map(value).collect()))
 }
 
-/// Surface and place in it.
+/// Surface and position in it.
 struct SurfaceTarget {
     kind: ImageKind,
     out_of_bounds: OutOfBounds,

@@ -1,9 +1,11 @@
 //! Textures: TEX, TEXS, TXD, TLD, TLDS, TLD4, TLD4S, TXQ.
 //!
-//! The assignment of operands to registers was found by experiments: NVIDIA's compiler and assembler on CUDA C and PTX
-//! with distinguishable operands. Forms that no source tried produces have no meaning: cube maps, multisamples, halves
-//! as results, offsets for each texel, clamps of the level, the short forms for 1D textures with a level. Depth
-//! comparisons depend on the sampler's comparison, which CUDA cannot express.
+//! The assignment of operands to registers was found by experiments: NVIDIA's compiler and assembler on CUDA C and
+//! PTX with distinguishable operands. Forms that no tried source produces have no meaning: cube maps, multisamples,
+//! halves as results, offsets for each texel, clamps of the level, and short forms for 1D textures with a level.
+//! Depth comparisons depend on the sampler's comparison, which CUDA cannot express. For example, `TEX R0, R2, 0x8,
+//! 2D, 0xf` reads the coordinates R2 and R3, takes the texture object from word 8 of bank 0, and writes four
+//! components from R0 on.
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord, TextureDimension};
@@ -14,7 +16,7 @@ use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureOp, TextureRead};
 
 /// Consecutive registers of an operand, consumed one by one.
 struct RegisterSequence {
-    /// Next register; `None` is RZ, then all are.
+    /// Next register; `None` is RZ, and then all of them are.
     next: Option<u8>,
     left: u8,
 }
@@ -70,7 +72,7 @@ impl TextureModifiers {
                 M::Ll => flags.level = true,
                 M::Lb => flags.bias = true,
                 M::Cl => flags.clamps = true,
-                // Level 0, issue hints, no derivatives: no effect on the result.
+                // Level 0, issue hints, and missing derivatives have no effect on the result.
                 M::Lz | M::Nodep | M::T | M::P | M::Ndv => {}
                 _ => return None,
             }
@@ -84,9 +86,9 @@ impl TextureModifiers {
 enum TextureForm {
     /// All operands in two groups of registers, without derivatives (TEX, TLD, TLD4, TXQ).
     Long,
-    /// The same with derivatives (TXD).
+    /// As [`TextureForm::Long`], with derivatives (TXD).
     Gradient,
-    /// Two groups of two registers, and a component list in place of a mask (TEXS, TLDS, TLD4S).
+    /// Two groups of two registers, and a component list instead of a mask (TEXS, TLDS, TLD4S).
     Short,
 }
 
@@ -132,7 +134,7 @@ pub(super) fn short_gather(modifiers: &[Modifier], operands: &Operands<'_>) -> O
     short_form(op, modifiers, operands)
 }
 
-/// Operation of a gather by the component in its first modifier, and the other modifiers.
+/// Operation of a gather, from the component in its first modifier, and the other modifiers.
 fn gather_op(modifiers: &[Modifier]) -> Option<(TextureOp, &[Modifier])> {
     let (first, rest) = modifiers.split_first()?;
     let component = match first {
@@ -153,7 +155,7 @@ struct TextureOperands {
     second: Option<RegisterSequence>,
     /// Words such as the dimension and the components.
     words: SmallVec<[OperandWord; 3]>,
-    /// Last integer: the component mask of all but the short forms.
+    /// Last integer: the component mask, except in short forms.
     mask: u32,
 }
 
@@ -184,9 +186,11 @@ impl TextureOperands {
             })
             .collect();
         let short = form == TextureForm::Short;
+        // Long forms print the mask after the slot, short forms have component names instead.
         let slot = match numbers.as_slice() {
             [slot] if short => Some(*slot),
             [slot, _] if !short && !flags.bindless => Some(*slot),
+            // The handle is then the first register of a group.
             [_] if flags.bindless => None,
             _ => return None,
         };
@@ -223,8 +227,8 @@ pub(super) fn size_query(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
     })
 }
 
-/// Meaning of the forms with all operands in two register groups: the first has the coordinates, the second the rest;
-/// with derivatives (TXD) the second has these and the first all others.
+/// Meaning of the forms with all operands in two register groups. The first group has the coordinates and the second
+/// the rest. With derivatives (TXD), the second has the derivatives and the first all others.
 fn long_form(
     op: TextureOp,
     form: TextureForm,
@@ -236,7 +240,7 @@ fn long_form(
     let (mut first, mut second) = (texture.first, texture.second?);
     let kind = kind(*texture.words.first()?)?;
     let gradient = form == TextureForm::Gradient;
-    // Unknown: the result of a level out of range without `.CL`; compilers do not emit it.
+    // The result of a level out of range without `.CL` is not known; compilers do not emit it.
     if op == TextureOp::Texel && flags.level && !flags.clamps {
         return None;
     }
@@ -245,7 +249,7 @@ fn long_form(
         None if gradient => first.take()?,
         None => second.take()?,
     };
-    // With derivatives the layer comes last, in the low half of a register whose high half has the offsets.
+    // With derivatives, the layer comes last, in the low half of a register whose high half has the offsets.
     let mut layer = match kind.is_layered() && !gradient {
         true => Some(first.take()?),
         false => None,
@@ -265,6 +269,7 @@ fn long_form(
         if flags.level {
             level = Some(second.take()?);
         }
+        // Hardware chooses the level if there is a bias, so its register is only consumed.
         if flags.bias {
             second.take()?;
         }
@@ -341,6 +346,7 @@ fn short_form(op: TextureOp, modifiers: &[Modifier], operands: &Operands<'_>) ->
     Some(Meaning::Texture(Box::new(TextureRead {
         op,
         kind,
+        // Short forms always have a slot.
         handle: texture.constant?,
         coordinates,
         layer: layer.map(short_layer),
@@ -393,10 +399,11 @@ fn gather_offsets(word: &Expr, count: usize) -> SmallVec<[Expr; 3]> {
         .collect()
 }
 
-/// Destinations by a component mask: consecutive registers for the components in the mask.
+/// Destinations from a component mask: consecutive registers for the components in the mask.
 fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cell); 4]>> {
     let first = operands.register()?;
     let components = (0..4u8).filter(|component| mask >> component & 1 == 1);
+    // A destination in RZ discards all components.
     let Some(cell) = first else {
         return Some(SmallVec::new());
     };
@@ -407,7 +414,7 @@ fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cel
         .collect()
 }
 
-/// Destinations of the short forms: the first two components go to the pair of registers printed last, the others to
+/// Destinations of the short forms. The first two components go to the pair of registers printed last, the others to
 /// the pair printed first.
 fn short_form_dests(components: u8, operands: &Operands<'_>) -> Option<SmallVec<[(u8, Cell); 4]>> {
     let components = (0..4u8).filter(|component| components >> component & 1 == 1);

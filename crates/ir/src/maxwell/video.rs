@@ -1,9 +1,10 @@
 //! Video instructions: arithmetic on bytes and halves of registers (PTX manual, scalar and SIMD video instructions;
-//! experiment: the compiler translates each of them to one of these instructions).
+//! experiment: the compiler translates each of them to one of these instructions). For example, `VADD.U8.U8.SAT R0,
+//! R1.B1, R2.B0, R3` adds two bytes.
 //!
-//! Intermediate results are exact. For a final minimum or maximum with the third operand of a value that may exceed the
-//! destination type, the manual leaves open whether the value is truncated before the comparison: such a form has no
-//! meaning.
+//! Intermediate results are exact. A final minimum or maximum with the third operand may follow a value that exceeds
+//! the destination type. The manual does not state whether the value is truncated before the comparison, so such a
+//! form has no meaning.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
@@ -20,6 +21,7 @@ fn formats(
     signs: [bool; 2],
 ) -> Option<[IntFormat; 2]> {
     let whole = |signed| IntFormat { bits: 32, signed };
+    // Formats are printed for both operands or for none.
     let first = modifiers.rest().first().copied();
     let Some(first) = first.and_then(IntFormat::of_modifier) else {
         // An immediate operand has 16 bits.
@@ -89,6 +91,7 @@ fn write_result(
     modifiers: &ModifierReader<'_>,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
+    // One more operation at most may follow.
     let after = match modifiers.rest() {
         [] => None,
         [after] => Some(*after),
@@ -118,6 +121,7 @@ fn write_result(
     operands.set_register(match after {
         None => value.low(),
         Some(M::Acc) => add(value.low(), third),
+        // Whether the value is truncated first is not documented (module documentation).
         Some(M::Min | M::Max) if !value.fits(range) => return None,
         Some(M::Min) => value.smaller(&RangedInt::word(third, signed))?.low(),
         Some(M::Max) => value.larger(&RangedInt::word(third, signed))?.low(),
@@ -148,6 +152,7 @@ pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Mea
         (false, false) => a.plus(&b),
         (false, true) => a.minus(&b),
         (true, false) => b.minus(&a),
+        // Two negations are not modelled.
         (true, true) => None,
     };
     write_result(value?, signed, saturated, &modifiers, operands)
@@ -202,7 +207,7 @@ fn shifted(
     let saturated = modifiers.take(M::Sat);
     let a = format.of(operands, 0)?;
     if left {
-        // Unknown: the number of bits kept for the comparison with the bounds.
+        // It is not known how many bits are kept for the comparison with the bounds.
         let ranged = matches!(modifiers.rest(), [M::Min | M::Max]);
         let value = RangedInt::word(shl(a.low(), amount), signed);
         return match saturated || ranged {
@@ -229,11 +234,12 @@ pub(super) fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
     let op = modifiers.next()?;
     let [a, b] = both(&mut modifiers, operands, [true; 2])?;
     let truth = relation_of(op, a.less(&b), a.equals(&b))?;
+    // The range 0 to 1 keeps the operations after it exact.
     let value = RangedInt::narrow(truth, 1, false);
     write_result(value, false, false, &modifiers, operands)
 }
 
-/// VSETP: two predicates by a comparison.
+/// VSETP: two predicates from a comparison.
 pub(super) fn predicate(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let op = modifiers.next()?;
@@ -243,7 +249,7 @@ pub(super) fn predicate(modifiers: &[Modifier], operands: &Operands<'_>) -> Opti
     set_predicates(truth, combine, operands.predicate(2)?, operands)
 }
 
-/// VMAD: product plus third operand; signed if any operand is signed or negated.
+/// VMAD: product plus third operand. It is signed if any operand is signed or negated.
 pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let [first, second] = formats(&mut modifiers, operands, [true; 2])?;
@@ -280,8 +286,8 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
     operands.set_register(value.low())
 }
 
-/// VABSDIFF4 of all bytes in order: the low bytes of the absolute differences, or with `.ACC` their sum plus the third
-/// operand. The compiler emits no other form.
+/// VABSDIFF4 of all bytes in order: the low bytes of the absolute differences, or with `.ACC` their sum plus the
+/// third operand. Compilers emit no other form.
 pub(super) fn differences_of_bytes(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
@@ -297,6 +303,7 @@ pub(super) fn differences_of_bytes(
         [M::Acc] => true,
         _ => return None,
     };
+    // An immediate has 16 bits, not four bytes.
     if operands.immediate(1).is_some() {
         return None;
     }

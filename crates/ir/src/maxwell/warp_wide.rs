@@ -1,4 +1,5 @@
-//! Warp-wide operations: SHFL and VOTE.
+//! Warp-wide operations: SHFL and VOTE. For example, `SHFL.DOWN PT, R0, R1, 0x1, 0x1f` gives each lane the value of
+//! the next one; the last lane keeps its own.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 

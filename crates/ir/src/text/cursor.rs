@@ -1,4 +1,5 @@
-//! Reading position in the tokens of a line.
+//! Reading position in the tokens of a line. For example, for `jump 0x0050` the parser takes the word `jump`, then
+//! the number; a problem with the number has its column.
 
 use warpbound_base::Named;
 use warpbound_isa::{Reg, SpecialReg};
@@ -51,11 +52,12 @@ impl<'a> Cursor<'a> {
         message: impl Into<String>,
         hint: &'static str,
     ) -> Problem {
+        // Only the column matters now, because parsing ends with the problem.
         self.at = self.at.saturating_sub(1);
         self.problem(message, hint)
     }
 
-    /// Problem that the current token is not what the format demands.
+    /// Problem: the current token is not what the format demands.
     fn expected(&self, what: &str, hint: &'static str) -> Problem {
         let found = match self.peek() {
             Some(Token::Word(word)) => format!("`{word}`"),
@@ -120,7 +122,7 @@ impl<'a> Cursor<'a> {
         Ok(word)
     }
 
-    /// One of the words that the format has here.
+    /// One of the words that the format allows here.
     pub(super) fn one_of(
         &mut self,
         words: &[&str],
@@ -148,6 +150,7 @@ impl<'a> Cursor<'a> {
         let Some(&Token::Number(number)) = self.peek() else {
             return Err(self.expected(what, hint));
         };
+        // The position stays at the number until it is known to fit, so the problem has its column.
         let found = T::try_from(number)
             .map_err(|_| self.problem(format!("{number} is too large for {what}"), hint))?;
         self.advance();
@@ -162,6 +165,7 @@ impl<'a> Cursor<'a> {
         }
         let magnitude: u64 = self.number("an offset")?;
         let signed = match is_negative {
+            // The smallest number has no positive counterpart that could be negated.
             true => 0i64.checked_sub_unsigned(magnitude),
             false => i64::try_from(magnitude).ok(),
         };

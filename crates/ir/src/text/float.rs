@@ -1,6 +1,6 @@
 //! Names of floating-point operations in text: `f32.add.down.ftz`, `convert.f32.s32.trunc`.
 //!
-//! Modifiers that stand for the common case (to nearest, subnormals kept, no scale) are left out.
+//! Modifiers for the common case (to nearest, subnormals kept, no scale) are left out.
 
 use warpbound_base::Named;
 
@@ -42,6 +42,7 @@ pub(super) fn print(op: FloatOp) -> String {
         FloatOp::ReduceExponent => add("reduce_exponent"),
         FloatOp::NeedsSlowPath => add("needs_slow_path"),
         FloatOp::ToIntegral { .. } => add("round"),
+        // The two formats after the name tell these conversions apart.
         FloatOp::ToFormat { .. } | FloatOp::ToInteger { .. } | FloatOp::FromInteger { .. } => {
             add("convert");
         }
@@ -51,6 +52,7 @@ pub(super) fn print(op: FloatOp) -> String {
             add("gcn");
             add(format.name());
             match function {
+                // These functions have a parameter, which becomes a word of its own.
                 GcnFunction::Compare(comparison) => {
                     add("compare");
                     add(comparison.name());
@@ -109,7 +111,7 @@ fn add_modifiers(op: FloatOp, words: &mut Vec<&'static str>) {
     }
 }
 
-/// Name of a modifier, unless it is the common case.
+/// Name of a modifier; `None` for the common case.
 fn unless<T: Named>(value: T, common: T) -> Option<&'static str> {
     (value != common).then(|| value.name())
 }
@@ -158,17 +160,18 @@ fn flush(op: FloatOp) -> Flush {
 pub(super) fn parse(text: &str) -> Option<FloatOp> {
     let words: Vec<&str> = text.split('.').collect();
     let op = parse_loosely(&words)?;
-    // Modifiers that the operation does not have, or in another order.
+    // Refuses modifiers that the operation does not have, and modifiers in another order.
     (print(op) == text).then_some(op)
 }
 
-/// Returns the operation that words name, whatever other words there are.
+/// Returns the operation that the words name, ignoring other words.
 fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
     let has = |word: &str| words.contains(&word);
     let rounding = find::<Rounding>(words).unwrap_or_default();
     let flush = find::<Flush>(words).unwrap_or_default();
     let integral = find::<IntegralRounding>(words).unwrap_or_default();
     let scale = find::<Scale>(words).unwrap_or_default();
+    // Words are searched for anywhere, because printing the result again checks their order.
     let comparison = find::<Comparison>(words);
     let word = |index: usize| words.get(index).copied().unwrap_or_default();
     let (from, to) = (Format::from_name(word(1)), Format::from_name(word(2)));
@@ -226,6 +229,7 @@ fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
                 flush,
                 saturate: has("sat"),
             },
+            // The names of formats and integer types differ, so the types decide the direction.
             (Some(from), None) => FloatOp::ToInteger {
                 from,
                 to: IntegerType::from_name(word(2))?,

@@ -1,4 +1,6 @@
-//! Reads, writes, dependence and barrier flag as the meaning of an operation implies them.
+//! Reads, writes, dependence and barrier flag that follow from the meaning of an operation. For example, `R4 =
+//! add(R2, R3)` implies the reads R2 and R3, the write R4, and the dependence `function`, so that text leaves them
+//! out.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +11,7 @@ use crate::{
     TextureRead, ValueDependence,
 };
 
-/// Parts of an operation that text leaves out where they are these.
+/// Parts of an operation that text leaves out if they are implied.
 #[derive(Debug)]
 pub(super) struct Implied {
     /// Cells that the meaning reads, ascending.
@@ -18,11 +20,11 @@ pub(super) struct Implied {
     pub(super) writes: SmallVec<[Cell; 4]>,
     /// Dependence of the written values.
     pub(super) value: ValueDependence,
-    /// Whether it waits for other warps.
+    /// Whether the operation waits for other warps.
     pub(super) barrier: bool,
 }
 
-/// Returns the meaning of an operation for which text states none: no effect for those of GPUs that only direct control
+/// Returns the meaning of an operation whose text states none: no effect for GPU operations that only direct control
 /// flow, else unknown.
 pub(super) fn unstated_meaning(control: &ControlEffect) -> Option<Meaning> {
     match control {
@@ -65,7 +67,7 @@ impl Implied {
 struct Found {
     reads: BTreeSet<Cell>,
     writes: BTreeSet<Cell>,
-    /// Whether an expression contains the thread's number.
+    /// Whether an expression contains the thread number.
     thread: bool,
     /// Special register of an expression.
     special: Option<ValueDependence>,
@@ -74,11 +76,13 @@ struct Found {
 impl Found {
     fn value(&self, meaning: &Meaning) -> ValueDependence {
         match meaning {
+            // The number of the thread differs in every lane.
             _ if self.thread => ValueDependence::Lane,
             Meaning::Set(writes) => match (self.special, writes.as_slice()) {
                 (None, _) => ValueDependence::Function,
+                // Only a plain copy of a special register has its dependence.
                 (Some(special), [(_, Expr::Special(_))]) => special,
-                // A function of special registers and more is none of them.
+                // A function of special registers is not a special register itself.
                 (Some(_), _) => ValueDependence::Lane,
             },
             Meaning::Load { space, .. } => ValueDependence::Load(*space),

@@ -1,4 +1,5 @@
-//! Tokens of a line.
+//! Tokens of a line. For example, `R1 = load.u8 global [R4]` has the words `R1`, `load.u8`, `global`, `R4` and three
+//! signs.
 
 /// Token.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -7,7 +8,7 @@ pub(super) enum Token {
     Word(String),
     /// Number, decimal or hexadecimal.
     Number(u64),
-    /// Text in quotation marks, without escapes.
+    /// Text that was in quotation marks, with its escapes resolved.
     Text(String),
     /// Sign of punctuation.
     Sign(char),
@@ -23,7 +24,7 @@ pub(super) struct Placed {
 /// Signs of punctuation.
 const SIGNS: &str = ":,=()[]!&?+-";
 
-/// Splits a line into tokens, without the comment; on failure returns the column and the problem.
+/// Splits a line into tokens, without the comment. On failure returns the column and the problem.
 pub(super) fn tokens(line: &str) -> Result<Vec<Placed>, (usize, &'static str)> {
     let mut found = Vec::new();
     let mut chars = line.chars().enumerate().peekable();
@@ -34,6 +35,7 @@ pub(super) fn tokens(line: &str) -> Result<Vec<Placed>, (usize, &'static str)> {
             _ if c.is_whitespace() => continue,
             '"' => Token::Text(text(&mut chars).map_err(|problem| (column, problem))?),
             _ if c.is_ascii_alphanumeric() || c == '_' => {
+                // Words and numbers are read alike, because hexadecimal digits are letters.
                 let mut word = c.to_string();
                 while let Some((_, next)) = chars.next_if(|(_, c)| is_word(*c)) {
                     word.push(next);

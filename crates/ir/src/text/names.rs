@@ -1,4 +1,4 @@
-//! Names of the parts of operations in text.
+//! Names of the parts of operations in text. Printer and parser share each table, so that text can be read back.
 
 use warpbound_base::Named;
 
@@ -12,7 +12,7 @@ use crate::{
     VoteMode, Width, WordHalf,
 };
 
-/// Returns the name in text, where a type has other names as well.
+/// Returns the name in text, for types that also have other names.
 pub(super) fn name<T: Named>(value: T) -> &'static str {
     value.name()
 }
@@ -62,7 +62,7 @@ names!(SpecialFunction,
     Cos "cos" Sin "sin" Ex2 "ex2" Lg2 "lg2" Rcp "rcp" Rsq "rsq" Rcp64h "rcp64h" Rsq64h "rsq64h" Sqrt "sqrt"
 );
 
-/// Functions without a parameter of their own.
+/// Names of the functions that have no parameter of their own.
 impl Named for GcnFunction {
     const ALL: &'static [(GcnFunction, &'static str)] = &[
         (GcnFunction::Add, "add"),

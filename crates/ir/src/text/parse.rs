@@ -1,4 +1,5 @@
-//! Parser of code: statements about the code, and operations with their control effects.
+//! Parser of code: statements about the code, and operations with their control effects. For example, `0x0028:  if P0
+//! jump 0x0050` is an operation with a condition, no stated meaning, and a control effect.
 
 use std::collections::HashMap;
 
@@ -20,8 +21,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// A line is not in the format, names an operation that the text does not have, or has a lower address than the line
-/// before it. The diagnostic has the line and the column.
+/// A line is not in the format, names an operation that the text does not have, or has an address that is not above
+/// the one before. The diagnostic has the line and the column.
 pub fn parse(file: &str, text: &str) -> Result<Code, Diagnostic> {
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -32,6 +33,7 @@ pub fn parse(file: &str, text: &str) -> Result<Code, Diagnostic> {
         let end = line.chars().count() + 1;
         lines.push((number, tokens, end));
     }
+    // Targets may be further down, so all addresses are indexed before any line is parsed.
     let ops = index_of_ops(lines.iter().map(|(_, tokens, _)| tokens.as_slice()));
     let mut code = Code::default();
     for (number, tokens, end) in &lines {
@@ -59,8 +61,8 @@ fn diagnostic(
         .at(format_args!("line {line}, column {column}"))
 }
 
-/// Checks that an operation of the warp reads registers of lanes by their lane only, or writes registers of lanes
-/// ([`OpScope::Warp`]).
+/// Checks that an operation of the warp reads registers of lanes only through `from_lane`, unless it writes registers
+/// of lanes ([`OpScope::Warp`]).
 fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
     if op.scope == OpScope::Lane {
         return Ok(());
@@ -86,6 +88,7 @@ fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
                 value.for_each_cell(&models, &mut |cell| cells.push(cell));
             }
         }
+        // Without expressions, any of the cells may be read per lane.
         _ => cells.extend(op.reads.iter().chain(&op.writes)),
     }
     match cells.iter().find(|cell| cell.is_per_lane()) {
@@ -107,7 +110,7 @@ fn index_of_ops<'a>(lines: impl Iterator<Item = &'a [Placed]>) -> HashMap<u64, O
     lines.filter_map(addr).zip((0..).map(OpIndex)).collect()
 }
 
-/// Parts of an operation that a line states besides its meaning.
+/// Parts of an operation that a line states in addition to its meaning.
 #[derive(Default)]
 struct Stated {
     reads: Option<Vec<Cell>>,
@@ -157,6 +160,7 @@ impl Line<'_> {
                 let bank = self.cursor.number("the number of a bank")?;
                 let bytes = self.bytes()?;
                 match code.constants.last_mut() {
+                    // A long bank takes several lines, each with the number of the bank.
                     Some((last, row)) if *last == bank => row.extend(bytes),
                     _ => code.constants.push((bank, bytes)),
                 }
@@ -197,6 +201,7 @@ impl Line<'_> {
         let digit = |c: char| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok());
         let nibbles: Option<Vec<u8>> = digits.chars().map(digit).collect();
         match nibbles {
+            // An odd digit would belong to half a byte.
             Some(nibbles) if nibbles.len() % 2 == 0 => {
                 let byte = |pair: &[u8]| pair.iter().fold(0, |byte, nibble| byte << 4 | nibble);
                 Ok(nibbles.chunks(2).map(byte).collect())
@@ -220,6 +225,7 @@ impl Line<'_> {
 
     fn op(&mut self, last: Option<&Op>) -> Result<Op, Problem> {
         let addr = CodeAddr(self.cursor.number("an address")?);
+        // `Code::at` finds operations by binary search.
         if last.is_some_and(|last| last.addr >= addr) {
             let message = "the address is not above that of the operation before";
             return Err(self
@@ -231,6 +237,7 @@ impl Line<'_> {
             true => self.condition()?,
             false => ExecCondition::ALWAYS,
         };
+        // The check of the scope follows the whole line, but its problem belongs to this word.
         let scope_column = self.cursor.column();
         let scope = match self.cursor.accept_word("warp") {
             true => OpScope::Warp,
@@ -247,6 +254,7 @@ impl Line<'_> {
             Some(Body::Unknown(unknown)) => (None, Some(unknown)),
             None => (unstated_meaning(&control), None),
         };
+        // An unknown meaning states its own reads and writes.
         let implied = unknown.unwrap_or_else(|| Implied::by(meaning.as_ref(), &control));
         let op = Op {
             addr,
@@ -272,6 +280,7 @@ impl Line<'_> {
                 condition.negated = self.cursor.accept('!');
                 condition.guard = Some(self.cursor.cell()?);
             }
+            // A guard and a test may be combined.
             if !self.cursor.accept('&') {
                 return Ok(condition);
             }
@@ -291,10 +300,11 @@ impl Line<'_> {
         Ok(condition)
     }
 
-    /// Parts that the meaning does not imply.
+    /// Attributes: parts that the meaning does not imply.
     fn attributes(&mut self) -> Result<Stated, Problem> {
         let mut stated = Stated::default();
         let cursor = &mut self.cursor;
+        // No keyword of a control effect has a parenthesis after it, so the loop ends there.
         while cursor.peek_at(1) == Some(&Token::Sign('(')) {
             if cursor.accept_word("reads") {
                 stated.reads = Some(cursor.in_parentheses(Cursor::cell)?);

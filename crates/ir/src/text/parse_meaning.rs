@@ -1,4 +1,5 @@
-//! Parser of meanings and expressions.
+//! Parser of meanings and expressions. For example, `R2, R3 = load global [R7:R6]` has two destinations, a name, a
+//! memory space and a 64-bit address.
 
 use smallvec::SmallVec;
 use warpbound_base::Named;
@@ -12,7 +13,7 @@ use crate::{
     SurfaceOp, TernaryOp, TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
 };
 
-/// Maximum depth of an expression; deeper ones would exhaust the stack of the parser.
+/// Maximum depth of an expression, because deeper ones would exhaust the stack of the parser.
 const MAX_DEPTH: usize = 64;
 
 const OPERATIONS: &str = "operations are those that `warpbound disasm --ir` prints";
@@ -30,6 +31,7 @@ pub(super) fn starts_meaning(cursor: &Cursor<'_>) -> bool {
     match cursor.peek_word() {
         // Cells, components and unknown meanings.
         None => !cursor.is_at_end(),
+        // Attributes and control effects follow a meaning, so none precedes them here.
         Some("reads" | "writes" | "value" | "barrier") => false,
         Some(
             "jump" | "branch" | "reconverge" | "set_active" | "indirect" | "call" | "push" | "pop"
@@ -39,7 +41,7 @@ pub(super) fn starts_meaning(cursor: &Cursor<'_>) -> bool {
     }
 }
 
-/// Destination: a cell or none, perhaps for one component.
+/// Destination: a cell or none, with a component for textures.
 struct Destination {
     component: Option<u8>,
     cell: Option<Cell>,
@@ -56,6 +58,7 @@ impl Body {
             false => Vec::new(),
         };
         if cursor.accept('?') {
+            // A `?` alone stands for an operation without data.
             let is_short = dests.is_empty() && !cursor.is_at_value();
             let (value, reads) = match is_short {
                 true => (ValueDependence::Function, Vec::new()),
@@ -74,6 +77,7 @@ impl Body {
 
 /// Whether a meaning begins with destinations.
 fn has_destinations(cursor: &Cursor<'_>) -> bool {
+    // No operation has the name of a cell.
     let is_dest = |word: &str| word == "_" || cursor::cell(word).is_some();
     cursor.peek_word().is_some_and(is_dest) || matches!(cursor.peek(), Some(Token::Number(_)))
 }
@@ -93,6 +97,7 @@ fn destination(cursor: &mut Cursor<'_>) -> Result<Destination, Problem> {
 
 /// Destinations that must be cells.
 fn cells(cursor: &Cursor<'_>, dests: &[Destination]) -> Result<Vec<Cell>, Problem> {
+    // An operation of unknown meaning writes whole cells.
     let cell = |dest: &Destination| dest.cell.filter(|_| dest.component.is_none());
     let cells: Option<Vec<Cell>> = dests.iter().map(cell).collect();
     cells.ok_or_else(|| cursor.problem("a destination is no cell", "write cells without numbers"))
@@ -106,7 +111,7 @@ fn words(cursor: &Cursor<'_>, dests: &[Destination]) -> Result<Vec<Option<Cell>>
     cells.ok_or_else(|| cursor.problem("a destination is a component", hint))
 }
 
-/// Two destinations, each of which may be `_`.
+/// Two destinations; either may be `_`.
 fn pair(cursor: &Cursor<'_>, dests: &[Destination]) -> Result<[Option<Cell>; 2], Problem> {
     let hint = "write two, `_` for none";
     let cells = words(cursor, dests)?;
@@ -140,6 +145,7 @@ fn meaning(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning, Pr
     let Some(word) = cursor.peek_word() else {
         return assignments(cursor, dests);
     };
+    // Modifiers follow the name after dots, as in `atomic.add.u32`.
     let parts: Vec<&str> = word.split('.').collect();
     let (name, parts) = parts.split_first().map_or(("", &[][..]), |(n, p)| (*n, p));
     let known = match name {
@@ -178,6 +184,7 @@ fn meaning(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning, Pr
                 _ => Meaning::Set(SmallVec::new()),
             })
         }
+        // Without a destination, the word cannot be an expression either.
         _ if dests.is_empty() => {
             let message = format!("`{word}` is no cell, operation or control effect");
             return Err(cursor.problem(message, OPERATIONS));
@@ -213,6 +220,7 @@ fn assignments(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning
 fn width(parts: &[&str]) -> Option<Width> {
     match parts {
         [] => Some(Width::Words),
+        // Words are the default, which has no suffix.
         [name] => Width::from_name(name).filter(|width| *width != Width::Words),
         _ => None,
     }
@@ -224,6 +232,7 @@ fn load(
     parts: &[&str],
 ) -> Result<Option<Meaning>, Problem> {
     cursor.advance();
+    // The caller reports an unknown modifier at the name.
     let Some(width) = width(parts) else {
         return Ok(None);
     };
@@ -413,6 +422,7 @@ fn barrier(cursor: &mut Cursor<'_>, parts: &[&str]) -> Result<Option<Meaning>, P
 fn address(cursor: &mut Cursor<'_>) -> Result<Address, Problem> {
     cursor.expect('[')?;
     let first = expr(cursor)?;
+    // With a colon, the first expression was the high word.
     let second = match cursor.accept(':') {
         true => Some(expr(cursor)?),
         false => None,
@@ -476,7 +486,7 @@ fn field(cursor: &mut Cursor<'_>, name: &'static str) -> Result<Expr, Problem> {
     })
 }
 
-/// Arguments of an operation, as many as it has.
+/// Arguments of an operation, which must have `N`.
 fn arguments<const N: usize>(cursor: &mut Cursor<'_>) -> Result<[Expr; N], Problem> {
     let found = cursor.in_parentheses(expr)?;
     let count = found.len();
@@ -494,6 +504,7 @@ fn expr(cursor: &mut Cursor<'_>) -> Result<Expr, Problem> {
 
 /// Expression of at most `depth` levels.
 fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
+    // Each level is a call, so the text must not decide how deep they go.
     let Some(depth) = depth.checked_sub(1) else {
         return Err(cursor.problem(
             format!("the expression has more than {MAX_DEPTH} levels"),
@@ -505,6 +516,7 @@ fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
     }
     let hint = "expressions are numbers, cells, tid, special.NAME, c[BANK][ADDRESS] and NAME(EXPRESSION, …)";
     let name = cursor.word("an expression", hint)?;
+    // Constants are written like operands in assembly, `c[0][0x140]`.
     if name == "c" {
         cursor.expect('[')?;
         let bank = cursor.number("the number of a bank")?;
@@ -532,7 +544,7 @@ fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
     }
 }
 
-/// Operation with a name, if it has that many operands.
+/// Operation with a name and these operands; `None` if it has another number of operands.
 fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
     if let Some(op) = UnaryOp::from_name(name) {
         let [a] = operands.try_into().ok()?;
@@ -561,6 +573,7 @@ fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
     }
     if name == "from_lane" {
         let operands: [Expr; 2] = operands.try_into().ok()?;
+        // Only a register has a value in another lane.
         let [Expr::Cell(cell), lane] = operands else {
             return None;
         };
@@ -570,6 +583,7 @@ fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
         Some(name) => (name, WordHalf::High),
         None => (name, WordHalf::Low),
     };
+    // A wrong number of words would make evaluation read past them.
     let op = float::parse(name).filter(|op| op.words() == operands.len())?;
     operands.shrink_to_fit();
     Some(Expr::Float(op, operands.into_boxed_slice(), half))

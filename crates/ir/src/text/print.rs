@@ -1,4 +1,4 @@
-//! Printer of code.
+//! Printer of code. It leaves out all that follows from the meaning, and prints what differs as attributes.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -15,10 +15,10 @@ use crate::{
 /// Bytes of a constant bank in one line.
 const ROW: usize = 32;
 
-/// Returns the text of `code`, which [`super::parse`] reads as the same code.
+/// Returns the text of `code`, which [`super::parse()`] reads as the same code, apart from the parts that text leaves
+/// out ([`crate::text`]).
 ///
-/// The indexes of operations in `code` are those of operations that it has. A target that is none becomes an
-/// [`ControlTarget::Invalid`] one.
+/// All indexes of operations in `code` must exist. A target that does not becomes [`ControlTarget::Invalid`].
 pub fn print(code: &Code) -> String {
     CodeText(code).to_string()
 }
@@ -29,6 +29,7 @@ impl Display for CodeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.0;
         let addr = |op: OpIndex| code.get(op).map(|op| op.addr).unwrap_or_default();
+        // The parser takes the first operation by default, so the common case needs no line.
         if code.entry != OpIndex::default() {
             writeln!(f, "entry {}", addr(code.entry))?;
         }
@@ -42,6 +43,7 @@ impl Display for CodeText<'_> {
         for (bank, bytes) in &code.constants {
             // An empty bank has a line as well.
             let first = bytes.get(..ROW).unwrap_or(bytes);
+            // Short lines keep long banks readable and comparable line by line.
             let rest = bytes.get(first.len()..).unwrap_or_default();
             for row in [first].into_iter().chain(rest.chunks(ROW)) {
                 let digits: String = row.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -75,6 +77,7 @@ impl Display for Quoted<'_> {
         for c in self.0.chars() {
             match c {
                 '"' | '\\' => write!(f, "\\{c}")?,
+                // A control character could end the line that the parser reads.
                 _ if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
                 _ => f.write_char(c)?,
             }
@@ -89,11 +92,12 @@ struct Offset(i64);
 impl Display for Offset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { '-' } else { '+' };
+        // `unsigned_abs`, because the smallest number has no positive counterpart.
         write!(f, "{sign} 0x{:x}", self.0.unsigned_abs())
     }
 }
 
-/// Values with commas between them.
+/// Values separated by commas.
 struct List<'a, T>(&'a [T]);
 
 impl<T: Display> Display for List<'_, T> {
@@ -124,9 +128,11 @@ impl Display for OpText<'_> {
         let implied = Implied::by(op.meaning.as_ref(), &op.control);
         match &op.meaning {
             Some(meaning) => {
+                // A jump without an effect on data is the common case, and stands alone on its line.
                 if op.meaning != unstated_meaning(&op.control) {
                     write!(f, "  {meaning}")?;
                 }
+                // Effects over-approximate: they may name registers that the meaning does not read, and must survive.
                 if implied.reads != op.reads {
                     write!(f, "  reads({})", List(&op.reads))?;
                 }
@@ -137,6 +143,7 @@ impl Display for OpText<'_> {
                     write!(f, "  value({})", ValueText(op.value))?;
                 }
             }
+            // The parser restores such an operation from its control effect alone.
             None if self.is_unstated(&implied) => {}
             None if is_without_data(op) => f.write_str("  ?")?,
             None => {
@@ -160,7 +167,7 @@ fn is_without_data(op: &Op) -> bool {
 }
 
 impl OpText<'_> {
-    /// Whether the data effect of an operation of unknown meaning follows from its control effect.
+    /// Whether the data effect of an operation without a meaning follows from its control effect.
     fn is_unstated(&self, implied: &Implied) -> bool {
         let op = self.op;
         op.control != ControlEffect::Next
@@ -218,6 +225,7 @@ impl Display for TargetText<'_> {
         match self.target {
             ControlTarget::Op(at) => match self.code.get(*at) {
                 Some(op) => write!(f, "{}", op.addr),
+                // Text can only name operations that exist.
                 None => write!(f, "invalid \"operation {}\"", at.0),
             },
             ControlTarget::External(name) => write!(f, "external {}", Quoted(name)),
@@ -234,6 +242,7 @@ impl Display for ConditionText {
         let not = if condition.negated { "!" } else { "" };
         let guard = match condition.guard {
             Some(guard) => Some(format!("{not}{guard}")),
+            // A negated constant guard holds in no lane.
             None => condition.negated.then(|| "never".to_owned()),
         };
         let test = condition.tests_cc().then_some(condition.cc_test.0);
@@ -287,6 +296,7 @@ impl Display for Expr {
             }
             Expr::Float(op, operands, half) => {
                 f.write_str(&float::print(*op))?;
+                // The low word is the default, also for results of one word.
                 if *half == WordHalf::High {
                     f.write_str(".high")?;
                 }
@@ -348,6 +358,7 @@ impl Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('[')?;
         if let Some(high) = &self.high {
+            // The high word comes first, as in `R7:R6`.
             write!(f, "{high}:")?;
         }
         write!(f, "{}", self.low)?;

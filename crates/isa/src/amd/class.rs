@@ -1,4 +1,7 @@
 //! Timing class of each opcode: the lines of `gfx803.classes`.
+//!
+//! A model with time gives each class its latency and rate. Classes are finer than units: for example, `v_add_f64`
+//! and `v_mul_f64` have the unit `valu`, but the classes `f64_add` and `f64_mul`.
 
 use std::sync::OnceLock;
 
@@ -6,7 +9,8 @@ use warpbound_base::Named;
 
 use super::opcode::GcnOpcode;
 
-/// Timing class of an opcode: what its time depends on. Times themselves are parameters of a machine.
+/// Timing class of an opcode: the property on which its time depends. The times themselves are parameters of a
+/// machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum GcnClass {
     /// Vector ALU at its full rate.
@@ -45,7 +49,7 @@ pub enum GcnClass {
     End,
     /// Other instructions without a unit.
     Internal,
-    /// None: images, exports, instructions of the whole GPU, and those that no analysis follows.
+    /// No class: images, exports, instructions of the whole GPU, and those that no analysis follows.
     None,
 }
 
@@ -84,13 +88,14 @@ fn lines() -> impl Iterator<Item = (&'static str, std::str::SplitWhitespace<'sta
     })
 }
 
-/// Classes by the number of the opcode; opcodes that the table lacks have none.
+/// Classes by the number of the opcode. Opcodes that the table lacks have no class.
 fn classes() -> Vec<GcnClass> {
     let mut classes = vec![GcnClass::None; GcnOpcode::ALL.len()];
     for (name, opcodes) in lines() {
         let class = GcnClass::ALL.iter().find(|(_, own)| *own == name);
         for opcode in opcodes {
             let number = GcnOpcode::ALL.iter().position(|own| own.name() == opcode);
+            // A fault in the compiled-in table leaves `None` here; a test finds it, so that loading need not fail.
             if let (Some((class, _)), Some(number)) = (class, number) {
                 classes[number] = *class;
             }
@@ -104,7 +109,7 @@ impl GcnOpcode {
     pub fn class(self) -> GcnClass {
         static CLASSES: OnceLock<Vec<GcnClass>> = OnceLock::new();
         let classes = CLASSES.get_or_init(classes);
-        // Opcodes are numbered in the order of the list.
+        // The variants of the enum are in the order of the list, so the discriminant is the index.
         let class = classes.get(self as usize);
         class.copied().unwrap_or(GcnClass::None)
     }
@@ -140,7 +145,8 @@ mod tests {
         }
     }
 
-    /// Classes suit the units of the rows; an instruction that analyses follow has a class, but for images and exports.
+    /// Classes suit the units of the rows. An instruction that analyses follow has a class, except images and
+    /// exports.
     #[test]
     fn classes_suit_units() {
         use GcnClass as C;

@@ -1,6 +1,7 @@
 //! Effects of an instruction: reads, writes, control flow, memory access.
 //!
-//! Effects over-approximate: reads and writes may name more registers than the hardware touches, never fewer.
+//! Effects over-approximate: reads and writes may name more registers than the hardware touches, never fewer. For
+//! example, `v_movrels_b32 v0, v1` reads all vector registers, because M0 selects one of them.
 
 use super::fields::Encoding;
 use super::form::{FormFlow, GcnForm, GcnUnit, VectorExtension};
@@ -40,7 +41,7 @@ impl Named for GcnCondition {
 }
 
 impl GcnCondition {
-    /// Scalar registers that it tests: the first and their number.
+    /// Scalar registers that the condition tests: the first one and their number.
     pub fn registers(self) -> (u8, u8) {
         match self {
             GcnCondition::SccZero | GcnCondition::SccOne => (scalar::SCC, 1),
@@ -59,41 +60,42 @@ pub enum GcnFlow {
     Jump(BranchTarget),
     /// s_cbranch_*: jumps if the condition holds.
     Branch(GcnCondition, BranchTarget),
-    /// s_swappc_b64: the address after it goes to the pair `link`, the wave goes on at the address in the pair `to`.
+    /// s_swappc_b64: writes the address after it to the pair `link`; the wave continues at the address in the pair
+    /// `to`.
     Call {
         /// First register of the pair that is written.
         link: u8,
         /// First register of the pair that is read.
         to: u8,
     },
-    /// s_setpc_b64: the wave goes on at the address in a pair.
+    /// s_setpc_b64: the wave continues at the address in a pair.
     Indirect {
         /// First register of the pair.
         from: u8,
     },
     /// s_endpgm.
     Exit,
-    /// No analysis follows it: a dword that is no instruction; traps, halts, forks; addressing modes of registers that
-    /// later instructions obey; GDS; operands that GCN3 does not define.
+    /// Control flow that no analysis follows: a dword that is no instruction; traps, halts, forks; addressing modes
+    /// of registers that affect later instructions; GDS; operands that GCN3 does not define.
     Unsupported,
 }
 
 /// Reads, writes, control flow and memory access of one instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GcnEffects {
-    /// Registers read, implicit ones included: every register of a group, SCC, VCC, EXEC, M0, MODE. Vector instructions
-    /// read EXEC.
+    /// Registers read, including implicit ones: every register of a group, SCC, VCC, EXEC, M0, MODE. Vector
+    /// instructions read EXEC.
     pub reads: Vec<Reg>,
-    /// Registers written, implicit ones included. Vector registers are written in active lanes only, unless
-    /// `is_warp_scope` holds; a register that may keep its value in an active lane is among the reads.
+    /// Registers written, including implicit ones. Vector registers are written in active lanes only, unless
+    /// `is_warp_scope` holds. A register that may keep its value in an active lane is also among the reads.
     pub writes: Vec<Reg>,
     /// Control flow.
     pub flow: GcnFlow,
     /// Memory access.
     pub access: Option<MemoryEffect>,
-    /// Whether it executes once for the wave, whatever EXEC is.
+    /// Whether the instruction executes once for the wave, whatever EXEC is.
     pub is_warp_scope: bool,
-    /// Whether it is s_barrier.
+    /// Whether the instruction is s_barrier.
     pub barrier: bool,
 }
 
@@ -112,6 +114,7 @@ impl GcnInstr {
         if let Some(form) = self.form() {
             form_effects(form, self, &mut out);
         }
+        // Operands and implicit effects may name a register twice.
         for list in [&mut out.reads, &mut out.writes] {
             list.sort_unstable();
             list.dedup();
@@ -127,6 +130,7 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
     out.writes.extend_from_slice(&declared.writes);
     out.access = declared.access;
     out.barrier = declared.barrier;
+    // v_readlane and its like use the vector ALU, but execute once for the wave.
     out.is_warp_scope = declared.is_wave || is_scalar(form.unit);
     let mut operands = Vec::new();
     for (item, operand) in operand::spelled(form, instr) {
@@ -134,6 +138,7 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
             continue;
         };
         if form.encoding == Encoding::Mimg && matches!(operand.value, GcnValue::Vector(_)) {
+            // The text names fewer registers than the hardware accesses, so the count of the text would miss some.
             operand.dwords = match item.is_data {
                 true => operand::image_components(form, modifiers.dmask),
                 false => MAX_IMAGE_ADDRESS,
@@ -150,13 +155,13 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
     if modifiers.lds
         && let Some(access) = &mut out.access
     {
-        // Loads into LDS; the row has the space of the buffer, which stands for both.
+        // The load writes LDS. The row names the buffer as the memory space, which stands for both.
         access.stores = true;
         out.reads.push(scalar_register(scalar::M0));
     }
     // GCN3 has no offset of flat addresses, although disassemblers print one.
     let has_flat_offset = form.encoding == Encoding::Flat && modifiers.offset != 0;
-    // Loads with a status dword, where the form has none.
+    // Bit of a status dword, which these forms do not have.
     const STATUS_DWORD: u8 = 55;
     let is_memory = matches!(
         form.encoding,
@@ -170,11 +175,13 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
         && !has_status
         && !modifiers.gds
         && modifiers.dpp.is_none_or(|dpp| dpp.is_defined());
+    // An operand that GCN3 does not define may have any effect, so analyses must refuse the instruction.
     out.flow = match is_defined {
         true => flow(form, &operands),
         false => GcnFlow::Unsupported,
     };
     if let GcnFlow::Branch(condition, _) = out.flow {
+        // The tested registers are no operands, so they are not among the reads yet.
         let (first, count) = condition.registers();
         out.reads
             .extend((first..first + count).map(scalar_register));
@@ -204,14 +211,17 @@ fn registers(operand: &GcnOperand) -> impl Iterator<Item = Reg> {
     let (kind, first, count) = match operand.value {
         GcnValue::Scalar(first) => (RegisterKind::Scalar, first, operand.dwords),
         GcnValue::Vector(first) => (RegisterKind::Vector, first, operand.dwords),
+        // The hardware computes these sources from the registers.
         GcnValue::Vccz => (RegisterKind::Scalar, scalar::VCC, 2),
         GcnValue::Execz => (RegisterKind::Scalar, scalar::EXEC, 2),
         GcnValue::Scc => (RegisterKind::Scalar, scalar::SCC, 1),
+        // M0 holds the address.
         GcnValue::LdsDirect => (RegisterKind::Scalar, scalar::M0, 1),
         _ => (RegisterKind::Scalar, 0, 0),
     };
     let last = u16::from(first) + u16::from(count);
     (u16::from(first)..last).filter_map(move |number| {
+        // A group that ends past the last register has no more registers there.
         let number = u8::try_from(number).ok()?;
         Some(Reg { kind, number })
     })
@@ -226,11 +236,11 @@ fn add_operand(operand: &GcnOperand, out: &mut GcnEffects) {
     }
 }
 
-/// Most dwords of the address of an image instruction: the resource decides how many there are.
+/// Upper bound on the address dwords of an image instruction: the image resource decides the actual number.
 const MAX_IMAGE_ADDRESS: u8 = 16;
 
-/// Adds the dword after the data to which a load or an atomic operation with tfe or lwe writes its status. Others may not
-/// write it, and none does if nothing fails.
+/// Adds the status dword, which a load or an atomic operation with tfe or lwe writes after its data. It is a read as
+/// well, because hardware writes it only if an access fails.
 fn add_status(data: &GcnOperand, modifiers: &GcnModifiers, out: &mut GcnEffects) {
     if let GcnValue::Vector(first) = data.value
         && (modifiers.tfe || modifiers.lwe)
@@ -241,7 +251,7 @@ fn add_status(data: &GcnOperand, modifiers: &GcnModifiers, out: &mut GcnEffects)
     }
 }
 
-/// Adds destinations that keep a part of their value.
+/// Adds destinations that may keep a part of their value to the reads.
 fn add_kept(
     form: &GcnForm,
     modifiers: &GcnModifiers,
@@ -274,6 +284,7 @@ fn add_indexed(form: &GcnForm, operands: &[GcnOperand], out: &mut GcnEffects) {
     };
     for kind in operands.iter().filter_map(all) {
         let count = match kind {
+            // M0 cannot select SCC and MODE, which are numbered after the operands.
             RegisterKind::Scalar => u16::from(scalar::SCC),
             _ => REGISTERS.count(kind),
         };
@@ -290,7 +301,7 @@ fn add_indexed(form: &GcnForm, operands: &[GcnOperand], out: &mut GcnEffects) {
     }
 }
 
-/// Whether GCN3 defines an operand: disassemblers also name groups that are not aligned, constants in place of
+/// Whether GCN3 defines an operand. Disassemblers also name groups that are not aligned, constants instead of
 /// registers, groups of four with the name of a pair, and numbers of later generations.
 fn is_defined(operand: &GcnOperand) -> bool {
     match operand.value {
@@ -298,12 +309,15 @@ fn is_defined(operand: &GcnOperand) -> bool {
             let last = u16::from(first) + u16::from(operand.dwords) - 1;
             first != operand::NULL
                 && match first {
+                    // A group that begins in s0 to s101 may extend into FLAT_SCRATCH (102 and 103), but no further.
                     0..=101 => last < 104,
                     112..=123 => last < 124,
+                    // Named registers are words or pairs.
                     _ => operand.dwords <= 2,
                 }
         }
         GcnValue::Undefined(_) => false,
+        // A constant cannot be a destination.
         GcnValue::Int(_) | GcnValue::InlineFloat(_) | GcnValue::Literal(_) => {
             operand.access == OperandAccess::Read
         }
@@ -316,6 +330,7 @@ fn flow(form: &GcnForm, operands: &[GcnOperand]) -> GcnFlow {
         GcnValue::Target(target) => Some(target),
         _ => None,
     });
+    // Every row with a direct transfer has a target operand; other rows ignore this value.
     let target = target.unwrap_or(BranchTarget::Outside);
     let pairs: Vec<u8> = operands
         .iter()

@@ -1,4 +1,6 @@
-//! Encoding: the words of an instruction that is given as opcode, operands and modifiers.
+//! Encoding: the words of an instruction from its opcode, operands and modifiers. Each word is decoded again and
+//! compared, so a word that means something else is never returned. For example, `s_mov_b32 s0, 0x12345678` takes two
+//! dwords, because the constant is no inline constant.
 
 use super::fields::Encoding;
 use super::form::{FieldKind, FormOperand, GcnForm, VectorExtension, table};
@@ -10,8 +12,8 @@ use crate::BranchTarget;
 use warpbound_base::{BitRange, CodeAddr};
 
 impl GcnView {
-    /// Instruction with an opcode in a format, with values of its operands in spelled order and with modifiers; it has
-    /// neither SDWA nor DPP, and no operand is negated. `None` if no form has as many operands.
+    /// Instruction with an opcode in a format, operand values in spelled order, and modifiers. It has neither SDWA
+    /// nor DPP, and no operand is negated. `None` if no form has this number of operands.
     pub fn new(
         opcode: GcnOpcode,
         encoding: Encoding,
@@ -20,6 +22,7 @@ impl GcnView {
     ) -> Option<GcnView> {
         let mut forms = rows::with_opcode(opcode).filter_map(|id| table().form(id));
         let form = forms.find(|form| form.encoding == encoding && form.extension.is_none())?;
+        // Atomic operations have a destination only with glc.
         let is_spelled = |item: &&FormOperand| {
             !item.needs_glc || modifiers.glc || item.access != OperandAccess::Write
         };
@@ -46,8 +49,8 @@ impl GcnView {
         })
     }
 
-    /// Words of the instruction at an address, and their number of bytes: the first dword in the low half. Bits that
-    /// GCN3 ignores are 0. `None` if no form has these operands and modifiers.
+    /// Words of the instruction at an address and their number of bytes; the first dword is in the low half. Bits
+    /// that GCN3 ignores are 0. `None` if no form has these operands and modifiers.
     pub fn encode(&self, addr: CodeAddr) -> Option<(u64, u8)> {
         let mut forms = rows::with_opcode(self.opcode).filter_map(|id| table().form(id));
         forms.find_map(|form| self.encode_as(form, addr))
@@ -81,7 +84,7 @@ impl GcnView {
         for (name, range) in &form.modifiers {
             out.set(*range, modifier(name, &self.modifiers)?)?;
         }
-        // Modifiers that the form lacks, and sizes of operands, show when the words are read again.
+        // Reading the word again finds modifiers that the form lacks and operands of another size.
         let second = (out.bytes == 8).then_some((out.word >> 32) as u32);
         let read = GcnInstr::decode(addr, out.word as u32, second);
         (read.view().as_ref() == Some(self)).then_some((out.word, out.bytes))
@@ -97,7 +100,7 @@ struct EncodedWord {
 }
 
 impl EncodedWord {
-    /// Sets a field that is 0 so far; `None` if the value has more bits, or others than the form fixes.
+    /// Sets a field that is 0 so far. `None` if the value has too many bits or contradicts bits that the form fixes.
     fn set(&mut self, range: BitRange, value: u64) -> Option<()> {
         let mask = u64::MAX >> (64 - range.width());
         if value > mask {
@@ -132,6 +135,7 @@ impl EncodedWord {
         self.set_bit(item.sext, operand.sext)?;
         let bits =
             match (item.kind, operand.value) {
+                // VCC has no field; reading the word again checks that it was given.
                 (FieldKind::Vcc, _) => return Some(()),
                 (FieldKind::Scalar { scale }, GcnValue::Scalar(first)) => first
                     .is_multiple_of(scale)
@@ -140,6 +144,7 @@ impl EncodedWord {
                 (FieldKind::Vector, GcnValue::Vector(first)) => first.into(),
                 (FieldKind::Source(_), value) => self.source(value)?,
                 (FieldKind::Immediate(_), GcnValue::Immediate(value)) => value.into(),
+                // VINTRP and VOP3 pack attribute and channel in opposite orders.
                 (FieldKind::Immediate(_), GcnValue::Attribute { number, channel }) => {
                     match form.encoding {
                         Encoding::Vintrp => u64::from(number) << 2 | u64::from(channel),
@@ -172,6 +177,7 @@ impl EncodedWord {
             GcnValue::Scc => 253,
             GcnValue::LdsDirect => 254,
             GcnValue::Literal(literal) => {
+                // The literal makes the instruction one dword longer than its row.
                 self.bytes = 8;
                 self.word |= u64::from(literal) << 32;
                 LITERAL
@@ -187,11 +193,13 @@ impl EncodedWord {
         value: GcnValue,
         is_compressed: bool,
     ) -> Option<()> {
+        // The sources of an export are the bytes of the second dword.
         let number = (item.field.lo - 32) / 8;
         let GcnValue::Vector(register) = value else {
             return (value == GcnValue::Off).then_some(());
         };
         let field = if is_compressed { number / 2 } else { number };
+        // The enable bits of the four sources are bits 3:0.
         self.word |= 1 << number;
         let lo = 32 + 8 * field;
         self.set(BitRange { hi: lo + 7, lo }, register.into())
@@ -203,6 +211,7 @@ fn relative(addr: CodeAddr, target: BranchTarget) -> Option<u64> {
     let BranchTarget::Code(target) = target else {
         return None;
     };
+    // Targets count from the next instruction; all branches have four bytes.
     let bytes = i64::from(target.0) - i64::from(addr.0) - 4;
     let dwords = i16::try_from(bytes / 4).ok()?;
     (bytes % 4 == 0).then_some(u64::from(dwords as u16))
@@ -242,7 +251,7 @@ fn modifier(name: &str, modifiers: &GcnModifiers) -> Option<u64> {
 }
 
 fn dpp(dpp: Dpp) -> u64 {
-    // From bit 40 on; the bits of sources lie between and are set by them.
+    // Relative to bit 40. The bits of sources lie in between; the operands set them.
     u64::from(dpp.ctrl)
         | u64::from(dpp.bound_ctrl) << 11
         | u64::from(dpp.bank_mask) << 16

@@ -1,4 +1,7 @@
 //! Formats of GCN3 and the bits of their fields (AMD "Graphics Core Next Architecture, Generation 3", chapter 13).
+//!
+//! For example, `s_add_u32 s0, s1, s2` is the dword 0x80000201 in format SOP2: bits 31:30 are the format, 29:23 the
+//! opcode 0, 22:16 `s0`, 15:8 `s2`, 7:0 `s1`.
 
 use warpbound_base::BitRange;
 
@@ -25,7 +28,7 @@ pub enum Encoding {
     Vopc,
     /// Vector, up to three sources, 8 bytes.
     Vop3a,
-    /// The same with a second, scalar, destination.
+    /// As [`Encoding::Vop3a`], with a second, scalar, destination.
     Vop3b,
     /// Interpolation of attributes.
     Vintrp,
@@ -44,9 +47,12 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Format of a first dword; [`Encoding::Vop3a`] for both formats of VOP3. `None` if no format has its fixed bits.
+    /// Format of a first dword, [`Encoding::Vop3a`] for both formats of VOP3. `None` if its fixed bits belong to no
+    /// format.
     pub(crate) fn of_word(word: u32) -> Option<Encoding> {
         let encoding = match (word >> 23, word >> 26) {
+            // SOP1, SOPC and SOPP begin with the prefix of SOPK, and SOPK begins with the prefix of SOP2: the longest
+            // one is tested first.
             (0x17d, _) => Encoding::Sop1,
             (0x17e, _) => Encoding::Sopc,
             (0x17f, _) => Encoding::Sopp,
@@ -54,6 +60,7 @@ impl Encoding {
             (top, _) if top >> 7 == 0b10 => Encoding::Sop2,
             (top, _) if top >> 2 == 0x3f => Encoding::Vop1,
             (top, _) if top >> 2 == 0x3e => Encoding::Vopc,
+            // VOP1 and VOPC are the two highest opcodes of VOP2, so they are tested above.
             (top, _) if top >> 8 == 0 => Encoding::Vop2,
             (_, 0b110000) => Encoding::Smem,
             (_, 0b110001) => Encoding::Exp,
@@ -69,7 +76,7 @@ impl Encoding {
         Some(encoding)
     }
 
-    /// Bits of the opcode, in the first dword. Exports have none; for them the fixed bits stand in.
+    /// Bits of the opcode in the first dword. Exports have no opcode; their fixed bits are used instead.
     pub(crate) fn opcode(self) -> BitRange {
         let (hi, lo) = match self {
             Encoding::Sop2 => (29, 23),
@@ -89,7 +96,7 @@ impl Encoding {
         BitRange { hi, lo }
     }
 
-    /// Bits of a field; those of the second dword begin with 32. `None` if the format has no such field.
+    /// Bits of a field; bits of the second dword are numbered from 32. `None` if the format has no such field.
     pub(crate) fn field(self, name: &str) -> Option<BitRange> {
         let fields: &[(&str, u8, u8)] = match self {
             Encoding::Sop2 | Encoding::Sop1 | Encoding::Sopc | Encoding::Sopp | Encoding::Sopk => {

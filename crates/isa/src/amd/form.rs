@@ -1,4 +1,7 @@
 //! Encoding forms: the rows of `gfx803.forms` (format: `isa/amd/README.md`).
+//!
+//! A row is parsed when a word first matches it, because a short listing needs few of the 1600 rows. For example, the
+//! row of `v_add_f32_e32` states the fixed bits of VOP2, the unit `valu`, and the operands `vdst`, `src0`, `vsrc1`.
 
 use super::effects::GcnCondition;
 use super::fields::Encoding;
@@ -16,7 +19,7 @@ use warpbound_base::{BitRange, Named};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct GcnFormId(pub(crate) u16);
 
-/// Unit of the hardware that executes an instruction.
+/// Hardware unit that executes an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum GcnUnit {
     /// Scalar ALU.
@@ -82,7 +85,7 @@ pub(crate) enum FormFlow {
     Unsupported,
 }
 
-/// Effects of a form besides its operands: the second column of the row.
+/// Effects of a form apart from its operands: the second column of the row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FormEffects {
     pub(crate) reads: Vec<Reg>,
@@ -90,7 +93,7 @@ pub(crate) struct FormEffects {
     pub(crate) flow: FormFlow,
     pub(crate) access: Option<MemoryEffect>,
     pub(crate) barrier: bool,
-    /// Whether it executes once for the wave although its unit is the vector ALU.
+    /// Whether the instruction executes once for the wave although its unit is the vector ALU.
     pub(crate) is_wave: bool,
     pub(crate) reads_indexed: bool,
     pub(crate) writes_indexed: bool,
@@ -107,12 +110,12 @@ pub(crate) enum ConstantText {
     Pair,
 }
 
-/// Constant that is no source operand, by what it encodes.
+/// Constant that is not a source operand, by its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ImmediateText {
     /// Hexadecimal.
     Hex,
-    /// As the constants of sources: inline values in decimal, others in hexadecimal.
+    /// As constants of sources are printed: inline values in decimal, others in hexadecimal.
     Inline,
     /// Exit code, decimal, not printed if 0.
     Code,
@@ -156,11 +159,11 @@ pub(crate) struct FormOperand {
     pub(crate) neg: Option<u8>,
     pub(crate) abs: Option<u8>,
     pub(crate) sext: Option<u8>,
-    /// Whether it exists only with glc.
+    /// Whether the operand exists only with glc.
     pub(crate) needs_glc: bool,
-    /// Whether it is the data operand of a buffer or an image, whose size depends on modifiers.
+    /// Whether this is the data operand of a buffer or an image, whose size depends on modifiers.
     pub(crate) is_data: bool,
-    /// Whether it is the address operand of a buffer.
+    /// Whether this is the address operand of a buffer.
     pub(crate) is_buffer_address: bool,
 }
 
@@ -172,7 +175,7 @@ pub(crate) struct GcnForm {
     pub(crate) encoding: Encoding,
     pub(crate) extension: Option<VectorExtension>,
     pub(crate) unit: GcnUnit,
-    /// Printed after the mnemonic: `_e32`.
+    /// Suffix printed after the mnemonic: `_e32`.
     pub(crate) suffix: &'static str,
     pub(crate) effects: FormEffects,
     pub(crate) operands: Vec<FormOperand>,
@@ -202,6 +205,7 @@ impl GcnForm {
         let (operands, modifiers) = template.split_once(';').unwrap_or((template, ""));
         let mut words = operands.split_ascii_whitespace();
         let name = words.next().unwrap_or_default();
+        // The row spells `v_add_f32{_e32}`, with the suffix in braces.
         let suffix = name.split_once('{').map_or("", |(_, suffix)| suffix);
         let mut form = GcnForm {
             head,
@@ -215,7 +219,9 @@ impl GcnForm {
             modifiers: Vec::new(),
             glc: None,
         };
+        // Operands have other bits with an extension, so it is found before they are parsed.
         form.extension = extension(&form, head);
+        // Both formats of VOP3 have the same fixed bits: only the scalar destination distinguishes them.
         if form.encoding == Encoding::Vop3a && operands.contains("sdst:") {
             form.encoding = Encoding::Vop3b;
         }
@@ -280,6 +286,7 @@ fn modifier_bits(name: &str, form: &GcnForm) -> Option<BitRange> {
         "sdwa_dst" => bits(44, 40),
         "sdwa0" => bits(50, 48),
         "sdwa1" => bits(58, 56),
+        // The others have the same bits in all rows of a format.
         _ => form.encoding.field(name),
     }
 }
@@ -290,6 +297,7 @@ fn source_bits(name: &str, form: &GcnForm) -> Option<(u8, u8, u8)> {
         (Some(VectorExtension::Sdwa), "src0") => Some((52, 53, 51)),
         (Some(VectorExtension::Sdwa), "vsrc1") => Some((60, 61, 59)),
         (Some(VectorExtension::Dpp), "src0") => Some((52, 53, 0)),
+        // DPP has no sign extension, and no row asks for it: the last number is a placeholder.
         (Some(VectorExtension::Dpp), "vsrc1") => Some((54, 55, 54)),
         (None, "src0") => Some((61, 8, 61)),
         (None, "src1") => Some((62, 9, 62)),
@@ -313,7 +321,9 @@ fn parse_operand(word: &str, form: &GcnForm) -> Option<FormOperand> {
     let (name, kind) = word.split_once(':').unwrap_or((word, "vcc"));
     let (kind, dwords) = field_kind(name, kind, form.encoding)?;
     let field = match (kind, form.extension, name) {
+        // A placeholder: VCC is implied and has no bits.
         (FieldKind::Vcc, ..) => BitRange { hi: 0, lo: 0 },
+        // With SDWA or DPP, the first source field holds a marker, and the register is in the second dword.
         (_, Some(_), "src0") => BitRange { hi: 39, lo: 32 },
         _ => form.encoding.field(name)?,
     };
@@ -339,6 +349,7 @@ fn field_kind(name: &str, kind: &str, encoding: Encoding) -> Option<(FieldKind, 
     let immediate = |text| Some((FieldKind::Immediate(text), 0));
     let source = |text, dwords| Some((FieldKind::Source(text), dwords));
     let scale = match (name, encoding) {
+        // The field counts pairs or groups of four, since these groups must be aligned.
         ("sbase", _) => 2,
         ("srsrc" | "ssamp", _) => 4,
         _ => 1,
@@ -366,6 +377,7 @@ fn field_kind(name: &str, kind: &str, encoding: Encoding) -> Option<(FieldKind, 
         "smem" => Some((FieldKind::ScalarOffset, 1)),
         "exp" => Some((FieldKind::Export, 1)),
         _ => {
+            // The other kinds are a letter and a number of dwords.
             let dwords = kind.get(1..)?.parse().ok()?;
             match kind.as_bytes().first()? {
                 b's' => Some((FieldKind::Scalar { scale }, dwords)),

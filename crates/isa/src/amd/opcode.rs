@@ -1,4 +1,7 @@
 //! Opcodes of GCN3, as the rows of `gfx803.forms` spell them.
+//!
+//! The enum is generated from a list, so that analyses match on variants and not on text. For example, `s_add_u32` is
+//! `GcnOpcode::SAddU32`. `v_add_f32_e32` and `v_add_f32_e64` are two forms of one opcode.
 
 use std::fmt;
 

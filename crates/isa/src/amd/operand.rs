@@ -1,4 +1,5 @@
-//! Instructions as opcode, operands and modifiers.
+//! Instructions as opcode, operands and modifiers. For example, `v_add_f32_e64 v0, -v1, |s2|` has three operands:
+//! `v0` written, `v1` read and negated, `s2` read with its absolute value.
 
 use super::fields::Encoding;
 use super::form::{FieldKind, FormOperand, GcnForm, ImmediateText, VectorExtension};
@@ -32,7 +33,7 @@ pub enum GcnValue {
     /// Inline float by its source number: 240 to 247 are 0.5, -0.5, 1, -1, 2, -2, 4, -4 and 248 is 1/(2 pi), in the
     /// operand's format.
     InlineFloat(u8),
-    /// Dword after the instruction.
+    /// Literal dword after the instruction.
     Literal(u32),
     /// 1 if VCC is 0, else 0.
     Vccz,
@@ -55,16 +56,16 @@ pub enum GcnValue {
         /// Channel 0 to 3: x, y, z, w.
         channel: u8,
     },
-    /// No register: address of a buffer without offset and index; export source that is not enabled.
+    /// No register: the address of a buffer access without offset and index, or an export source that is not enabled.
     Off,
 }
 
-/// Operand, with its modifiers.
+/// Operand with its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GcnOperand {
     /// Whether the instruction reads or writes it.
     pub access: OperandAccess,
-    /// Number of dwords: of registers of 32 bits, or of the constant; 0 for immediates, targets and [`GcnValue::Off`].
+    /// Number of dwords of the registers or of the constant; 0 for immediates, targets and [`GcnValue::Off`].
     pub dwords: u8,
     /// Value.
     pub value: GcnValue,
@@ -79,13 +80,13 @@ pub struct GcnOperand {
 /// Selection of bytes and words (SDWA).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sdwa {
-    /// Part of the destination that is written: 0 to 3 bytes, 4 and 5 words, 6 all. 6 for comparisons.
+    /// Part of the destination that is written: 0 to 3 for a byte, 4 and 5 for a word, 6 for all. Comparisons have 6.
     pub dst_sel: u8,
     /// Other bits of the destination: 0 zero, 1 sign extension, 2 kept.
     pub dst_unused: u8,
     /// Part of the first source that is read.
     pub src0_sel: u8,
-    /// Part of the second source; 6 if there is none.
+    /// Part of the second source that is read; 6 if there is none.
     pub src1_sel: u8,
 }
 
@@ -94,8 +95,8 @@ pub struct Sdwa {
 pub struct Dpp {
     /// Control: permutation in quads, shift or rotation in rows ...
     pub ctrl: u16,
-    /// Bit `bound_ctrl`: whether a lane that is invalid or not active reads as 0; otherwise the destination keeps its
-    /// value.
+    /// Bit `bound_ctrl`: whether a lane whose source is invalid or inactive reads 0. Otherwise its destination keeps
+    /// its value.
     pub bound_ctrl: bool,
     /// Banks of 4 lanes that are written.
     pub bank_mask: u8,
@@ -103,7 +104,7 @@ pub struct Dpp {
     pub row_mask: u8,
 }
 
-/// Modifiers; those that the form does not have are false or 0.
+/// Modifiers; a modifier that the form does not have is false or 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[allow(missing_docs, reason = "the names of the fields in AMD's manual")]
 pub struct GcnModifiers {
@@ -152,7 +153,7 @@ pub struct GcnView {
     pub modifiers: GcnModifiers,
 }
 
-/// Operand of an instruction with a form; `None` if its bits encode nothing there.
+/// Operand of an instruction with a form; `None` if its bits have no meaning there.
 pub(crate) fn operand(form: &GcnForm, item: &FormOperand, instr: &GcnInstr) -> Option<GcnOperand> {
     let word = u128::from(instr.word);
     let bits = word.field(item.field) as u32;
@@ -165,6 +166,7 @@ pub(crate) fn operand(form: &GcnForm, item: &FormOperand, instr: &GcnInstr) -> O
                 item.dwords,
             )
         }
+        // The number of address registers depends on offen and idxen.
         FieldKind::Vector if item.is_buffer_address => buffer_address(form, bits, word)?,
         FieldKind::Vector => {
             let dwords = data_size(form, item, bits, word);
@@ -217,7 +219,7 @@ pub(crate) fn operands<'f>(
     spelled(form, instr).map(|(_, operand)| operand)
 }
 
-/// Whether the number of a scalar group is aligned as GCN3 demands: pairs to 2, larger groups to 4.
+/// Whether the first register of a scalar group is aligned as GCN3 demands: pairs to 2, larger groups to 4.
 pub(crate) fn is_aligned(item: &FormOperand, instr: &GcnInstr) -> bool {
     let bits = u128::from(instr.word).field(item.field);
     let number = match item.kind {
@@ -228,15 +230,17 @@ pub(crate) fn is_aligned(item: &FormOperand, instr: &GcnInstr) -> bool {
     number.is_multiple_of(item.dwords.clamp(1, 4).into())
 }
 
-/// First register of a scalar group. Numbers that are not aligned are rounded down, as disassemblers do.
+/// First register of a scalar group. Unaligned numbers are rounded down, as disassemblers do. For example, number 5
+/// of a pair gives `s[4:5]`.
 pub(crate) fn scalar_group(number: u32, dwords: u8) -> Option<u8> {
     let number = u8::try_from(number).ok()?;
     let align = dwords.min(4);
     let (first, count) = match number {
         0..=101 => (0, 104),
         112..=123 => (112, 16),
-        // Named words and pairs; groups of four carry the name of the pair.
+        // Named words and pairs. Disassemblers print a group of four with the name of the pair.
         102..=127 => {
+            // M0 has no high word, because 125 is a number of its own to disassemblers.
             let is_pair = number % 2 == 0 && number != scalar::M0 || number == NULL;
             return (dwords == 1 || dwords <= 4 && is_pair).then_some(number);
         }
@@ -246,19 +250,21 @@ pub(crate) fn scalar_group(number: u32, dwords: u8) -> Option<u8> {
     (within + dwords <= count).then_some(first + within)
 }
 
-/// Number that disassemblers call `null`, which GCN3 does not have.
+/// Number that disassemblers call `null`; GCN3 has no such register.
 pub(crate) const NULL: u8 = 125;
 
 fn vector(number: u32, dwords: u8) -> Option<GcnValue> {
     let number = u8::try_from(number).ok()?;
+    // A group that runs past v255 encodes no operand.
     (u32::from(number) + u32::from(dwords) <= 256).then_some(GcnValue::Vector(number))
 }
 
-/// Source of 8 or 9 bits.
+/// Source operand from a field of 8 or 9 bits.
 fn source(form: &GcnForm, bits: u32, dwords: u8, word: u128) -> Option<GcnValue> {
     let is_literal_form = form.head.has_literal(word);
     Some(match bits {
         0..=127 => GcnValue::Scalar(scalar_group(bits, dwords)?),
+        // Inline constants: 128 to 192 are 0 to 64, 193 to 208 are -1 to -16.
         128..=192 => GcnValue::Int(bits as i32 - 128),
         193..=208 => GcnValue::Int(192 - bits as i32),
         235..=239 => GcnValue::Undefined(bits as u8),
@@ -267,6 +273,7 @@ fn source(form: &GcnForm, bits: u32, dwords: u8, word: u128) -> Option<GcnValue>
         252 => GcnValue::Execz,
         253 => GcnValue::Scc,
         254 if dwords == 1 => GcnValue::LdsDirect,
+        // In other rows, this number has no dword to refer to.
         255 if is_literal_form || has_constant_dword(form) => {
             GcnValue::Literal((word >> 32) as u32)
         }
@@ -275,7 +282,7 @@ fn source(form: &GcnForm, bits: u32, dwords: u8, word: u128) -> Option<GcnValue>
     })
 }
 
-/// Whether the form's second dword is a constant that a source can also name (v_madmk, v_madak).
+/// Whether the form's second dword is a constant that a source can also refer to (v_madmk, v_madak).
 fn has_constant_dword(form: &GcnForm) -> bool {
     form.encoding == Encoding::Vop2 && form.extension.is_none() && form.head.width.bytes() == 8
 }
@@ -291,26 +298,29 @@ fn buffer_address(form: &GcnForm, bits: u32, word: u128) -> Option<(GcnValue, u8
     }
 }
 
-/// Dwords of the data of an image instruction with a mask, without a status. Components of 16 bits have a dword each.
+/// Dwords of the data of an image instruction with a component mask, without a status. Each component of 16 bits has
+/// a dword of its own.
 pub(crate) fn image_components(form: &GcnForm, dmask: u8) -> u8 {
     match form.opcode.name().starts_with("image_gather4") {
+        // A gather returns one component of four texels, so the mask selects and does not count.
         true => 4,
         false => dmask.count_ones().max(1) as u8,
     }
 }
 
-/// Number of dwords of a vector operand. The data of images have a dword for each component of the mask and one more
-/// with tfe.
+/// Number of dwords of a vector operand. Image data has a dword for each component of the mask, and one more with
+/// tfe.
 ///
 /// Disassemblers print other numbers for some words of atomic operations, and do not count the dword of lwe;
-/// [`image_components`] is what the hardware accesses.
+/// [`image_components`] gives the dwords that the hardware accesses.
 fn data_size(form: &GcnForm, item: &FormOperand, bits: u32, word: u128) -> u8 {
     if form.encoding != Encoding::Mimg || !item.is_data {
         return item.dwords;
     }
     let field = |name| form.modifier(name).map_or(0, |range| word.field(range));
     let dwords = image_components(form, field("dmask") as u8) + field("tfe") as u8;
-    // Atomic operations have one size and its double; other masks, and data after v255, leave the size of the row.
+    // Atomic operations have one size or its double. With other masks, and for data past v255, the size of the row
+    // stays.
     let is_atomic = form.opcode.name().starts_with("image_atomic");
     let exists = !is_atomic || dwords == item.dwords || dwords == 2 * item.dwords;
     match vector(bits, dwords) {
@@ -334,10 +344,12 @@ fn immediate(encoding: Encoding, text: ImmediateText, bits: u32) -> GcnValue {
 }
 
 fn target(addr: CodeAddr, simm16: u32) -> BranchTarget {
+    // The field is signed and counts dwords from the next instruction.
     let relative = i64::from(simm16 as u16 as i16) * 4;
     let target = i64::from(addr.0) + 4 + relative;
     match u32::try_from(target) {
         Ok(target) => BranchTarget::Code(CodeAddr(target)),
+        // A target below 0 or above 4 GiB cannot be in the code.
         Err(_) => BranchTarget::Outside,
     }
 }
@@ -357,6 +369,7 @@ fn export_source(item: &FormOperand, word: u128) -> (GcnValue, u8) {
     if word.field(ENABLED) >> number & 1 == 0 {
         return (GcnValue::Off, 0);
     }
+    // Compressed exports have two halves in each register.
     let source = match word.bit(COMPRESSED) {
         true => number / 2,
         false => number,
@@ -421,6 +434,7 @@ impl Dpp {
     pub(crate) fn is_defined(&self) -> bool {
         match self.ctrl {
             0..=0xff | 0x130 | 0x134 | 0x138 | 0x13c | 0x140..=0x143 => true,
+            // A shift or rotation by 0 lanes is not defined.
             0x101..=0x12f => self.ctrl & 15 != 0,
             _ => false,
         }
@@ -434,6 +448,7 @@ fn sdwa(form: &GcnForm, word: u128) -> Sdwa {
     let field = |name| form.modifier(name).map(|range| word.field(range) as u8);
     let destination = field("sdwa_dst");
     Sdwa {
+        // Comparisons write a mask, and have no such field.
         dst_sel: destination.map_or(DWORD, |bits| bits & 7),
         dst_unused: destination.map_or(0, |bits| bits >> 3),
         src0_sel: field("sdwa0").unwrap_or(DWORD),

@@ -1,4 +1,7 @@
 //! Decoded instructions of one code section.
+//!
+//! Instructions have 4 or 8 bytes, so decoding a section from its start decides where each one begins. For example,
+//! after `s_mov_b32 s0, 0x12345678` the dword 0x12345678 is a literal and not an instruction.
 
 use super::form::{GcnForm, GcnFormId, GcnUnit, VectorExtension, table};
 use super::opcode::GcnOpcode;
@@ -38,15 +41,18 @@ impl GcnInstr {
             return invalid;
         };
         let bytes = form.bytes(word);
+        // The code ends after the first dword, so the instruction does not exist.
         if bytes == 8 && second.is_none() {
             return invalid;
         }
         let found = GcnInstr {
+            // The second dword of a 4-byte instruction belongs to the next one.
             word: if bytes == 8 { word } else { first.into() },
             bytes,
             form: Some(id),
             ..invalid
         };
+        // A row may match a word with operands that do not exist.
         if form.accepts(&found) { found } else { invalid }
     }
 
@@ -78,7 +84,7 @@ impl GcnInstr {
 }
 
 impl GcnForm {
-    /// Number of bytes of a word that the row matches, with its literal.
+    /// Number of bytes of a word that matches the row, including a literal.
     fn bytes(&self, word: u64) -> u8 {
         match self.head.width.bytes() == 8 || self.head.has_literal(word.into()) {
             true => 8,
@@ -86,13 +92,13 @@ impl GcnForm {
         }
     }
 
-    /// Whether all operands and modifiers of a word that the row matches have values that exist.
+    /// Whether all operands and modifiers of a word that matches the row have valid values.
     fn accepts(&self, instr: &GcnInstr) -> bool {
         let mut operands = operand::operands(self, instr);
         operands.all(|operand| operand.is_some()) && self.selects_parts(instr)
     }
 
-    /// Whether the selections of SDWA name a part: 7 does not.
+    /// Whether the selections of SDWA name a part. The value 7 names none.
     fn selects_parts(&self, instr: &GcnInstr) -> bool {
         if self.extension != Some(VectorExtension::Sdwa) {
             return true;
@@ -104,7 +110,7 @@ impl GcnForm {
                 lo: range.lo,
             }) < 7
         };
-        // Of the four treatments of other bits of the destination, the last does not exist.
+        // Two bits select the treatment of the other destination bits; the value 3 has no meaning.
         let keeps = |range: BitRange| word.field(range) >> 3 < 3;
         let names = ["sdwa_dst", "sdwa0", "sdwa1"];
         let mut ranges = names.iter().filter_map(|name| self.modifier(name));
@@ -115,7 +121,7 @@ impl GcnForm {
 /// Decoded instructions of one code section, in address order.
 #[derive(Clone, Debug)]
 pub struct GcnProgram {
-    /// All instructions; dwords that are no instruction among them.
+    /// All instructions, including dwords that are no instruction.
     pub instrs: Vec<GcnInstr>,
 }
 
@@ -134,9 +140,11 @@ impl GcnProgram {
             ))
             .hint("the file is truncated or the section is not GCN3 code"));
         }
+        // Addresses have 32 bits.
         if u32::try_from(code.len()).is_err() {
             return Err(Diagnostic::new("code section is longer than 4 GiB"));
         }
+        // An estimate between all instructions of 4 bytes and all of 8.
         let mut instrs = Vec::with_capacity(dwords.len() * 3 / 4);
         let mut at = 0;
         while let Some(first) = dwords.get(at) {
@@ -151,6 +159,7 @@ impl GcnProgram {
 
     /// Index of the instruction that begins at an address; `None` outside the code and inside an instruction.
     pub fn index_of(&self, addr: CodeAddr) -> Option<usize> {
+        // Addresses ascend because decoding does.
         let found = self.instrs.binary_search_by_key(&addr, |instr| instr.addr);
         found.ok()
     }

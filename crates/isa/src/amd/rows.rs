@@ -1,4 +1,5 @@
-//! Rows of `gfx803.forms`: encodings and opcodes, parsed at compile time, and the row of a word.
+//! Rows of `gfx803.forms`: encodings and opcodes, parsed at compile time, and the lookup of the row of a word. For
+//! example, `s_nop 0` (0xbf800000) has format SOPP and opcode 0, and that pair has one candidate row.
 
 use super::fields::Encoding;
 use super::form::GcnFormId;
@@ -22,8 +23,8 @@ pub(crate) const ROWS: usize = TABLE.rows();
 #[allow(long_running_const_eval, reason = "the table has 1,600 rows")]
 static HEADS: [RowHead; ROWS] = TABLE.heads(u64::BITS);
 
-/// Table of GCN3, without an index of its own: [`find`] has one by format and opcode, since the opcodes of GCN3 have
-/// other bits in each format.
+/// Table of GCN3, without an index of its own. [`find`] uses one by format and opcode, because each format of GCN3
+/// has its opcode in other bits.
 pub(crate) const ENCODINGS: EncodingTable<u64> = EncodingTable::new(TABLE, &HEADS, &[], &[], &[]);
 
 /// Opcodes of all rows, in the order of the file.
@@ -43,6 +44,7 @@ const fn opcodes() -> [GcnOpcode; ROWS] {
         {
             guess = (guess + 1) % GcnOpcode::ALL.len();
             tried += 1;
+            // An unknown mnemonic is a build error that shows the line.
             assert!(tried < GcnOpcode::ALL.len(), "{}", ENCODINGS.line(head));
         }
         opcodes[row] = GcnOpcode::ALL[guess];
@@ -58,10 +60,10 @@ pub(crate) fn with_opcode(opcode: GcnOpcode) -> impl Iterator<Item = GcnFormId> 
         .map(|(row, _)| GcnFormId(row))
 }
 
-/// Rows of one format and opcode, the most specific first: at most those without extension, with SDWA and with DPP.
+/// Rows of one format and opcode, most specific first: at most three, without extension, with SDWA and with DPP.
 type Candidates = Vec<(u16, RowPattern<u64>)>;
 
-/// Number of opcodes that a format can have.
+/// Upper bound on the opcodes of a format: VOP3 has 10 bits for them.
 const OPCODE_COUNT: usize = 1024;
 
 /// Finds the row that matches a word: among all matches, the one with the most specific mask.
@@ -73,7 +75,7 @@ pub(crate) fn find(word: u64) -> Option<u16> {
     found.map(|(row, _)| *row)
 }
 
-/// Place of a word's format and opcode in the index.
+/// Position of a word's format and opcode in the index.
 fn key(first: u32) -> Option<usize> {
     let encoding = Encoding::of_word(first)?;
     let opcode = u128::from(first).field(encoding.opcode());
@@ -83,16 +85,18 @@ fn key(first: u32) -> Option<usize> {
 fn index() -> Vec<Candidates> {
     let mut index = vec![Candidates::new(); (Encoding::Exp as usize + 1) * OPCODE_COUNT];
     for (row, head) in HEADS.iter().enumerate() {
+        // A row fixes format and opcode, so its value has the same key as its words.
         let place = key(head.value as u32).and_then(|key| index.get_mut(key));
         if let Some(candidates) = place {
             candidates.push((row as u16, RowPattern::<u64>::of(head)));
+            // A row with SDWA or DPP fixes more bits, so it must precede the plain row, which matches its words too.
             candidates.sort_by_key(|(_, row)| u64::BITS - row.mask.count_ones());
         }
     }
     index
 }
 
-/// Value and mask of the fixed bits of each form; those of the first dword are in the low half.
+/// Value and mask of the fixed bits of each form. Bits of the first dword are in the low half.
 pub fn form_patterns() -> impl Iterator<Item = (u64, u64)> {
     HEADS
         .iter()

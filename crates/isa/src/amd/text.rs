@@ -10,8 +10,8 @@ use crate::{BranchTarget, Reg, RegisterKind, TargetStyle};
 use std::fmt::Write;
 
 impl GcnInstr {
-    /// Assembly text; `None` for a dword that is no instruction. Branch targets without a label are numbers of dwords
-    /// from the next instruction on, as encoded.
+    /// Assembly text; `None` for a dword that is no instruction. A branch target without a label is printed as
+    /// encoded, in dwords from the next instruction.
     pub fn text(&self, style: TargetStyle<'_>) -> Option<String> {
         let mut out = String::new();
         self.write_text(style, &mut out).then_some(out)
@@ -32,6 +32,7 @@ impl GcnInstr {
             if let Some(operand) = operand {
                 write_operand(form, item, &operand, self, style, out);
             }
+            // Some operands have no text, such as the exit code 0; no separator may stay.
             if out.len() == start {
                 out.truncate(before);
                 continue;
@@ -64,6 +65,7 @@ fn write_operand(
             out.push_str("sext(");
             ")"
         }
+        // A minus sign before a number would read as another constant.
         (true, false, _) if is_constant => {
             out.push_str("neg(");
             ")"
@@ -128,7 +130,7 @@ fn write_value(
     let _ = form;
 }
 
-/// Appends a decimal number; formatting takes several times as long.
+/// Appends a decimal number. The formatting machinery would take several times as long.
 fn push_number(number: u64, out: &mut String) {
     if number >= 10 {
         push_number(number / 10, out);
@@ -151,6 +153,7 @@ fn write_group(prefix: &str, first: u8, dwords: u8, out: &mut String) {
     out.push('[');
     push_number(first.into(), out);
     out.push(':');
+    // Wider than a byte, because a word may encode a group that ends after v255.
     push_number(u64::from(first) + u64::from(dwords) - 1, out);
     out.push(']');
 }
@@ -180,7 +183,7 @@ fn write_scalar(first: u8, dwords: u8, out: &mut String) {
     }
 }
 
-/// Bits of the inline floats 240 to 248, and their text, in formats of 16 and 32 bits.
+/// Bits of the inline floats 240 to 248 in formats of 16 and 32 bits, and their text.
 const INLINE_FLOATS: [(u16, u32, &str); 9] = [
     (0x3800, 0x3f00_0000, "0.5"),
     (0xb800, 0xbf00_0000, "-0.5"),
@@ -193,7 +196,8 @@ const INLINE_FLOATS: [(u16, u32, &str); 9] = [
     (0x3118, 0x3e22_f983, "0.15915494"),
 ];
 
-/// Appends a constant of a source. Literals are spelled by their value: those that could be inline are printed so.
+/// Appends a constant of a source. A literal is spelled by its value, so one that could be an inline constant is
+/// printed as one.
 fn write_constant(item: &FormOperand, value: GcnValue, out: &mut String) {
     let FieldKind::Source(text) = item.kind else {
         return;
@@ -208,6 +212,7 @@ fn write_constant(item: &FormOperand, value: GcnValue, out: &mut String) {
             let float = INLINE_FLOATS.get(usize::from(number.saturating_sub(240)));
             match (float, text, number) {
                 (Some((bits, ..)), ConstantText::Int16, _) => push_hex((*bits).into(), out),
+                // A double prints more digits of 1/(2π) than a single.
                 (_, ConstantText::Pair, 248) => out.push_str("0.15915494309189532"),
                 (Some((.., text)), ..) => out.push_str(text),
                 (None, ..) => {}
@@ -221,7 +226,7 @@ fn write_constant(item: &FormOperand, value: GcnValue, out: &mut String) {
             },
             ConstantText::Int16 | ConstantText::Float16 => {
                 let half = literal as u16;
-                // Floats only if the high half is 0.
+                // A literal is a float only if its high half is 0.
                 let mut floats = INLINE_FLOATS.iter();
                 let float = floats.find(|(bits, ..)| u32::from(*bits) == literal);
                 match (float, half as i16) {
@@ -253,7 +258,7 @@ fn push_signed(value: i32, out: &mut String) {
 
 fn write_immediate(item: &FormOperand, value: u32, out: &mut String) {
     let FieldKind::Immediate(text) = item.kind else {
-        // Offsets of scalar memory.
+        // Other immediates are offsets of scalar memory.
         push_hex(value.into(), out);
         return;
     };

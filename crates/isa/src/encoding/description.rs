@@ -1,7 +1,8 @@
 //! Parsing of a table and construction of its index, at compile time.
 //!
-//! Words are bucketed by the index bits of their first unit; a bucket lists the rows that can match such a word, in
-//! order of decreasing mask size, so that the first match is the most specific row.
+//! Words are divided into buckets by the index bits of their first unit. A bucket lists the rows that can match such
+//! a word, largest mask first, so that the first match is the most specific row. For example, with the index bits
+//! 1:0, a row that fixes only bit 0 as 1 is in the buckets 1 and 3.
 
 use super::layout::{CodeLayout, WordWidth};
 use super::row::RowHead;
@@ -13,9 +14,9 @@ use warpbound_base::BitRange;
 pub struct TableDescription {
     /// Text of the file.
     pub text: &'static str,
-    /// Sequence of the instructions in code.
+    /// Layout of instructions in code.
     pub layout: CodeLayout,
-    /// Bits of the first unit of an instruction that select its bucket, most significant first; together at most 16.
+    /// Bits of an instruction's first unit that select its bucket, most significant first; at most 16 in total.
     pub index: &'static [BitRange],
     /// Numbers by which rows name the architectures, oldest first; at most 16.
     pub archs: &'static [u32],
@@ -51,7 +52,7 @@ impl TableDescription {
         1 << bits
     }
 
-    /// Parses the first columns of all rows. `word` is the number of bits in which words are compared.
+    /// Parses the first columns of all rows. Words are compared as integers of `word` bits.
     pub const fn heads<const ROWS: usize>(&self, word: u32) -> [RowHead; ROWS] {
         assert!(self.archs.len() <= 16, "too many architectures");
         assert!(
@@ -76,7 +77,7 @@ impl TableDescription {
         heads
     }
 
-    /// Whether the layout can have the row's words.
+    /// Whether words of the row can occur in the layout.
     const fn admits(&self, head: &RowHead) -> bool {
         match self.layout {
             CodeLayout::ControlGroups => {
@@ -86,7 +87,7 @@ impl TableDescription {
         }
     }
 
-    /// Index in the list of candidates at which each bucket begins, and the end of the last.
+    /// Index in the list of candidates at which each bucket begins, followed by the end of the last bucket.
     pub const fn starts<const STARTS: usize>(&self, heads: &[RowHead]) -> [u16; STARTS] {
         let mut starts = [0u16; STARTS];
         let mut row = 0;
@@ -98,6 +99,7 @@ impl TableDescription {
             }
             row += 1;
         }
+        // The counts become offsets: each bucket begins where the buckets before it end.
         let mut bucket = 1;
         while bucket < STARTS {
             starts[bucket] += starts[bucket - 1];
@@ -106,13 +108,15 @@ impl TableDescription {
         starts
     }
 
-    /// Candidate rows of all buckets, one bucket after the other, within a bucket the most specific mask first.
+    /// Candidate rows of all buckets, one bucket after the other. Within a bucket, the most specific mask comes
+    /// first.
     pub const fn candidates<const STARTS: usize, const LENGTH: usize>(
         &self,
         heads: &[RowHead],
         starts: &[u16; STARTS],
     ) -> [u16; LENGTH] {
         let mut candidates = [0; LENGTH];
+        // A pass may add rows to every bucket, so each bucket has a write position of its own.
         let mut free = *starts;
         // One pass per mask size, largest first: `const fn` cannot sort by key.
         let mut bits = u128::BITS + 1;
@@ -147,11 +151,12 @@ impl TableDescription {
         bucket
     }
 
-    /// Returns the next bucket, in ascending order, that a row can match: enumerates all subsets of the bits that the
-    /// row's mask leaves free.
+    /// Returns the next bucket, in ascending order, that a row can match. It enumerates all subsets of the bits that
+    /// the row's mask leaves free. For example, free bits 101 give the subsets 000, 001, 100, 101.
     const fn next_bucket(&self, head: &RowHead, bucket: usize) -> Option<usize> {
         let free = !self.index_bits(head.mask) & (self.buckets() - 1);
         let subset = bucket & free;
+        // All free bits are set, so this was the last bucket.
         if subset == free {
             return None;
         }

@@ -1,4 +1,6 @@
-//! Division of code into instructions.
+//! Division of code into instructions. For example, the 32 bytes of a Maxwell group are a control word at offset 0
+//! and instructions at 8, 16 and 24; GCN3 code is a sequence of units of 4 bytes, and an instruction takes one or
+//! two.
 
 use warpbound_base::CodeAddr;
 
@@ -47,8 +49,8 @@ impl WordWidth {
 pub enum CodeLayout {
     /// Groups of 32 bytes: a control word and three instructions of 64 bits (Maxwell and Pascal).
     ControlGroups,
-    /// Instructions of one or more units, one after the other. The row that matches gives the length; a word that no
-    /// row matches is one unit long.
+    /// Instructions of one or more units, one after the other. The matching row gives the length; a word that no row
+    /// matches is one unit long.
     Units(WordWidth),
 }
 
@@ -67,9 +69,9 @@ impl CodeLayout {
 pub struct EncodedInstr {
     /// Address of its first byte.
     pub addr: CodeAddr,
-    /// Number of bytes, with a literal.
+    /// Number of bytes, including a literal.
     pub length: usize,
-    /// All its bytes; a literal is above the instruction's own bits.
+    /// All bytes of the instruction; a literal is above its own bits.
     pub word: u128,
     /// Index of the row; `None` if no row matches.
     pub row: Option<u16>,

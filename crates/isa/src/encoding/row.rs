@@ -1,10 +1,12 @@
-//! First column of a row: the words that it matches, its architectures, its opcode.
+//! First column of a row: the words that match it, its architectures, its opcode. For example,
+//! `80000000/ff800000+7:0=ff all salu` matches dwords whose bits 31:23 are 1_0000_0000, and a literal follows if bits
+//! 7:0 are 0xff.
 
 use super::layout::WordWidth;
 use super::span::Span;
 use warpbound_base::{BitRange, Bits};
 
-/// Number of literal conditions that a row can have.
+/// Maximum number of literal conditions of a row.
 const LITERALS: usize = 2;
 
 /// Parts of a row that are parsed at compile time.
@@ -18,7 +20,7 @@ pub struct RowHead {
     pub width: WordWidth,
     /// Architectures that have the row.
     pub archs: ArchSet,
-    /// Conditions under which a literal of one unit follows; one that holds is enough.
+    /// Conditions under which a literal of one unit follows. One that holds is enough.
     pub literal: [Option<LiteralCondition>; LITERALS],
     pub(crate) timing: Span,
     pub(crate) mnemonic: Span,
@@ -38,7 +40,7 @@ impl RowHead {
         line: Span::EMPTY,
     };
 
-    /// Parses `value/mask archs timing` before the first bar and the mnemonic after the second.
+    /// Parses `value/mask archs timing` before the first bar, and the mnemonic after the second.
     pub(crate) const fn parse(file: &str, line: Span, archs: &[u32]) -> Option<RowHead> {
         let (column, rest) = line.split(file, b'|');
         let (_, template) = rest.split(file, b'|');
@@ -65,7 +67,9 @@ impl RowHead {
         // `FFMA{fmz 54:53}`: a modifier may have a blank of its own.
         let (mnemonic, _) = template.word(file);
         let (mnemonic, _) = mnemonic.split(file, b'{');
+        // The mnemonic ends at its first modifier.
         let (mnemonic, _) = mnemonic.split(file, b'.');
+        // A value outside the mask could never match, so it is a mistake in the file.
         if value & !mask != 0 || mnemonic.len() == 0 {
             return None;
         }
@@ -88,7 +92,7 @@ impl RowHead {
     }
 }
 
-/// Value of a field with which a literal follows the instruction.
+/// Field value with which a literal follows the instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LiteralCondition {
     /// Bits of the field.
@@ -108,6 +112,7 @@ impl LiteralCondition {
         let Some(value) = value.number(file, 16) else {
             return None;
         };
+        // The last test refuses a value with more bits than the field, which would never hold.
         if lo > hi || hi >= width.bits() as u128 || hi - lo > 63 || value >> (hi - lo) > 1 {
             return None;
         }
@@ -156,10 +161,11 @@ impl ArchSet {
 
     /// Whether the set contains the architecture with an index below 16.
     pub const fn has(self, arch: usize) -> bool {
+        // `& 15` changes nothing for an index below 16, but spares the overflow check.
         self.0 >> (arch & 15) & 1 == 1
     }
 
-    /// Parses `all`, `52+` (52 and all that follow it in `archs`) or a list `50,52`; `None` for anything else. `archs`
+    /// Parses `all`, `52+` (52 and all later ones in `archs`) or a list `50,52`; `None` for anything else. `archs`
     /// has the numbers of at most 16 architectures.
     pub(crate) const fn parse(file: &str, text: Span, archs: &[u32]) -> Option<ArchSet> {
         let (first, plus) = text.split(file, b'+');

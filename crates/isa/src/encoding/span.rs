@@ -1,7 +1,7 @@
 //! Text spans of the data files, for parsing at compile time.
 //!
-//! Spans are byte offsets and not slices: tables of slices would have to be relocated at each start of the program. A
-//! fault in a file is a build error that shows the line.
+//! Spans are byte offsets and not slices, because tables of slices would have to be relocated at each start of the
+//! program. A fault in a file is a build error that shows the line.
 
 /// Part of a file, as byte offsets.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +33,14 @@ impl Span {
         }
     }
 
-    /// Splits at the first occurrence of a byte, which belongs to neither part; if there is none, returns the whole
-    /// span and an empty one.
+    /// Splits at the first occurrence of a byte, which belongs to neither part. Without one, returns the whole span
+    /// and an empty one.
     pub(crate) const fn split(self, file: &str, byte: u8) -> (Span, Span) {
         let mut at = self.start;
         while at < self.end && file.as_bytes()[at as usize] != byte {
             at += 1;
         }
+        // The rest must not begin after its end, because lengths are unsigned.
         let after = if at < self.end { at + 1 } else { at };
         (
             Span {
@@ -73,6 +74,7 @@ impl Span {
         while at < text.len() && self.byte(file, self.start + at as u32) == text[at] {
             at += 1;
         }
+        // `byte` gives blanks past the span, so a shorter span could otherwise equal a text that ends in blanks.
         at == text.len() && self.len() == text.len()
     }
 
@@ -91,6 +93,7 @@ impl Span {
     pub(crate) const fn number(self, file: &str, radix: u32) -> Option<u128> {
         let mut number = 0u128;
         let mut at = self.start;
+        // 32 hexadecimal digits fill 128 bits, so the sum below cannot overflow in any radix up to 16.
         if self.len() == 0 || self.len() > 32 {
             return None;
         }

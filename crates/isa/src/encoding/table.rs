@@ -1,11 +1,12 @@
-//! Decoding: the row that matches a word, and the instructions of a code section.
+//! Decoding: the row that matches a word, and the instructions of a code section. For example, if one row fixes bits
+//! 63:51 and another one also bit 20, a word with that bit belongs to the second.
 
 use super::description::TableDescription;
 use super::layout::{CodeLayout, EncodedInstr, GROUP, WordWidth};
 use super::row::{ArchSet, RowHead};
 use warpbound_base::{BitRange, CodeAddr, Diagnostic};
 
-/// Unsigned integer in which a table compares words.
+/// Unsigned integer as which a table compares words.
 pub trait EncodingWord: Copy {
     /// All bits.
     const ALL: Self;
@@ -83,7 +84,7 @@ pub struct EncodingTable<W: 'static> {
 }
 
 impl<W> EncodingTable<W> {
-    /// Table of the parts that [`TableDescription`] computes; used by [`encoding_table`](crate::encoding_table).
+    /// Table from the parts that [`TableDescription`] computes; used by [`encoding_table`](crate::encoding_table).
     pub const fn new(
         description: TableDescription,
         heads: &'static [RowHead],
@@ -127,19 +128,19 @@ impl<W> EncodingTable<W> {
 }
 
 impl<W: EncodingWord> EncodingTable<W> {
-    /// Finds the row that matches a word on the architecture with an index: among all matches, the one with the most
-    /// specific mask.
+    /// Finds the row that matches a word on the architecture with an index. If several match, the one with the most
+    /// specific mask is found.
     #[inline]
     pub fn find(&self, arch: usize, word: W) -> Option<u16> {
         self.find_present(arch, word, W::ALL)
     }
 
-    /// Finds the first row, the most specific before others, that the bits set in `present` do not exclude. The index
-    /// bits must be present.
+    /// Finds the most specific row that the bits set in `present` do not exclude. The index bits must be present.
     #[inline(always)]
     fn find_present(&self, arch: usize, word: W, present: W) -> Option<u16> {
         let bucket = word.bucket(self.description.index);
         let range = match self.starts.get(bucket..) {
+            // The list has one more entry than buckets: the end of the last one.
             Some([start, end, ..]) => usize::from(*start)..usize::from(*end),
             _ => return None,
         };
@@ -155,10 +156,10 @@ impl<W: EncodingWord> EncodingTable<W> {
     ///
     /// # Errors
     ///
-    /// Fails if the code ends inside an instruction or a group, or is longer than 4 GiB. Instructions before the end
-    /// of mixed-length code have been visited by then.
-    // Inlined into its caller, where the table is a constant: layout, index and lengths of arrays then are as well.
-    // Without it decoding takes a quarter more instructions.
+    /// Fails if the code ends inside an instruction or a group, or is longer than 4 GiB. With mixed lengths, the
+    /// instructions before the end have been visited by then.
+    // Inlined into its caller, where the table is a constant: then layout, index and lengths of arrays are constants
+    // too. Without this, decoding takes a quarter more instructions.
     #[inline(always)]
     pub fn decode(
         &self,
@@ -194,6 +195,7 @@ impl<W: EncodingWord> EncodingTable<W> {
             let control = words.next().unwrap_or_default();
             for (slot, word) in (0u32..).zip(words) {
                 visit(EncodedInstr {
+                    // The control word has the first eight bytes of the group.
                     addr: CodeAddr((number * GROUP) as u32 + 8 + 8 * slot),
                     length: 8,
                     word: word.into(),
@@ -217,7 +219,7 @@ impl<W: EncodingWord> EncodingTable<W> {
         while !rest.is_empty() {
             let addr = CodeAddr((code.len() - rest.len()) as u32);
             let (word, present) = first_word(rest);
-            // The index needs a whole unit.
+            // The index bits are in the first unit, so a part of one has no bucket.
             let row = match rest.len() < unit.bytes() {
                 true => None,
                 false => self.find_present(arch, W::truncate(word), W::truncate(present)),
@@ -234,6 +236,7 @@ impl<W: EncodingWord> EncodingTable<W> {
             visit(EncodedInstr {
                 addr,
                 length,
+                // The bytes after the instruction belong to the next one.
                 word: word & u128::MAX >> (u128::BITS - 8 * length as u32),
                 row,
                 control: None,
@@ -243,7 +246,7 @@ impl<W: EncodingWord> EncodingTable<W> {
         Ok(())
     }
 
-    /// Number of bytes of a word that a row matches, with its literal; of one unit without a row.
+    /// Number of bytes of a word that matches a row, including a literal; one unit without a row.
     fn length(&self, row: Option<u16>, word: u128, unit: WordWidth) -> usize {
         let head = row.and_then(|row| self.heads.get(usize::from(row)));
         head.map_or(unit.bytes(), |head| {
@@ -256,10 +259,12 @@ impl<W: EncodingWord> EncodingTable<W> {
     }
 }
 
-/// First 16 bytes as a word, and the mask of its bits that exist.
+/// First 16 bytes as a word, and the mask of the bits that exist. For example, two bytes 0x01 0x02 give 0x0201 and
+/// 0xffff.
 fn first_word(bytes: &[u8]) -> (u128, u128) {
     match bytes.first_chunk() {
         Some(bytes) => (u128::from_le_bytes(*bytes), u128::MAX),
+        // Near the end of the code there are fewer than 16 bytes.
         None => bytes.iter().rev().fold((0, 0), |(word, present), byte| {
             (word << 8 | u128::from(*byte), present << 8 | 0xff)
         }),

@@ -1,4 +1,6 @@
-//! Parser of mini-SIMT text: tokens of a line, then the syntax items of the mnemonic's table row, in order.
+//! Parser of mini-SIMT text: splits a line into tokens, then reads the syntax items of the mnemonic's table row, in
+//! order. For example, `loop: binop x = x + 1` is a label and an instruction; the row of `binop` has the items write,
+//! `=`, read, operator, read.
 
 use std::collections::BTreeMap;
 
@@ -63,9 +65,9 @@ struct Parser<'a> {
 /// Definition and first use of a variable.
 struct VariableUse {
     index: u8,
-    /// Whether it is a launch constant, or some instruction writes it.
+    /// Whether the variable is a launch constant or some instruction writes it.
     is_defined: bool,
-    /// Line and column where it is first read.
+    /// Line and column of the first read.
     first_read: Option<(u32, u32)>,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Parser<'a> {
         {
             return self.parse_directive(*directive, rest);
         }
+        // Several labels may name one position.
         while let [name, colon, after @ ..] = rest
             && colon.text == ":"
         {
@@ -102,6 +105,7 @@ impl<'a> Parser<'a> {
         match rest {
             [] => Ok(()),
             [mnemonic, operands @ ..] => {
+                // A missing operand is reported after the last character that is no comment.
                 let end = line.split(';').next().unwrap_or(line).trim_end();
                 self.parse_instruction(*mnemonic, operands, end.chars().count() as u32 + 1)
             }
@@ -140,6 +144,7 @@ impl<'a> Parser<'a> {
                         return Err(self.error(token.column, message));
                     }
                     self.variable_index(*token, true)?;
+                    // Launch constants have the first indices, since `.param` precedes all instructions.
                     self.program.params = self.program.variables.len();
                 }
                 Ok(())
@@ -160,6 +165,7 @@ impl<'a> Parser<'a> {
     }
 
     fn variable_index(&mut self, token: Token<'a>, defines: bool) -> Result<u8, Diagnostic> {
+        // A variable that is known already needs no new register.
         if self.variables.len() >= MOST_VARIABLES && !self.variables.contains_key(token.text) {
             let message = format!("more than {MOST_VARIABLES} variables");
             return Err(self.error(token.column, message));
@@ -216,6 +222,7 @@ impl<'a> Parser<'a> {
                 SyntaxItem::Operator => {
                     Slot::Operator(table.operation(token.text).ok_or_else(unexpected)?)
                 }
+                // The branch variable becomes a guard cell, and `Tid` has no cell.
                 SyntaxItem::Branch if token.text == TID => {
                     let message = format!("{TID} cannot decide a branch");
                     return Err(self
@@ -237,12 +244,14 @@ impl<'a> Parser<'a> {
                     let here = (self.line, token.column);
                     let instr = self.program.instrs.len();
                     self.targets.push((instr, slots.len(), token.text, here));
+                    // The label may be defined further down, so `finish` sets its position.
                     Slot::Label(0)
                 }
                 SyntaxItem::Read => Slot::Read(match token.text {
                     TID => SourceOperand::Tid,
                     "-" => {
                         let digits = rest.next().ok_or_else(unexpected)?;
+                        // The sign is a token of its own, because `a-1` has the same tokens as `a - 1`.
                         let value = parse_number(digits.text).and_then(i64::checked_neg);
                         self.number_operand(digits, value)?
                     }
@@ -274,6 +283,7 @@ impl<'a> Parser<'a> {
         token: Token<'a>,
         value: Option<i64>,
     ) -> Result<SourceOperand, Diagnostic> {
+        // A number may be written as signed or unsigned; both give 32 bits.
         let word = value.filter(|v| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(v));
         word.map(|value| SourceOperand::Number(value as u32))
             .ok_or_else(|| {
@@ -296,6 +306,7 @@ impl<'a> Parser<'a> {
                 *slot = Slot::Label(to);
             }
         }
+        // The first use in the text is reported, so the message does not depend on the order of names.
         let undefined = self
             .variables
             .iter()
@@ -337,7 +348,7 @@ fn parse_number(text: &str) -> Option<i64> {
     }
 }
 
-/// Splits a line into tokens, its comment left out.
+/// Splits a line into tokens, without its comment.
 ///
 /// # Errors
 ///

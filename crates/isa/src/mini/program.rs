@@ -1,4 +1,5 @@
-//! Decoded program of one mini-SIMT kernel.
+//! Decoded program of one mini-SIMT kernel. Instructions have no encoding, so an address is a position: for example,
+//! the label before the third instruction stands for 2.
 
 use std::fmt::Write as _;
 
@@ -39,7 +40,7 @@ pub enum Slot {
 pub struct Instr {
     /// Index of its row in the table.
     pub(crate) row: usize,
-    /// Operand slots in the order of the syntax, literal text left out.
+    /// Operand slots in the order of the syntax, without literal text.
     pub slots: SmallVec<[Slot; 4]>,
     /// Line in the text of the kernel, from 0.
     pub line: u32,
@@ -62,8 +63,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Parses the text of one kernel, which begins with its `.kernel` line; lines of diagnostics are counted
-    /// from `first_line`.
+    /// Parses the text of one kernel, which begins with its `.kernel` line. Diagnostics count lines from
+    /// `first_line`.
     ///
     /// # Errors
     ///
@@ -84,6 +85,7 @@ impl Program {
         let mut text = row.mnemonic.to_owned();
         let mut slots = instr.slots.iter();
         for item in &row.syntax {
+            // A comma follows its operand without a blank.
             if *item != SyntaxItem::Text(",") {
                 text.push(' ');
             }
@@ -94,6 +96,7 @@ impl Program {
                     Some(Slot::Write(v) | Slot::Branch(v)) => {
                         write!(text, "{}", self.variable_name(*v))
                     }
+                    // Printed as signed, which the parser reads as the same 32 bits.
                     Some(Slot::Read(SourceOperand::Number(n))) => write!(text, "{}", *n as i32),
                     Some(Slot::Read(SourceOperand::Variable(v))) => {
                         write!(text, "{}", self.variable_name(*v))
@@ -118,11 +121,13 @@ impl Program {
             .map(|(name, _)| name.as_str())
     }
 
-    /// Display name of a position: its label, or `label+distance` from the nearest label before it, or `#position`.
+    /// Display name of a position: its label, else `label+distance` from the nearest label before it, else
+    /// `#position`.
     pub fn position_name(&self, position: u32) -> String {
         if let Some(label) = self.labels(position).next() {
             return label.to_owned();
         }
+        // Labels are in the order of the text, so their positions ascend.
         let after = self.labels.partition_point(|(_, at)| *at <= position);
         let nearest = after.checked_sub(1).and_then(|last| {
             let (_, at) = self.labels.get(last)?;

@@ -1,4 +1,6 @@
-//! Instruction and operator tables: `isa/mini-simt/instructions.tsv` and `operators.tsv`.
+//! Instruction and operator tables: `isa/mini-simt/instructions.tsv` and `operators.tsv`. A row states mnemonic,
+//! alias, syntax, control flow, and whether the result comes from memory. For example, `jmp` and `jump` are two names
+//! of one row.
 
 use std::sync::OnceLock;
 
@@ -31,9 +33,9 @@ pub enum FlowKind {
     Next,
     /// Jumps to the label in all lanes.
     Jump,
-    /// Branches to the label in lanes in which the branch variable is zero.
+    /// Branches to the label in lanes whose branch variable is zero.
     IfZero,
-    /// Branches to the label in lanes in which the branch variable is not zero.
+    /// Branches to the label in lanes whose branch variable is not zero.
     IfNotZero,
     /// Reconverges lanes that diverged at a branch.
     Sync,
@@ -167,6 +169,7 @@ fn parse_row(line: &'static str) -> Option<Row> {
             _ => return None,
         },
     };
+    // A further column would be a mistake in the file.
     columns.next().is_none().then_some(row)
 }
 
@@ -177,6 +180,7 @@ fn parse_syntax_item(word: &'static str) -> SyntaxItem {
         "branch" => SyntaxItem::Branch,
         "label" => SyntaxItem::Label,
         "operator" => SyntaxItem::Operator,
+        // Anything else is literal text, such as `=` and commas.
         text => SyntaxItem::Text(text),
     }
 }

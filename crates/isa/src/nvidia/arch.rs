@@ -1,3 +1,5 @@
+//! Architectures of Maxwell and Pascal. For example, sm_53 and sm_52 share one encoding, so both are [`Arch::Sm52`].
+
 use crate::encoding::ArchSet;
 use crate::encoding::span::Span;
 use std::fmt;
@@ -35,7 +37,7 @@ impl Arch {
         }
     }
 
-    /// SM number that names the architecture (the lower one where two chips share it).
+    /// SM number that names the architecture; the lower one if two chips share it.
     pub const fn sm(self) -> u32 {
         match self {
             Arch::Sm50 => 50,

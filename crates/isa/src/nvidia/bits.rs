@@ -1,4 +1,5 @@
-//! Bits of a form's operands and modifiers, for generators that enumerate the words of a form.
+//! Bits of a form's operands and modifiers, for generators that enumerate the words of a form. For example, a
+//! generator takes a form, puts random registers into its operand bits, and tries all values of its modifier bits.
 
 use super::form::{Form, GUARD, GUARD_NOT};
 use super::template::{Field, Item, ItemKind, Piece, RegisterCount};
@@ -45,8 +46,8 @@ impl OperandBits {
 }
 
 impl Form {
-    /// Bits of all operands, in order of printing, written ones last: where two operands share bits, putting values
-    /// in this order leaves the written one as chosen.
+    /// Bits of all operands in order of printing, written ones last. If two operands share bits, putting values in
+    /// this order keeps the value of the written one.
     pub fn operand_bits(&self) -> Vec<OperandBits> {
         let mut out = Vec::new();
         for item in self.template.items() {
@@ -92,11 +93,12 @@ impl Form {
                 }
             }
         }
+        // The sort is stable, so the order of printing stays within both groups.
         out.sort_by_key(|bits| bits.written);
         out
     }
 
-    /// Bits that choose modifiers, signs, selected parts and tests of the condition code, without the guard.
+    /// Bits that select modifiers, signs, parts of operands and tests of the condition code, without the guard.
     pub fn modifier_bits(&self) -> u64 {
         let mut bits = 0u128;
         for piece in self.template.pieces() {
@@ -113,6 +115,8 @@ impl Form {
             .operand_bits()
             .iter()
             .fold(0, |all, operand| all | operand.field.bits() as u64);
+        // A modifier may share bits with an operand or the mask; enumerating those would change the operand or the
+        // form.
         bits as u64 & !self.mask & !guard & !operands
     }
 }

@@ -1,4 +1,6 @@
 //! Statistics classes of instructions, and access sizes in bytes.
+//!
+//! For example, `FFMA` has the class `fp32`, and `LDG.E.64` accesses 8 bytes per lane.
 
 use super::modifier::Modifier;
 use super::opcode::InstrClass;
@@ -13,10 +15,11 @@ impl SassProgram {
         opcode.map_or(InstrClass::Other, |opcode| opcode.class())
     }
 
-    /// Bytes that each lane loads or stores; for textures and surfaces without a size modifier, the bytes of the data
-    /// registers. `None` for an instruction that accesses no memory.
+    /// Number of bytes that each lane loads or stores. For textures and surfaces without a size modifier, this is the
+    /// size of the data registers. `None` for an instruction that accesses no memory.
     pub fn access_bytes(&self, instr: &SassInstr) -> Option<u32> {
         let access = self.effects(instr).access?;
+        // CCTL has an address, but neither reads nor writes data.
         if !access.loads && !access.stores {
             return None;
         }
@@ -39,6 +42,7 @@ impl SassProgram {
         };
         match access.space {
             MemorySpace::Texture | MemorySpace::Surface => sized.or_else(registers),
+            // The disassembler prints no size for 32 bits.
             _ => Some(sized.unwrap_or(4)),
         }
     }

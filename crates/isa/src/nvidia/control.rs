@@ -1,10 +1,13 @@
+//! Control words of Maxwell and Pascal, which replace hardware interlocks. For example, the slot 0x7e1 waits for
+//! nothing, sets no scoreboard, and lets the warp issue its next instruction one cycle later.
+
 /// One slot of a control word: the 21 bits of scheduling information for one instruction.
 ///
 /// Layout (experiments with NVIDIA's disassembler; maxas): 4:0 scheduling code, 7:5 write scoreboard,
 /// 10:8 read scoreboard, 16:11 wait mask, 19:17 reuse of operands A, B, C, 20 coupled flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct ControlWord {
-    /// Scheduling code of 5 bits, 0..=31.
+    /// Scheduling code, 5 bits.
     pub usched: u8,
     /// Scoreboard released when the result is written; `None` is code 7.
     pub write_sb: Option<u8>,
@@ -12,8 +15,8 @@ pub struct ControlWord {
     pub read_sb: Option<u8>,
     /// Scoreboards to wait for: bit i delays issue until scoreboard i is zero.
     pub wait_mask: u8,
-    /// Operand reuse: bits 0, 1, 2 keep operands A, B, C in the reuse cache. For instructions of variable
-    /// latency the same bits have another meaning and nothing is reused.
+    /// Operand reuse: bits 0, 1, 2 keep operands A, B, C in the reuse cache. For instructions of variable latency,
+    /// these bits have another meaning and nothing is reused.
     pub reuse: u8,
     /// Coupled flag, bit 20; 0 in all compiler output seen.
     pub coupled: bool,
@@ -36,16 +39,16 @@ impl ControlWord {
         }
     }
 
-    /// Whether the instruction issues together with the next one of its warp (code 16, the only one that
-    /// NVIDIA's disassembler prints as a pair in braces).
+    /// Whether the instruction issues together with the next one of its warp (code 16, the only code that NVIDIA's
+    /// disassembler prints as a pair in braces).
     pub fn dual_issue(self) -> bool {
         self.usched == 16
     }
 
     /// Lower bound on the cycles from this issue to the warp's next one.
     ///
-    /// Codes 1..=15 and 17..=27 encode the distance; 29 and 30 (YIELD6, YIELD8) give 6 and 8;
-    /// 0, 16, 28 and 31 give no lower bound (0).
+    /// Codes 1 to 15 and 17 to 27 encode the distance; 29 and 30 (YIELD6, YIELD8) give 6 and 8. Codes 0, 16, 28 and
+    /// 31 give no lower bound, hence 0. For example, code 20 gives 4.
     pub fn min_distance(self) -> u8 {
         match self.usched {
             n @ 1..=15 => n,
@@ -56,8 +59,8 @@ impl ControlWord {
         }
     }
 
-    /// Stall count: the distance in cycles to the warp's next issue where the code fixes one;
-    /// `None` for codes that wait for events (0, 28..=31), `Some(0)` for dual issue.
+    /// Stall count: the distance in cycles to the warp's next issue, if the code fixes it. `None` for codes that wait
+    /// for events (0, 28 to 31), `Some(0)` for dual issue.
     pub fn stall(self) -> Option<u8> {
         match self.usched {
             16 => Some(0),
@@ -66,7 +69,7 @@ impl ControlWord {
         }
     }
 
-    /// Whether the code is a yield hint to the scheduler to switch to another warp: codes below 16 and 29..=31.
+    /// Whether the code hints that the scheduler should switch to another warp: codes below 16 and 29 to 31.
     pub fn yields(self) -> bool {
         self.usched < 16 || self.usched >= 29
     }

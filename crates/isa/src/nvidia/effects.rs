@@ -1,7 +1,8 @@
 //! Effects of an instruction: reads, writes, control flow, memory access.
 //!
 //! Effects over-approximate: reads and writes may name more cells than the hardware touches, never fewer. Flow
-//! analyses are sound on them without the meaning of the instruction.
+//! analyses are sound with them without the meaning of the instruction. For example, `@P0 MOV R1, R2` has R1 among
+//! its writes, although lanes without P0 keep it.
 
 use super::REGISTERS;
 use super::form::{FlowKind, Form, Origin};
@@ -16,13 +17,12 @@ use warpbound_base::Bits;
 impl SassProgram {
     /// Returns reads, writes, control flow and memory access of an instruction.
     ///
-    /// `writes` happen only in lanes where guard and condition-code test hold; other lanes keep
-    /// the old value, which callers account for. A word that is not an instruction has
-    /// [`InstrFlow::Unsupported`] and no other effects.
+    /// Writes happen only in lanes where guard and condition-code test hold. Other lanes keep the old value, which
+    /// callers account for. A word that is not an instruction has [`InstrFlow::Unsupported`] and no other effects.
     ///
-    /// Reads may name more registers than the hardware reads (texture coordinates are always
-    /// taken as the largest vector). Writes name every register that may be written; a register
-    /// that may keep its old value although the condition holds is among the reads as well.
+    /// Reads may name more registers than the hardware reads: texture coordinates are always taken as the largest
+    /// vector. Writes name every register that may be written. A register that may keep its old value although the
+    /// condition holds is also among the reads.
     pub fn effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {
             Some(form) => form_effects(form, self.names(), instr),
@@ -33,8 +33,9 @@ impl SassProgram {
         }
     }
 
-    /// Returns [`SassProgram::effects`], but for an instruction that always falls through only the guard and whether it is
-    /// a barrier. Most instructions do, and decoding no operands takes a fraction of the time.
+    /// Returns [`SassProgram::effects`]. For an instruction that always falls through, only the guard and whether it
+    /// is a barrier are filled in. Most instructions fall through, and decoding no operands takes a fraction of the
+    /// time.
     pub fn control_effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {
             Some(form)
@@ -57,6 +58,7 @@ impl Effects {
             writes: Vec::new(),
             flow: InstrFlow::Next,
             access: None,
+            // Nothing is written, so the source is not used.
             source: ValueSource::Lane,
             barrier,
         }
@@ -162,12 +164,14 @@ fn add_operand_cells(
     match operand.value {
         OperandValue::Reg(first) => push_registers(first, operand.count, &mut cells),
         OperandValue::RegPair(first) => {
+            // Compare-and-swap has two groups, the value to compare and the new value.
             push_registers(first, operand.count.saturating_mul(2), &mut cells);
         }
         OperandValue::Pred { pred: Some(p), .. } => cells.push(Reg::predicate(p)),
         OperandValue::AllPreds => cells.extend((0..PREDICATES).map(Reg::predicate)),
         OperandValue::ConditionCode => cells.push(Reg::CC),
         OperandValue::Memory { base, .. } => {
+            // A 64-bit address takes two registers.
             push_registers(base, operand::count(item, names, word), &mut cells);
         }
         OperandValue::ConstIndexed { base, .. } | OperandValue::RegTarget { base, .. } => {
@@ -179,6 +183,7 @@ fn add_operand_cells(
         OperandRole::Read => out.reads.extend(cells),
         OperandRole::Write => out.writes.extend(cells),
         OperandRole::ReadWrite => {
+            // A part of the old value is kept, so it is read.
             out.reads.extend(cells.iter().copied());
             out.writes.extend(cells);
         }
@@ -188,7 +193,7 @@ fn add_operand_cells(
 /// Number of predicates that `PR` stands for.
 const PREDICATES: u8 = REGISTERS.count(RegisterKind::Predicate) as u8;
 
-/// Adds `count` registers from `first` on. R255 is RZ and no register, hence the saturation.
+/// Adds `count` registers from `first` on. R255 is RZ and not a register, hence the saturation.
 fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     if let Some(first) = first {
         let last = first.saturating_add(count);
@@ -196,10 +201,11 @@ fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     }
 }
 
-/// Restricts the writes of an instruction that writes all predicates at once (R2P) to those in its mask.
+/// Restricts the writes of an instruction that writes all predicates at once (R2P) to the predicates in its mask.
 ///
-/// With an immediate mask and no byte select that is exact. Otherwise any predicate may keep its old value,
-/// so all count as read too; so does the condition code in their place, of which the mask selects bits.
+/// With an immediate mask and no byte select this is exact. Otherwise any predicate may keep its old value, so all of
+/// them count as read too. The same holds for the condition code as destination, because the mask selects some of its
+/// bits. For example, `R2P PR, R0, 0x3` writes P0 and P1.
 fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     let writes_all = |item: &Item| item.writes && matches!(item.kind, ItemKind::PredSet(_));
     if !form.template.items().any(writes_all) {
@@ -232,6 +238,7 @@ fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &SassInstr) -> Inst
     let through_register = |relative: bool| match target {
         Some(OperandValue::RegTarget { base, offset }) => InstrFlow::Indirect {
             base,
+            // Relative targets count from the address after the instruction.
             anchor: if relative {
                 i64::from(instr.addr.0)
                     .saturating_add(8)
@@ -241,6 +248,7 @@ fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &SassInstr) -> Inst
             },
             relative,
         },
+        // Without the operand the target is unknown.
         _ => InstrFlow::Unsupported,
     };
     match kind {

@@ -1,8 +1,8 @@
 //! Encoding: words of Maxwell and Pascal from their fields, from typed operands, and with other code targets.
 //!
-//! The rows of `maxwell.forms` are read in both directions. [`InstrFields`] is a word taken apart into the values of all
-//! fields that its row names; [`encode`] puts them together again. [`WordBuilder`] makes a word of an opcode, modifiers
-//! and operands: it selects the row, computes the bits, and decodes the result to compare it with what was asked for.
+//! The rows of `maxwell.forms` are read in both directions. [`InstrFields`] is a word taken apart into the values of
+//! all fields that its row names; [`encode`] puts them together again. [`WordBuilder`] makes a word from an opcode,
+//! modifiers and operands: it selects the row, computes the bits, and compares the decoded result with the request.
 
 mod builder;
 mod error;

@@ -1,4 +1,8 @@
 //! Encoding forms: the rows of `maxwell.forms` (format: `isa/nvidia/README.md`).
+//!
+//! A row has fixed bits, effects and a template of the text. For example, the row of `IADD` with three registers has
+//! the mask fff8000000000000, the effect `-` (none), and an operand `{=R7:0 cc=47}`: a destination in bits 7:0 that
+//! sets the condition code if bit 47 is set.
 
 use super::arch::Arch;
 use super::names::{self, NamesId, TimingId};
@@ -13,7 +17,7 @@ use warpbound_base::{BitRange, Named};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FormId(pub(crate) u16);
 
-/// Dependence of the written value on anything besides the operands.
+/// Dependence of the written value on anything apart from the operands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Origin {
     #[default]
@@ -40,7 +44,7 @@ pub(crate) enum FlowKind {
     Unsupported,
 }
 
-/// Effects of a form besides reading and writing its operands: the second column of the row.
+/// Effects of a form apart from reading and writing its operands: the second column of the row.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RowEffects {
     pub(crate) origin: Origin,
@@ -56,7 +60,7 @@ pub(crate) struct RowEffects {
     pub(crate) refuse_bit: Option<u8>,
     /// Bits that must be zero for the word to be an instruction.
     pub(crate) zero_bits: Option<BitRange>,
-    /// Mask of the lanes of a quad that the instruction writes, if the form has one.
+    /// Mask of the lanes of each quad that the instruction writes, if the form has one.
     pub(crate) quad_mask: Option<BitRange>,
 }
 
@@ -72,7 +76,7 @@ pub struct Form {
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) effects: RowEffects,
     pub(crate) template: Template,
-    /// Fields printed by a list of names; a value without a name makes the word illegal.
+    /// Fields printed with a list of names. A value without a name makes the word illegal.
     pub(crate) name_fields: Vec<(NamesId, Field)>,
 }
 
@@ -87,7 +91,7 @@ impl Form {
         self.opcode.name()
     }
 
-    /// Whether the row encodes an instruction; otherwise it excludes words that a less specific row matches.
+    /// Whether the row encodes an instruction. Otherwise it excludes words that a less specific row matches.
     pub fn is_instruction(&self) -> bool {
         !self.effects.illegal
     }
@@ -111,6 +115,7 @@ impl Form {
             return Err("three columns expected".to_string());
         };
         let template = template.trim_ascii();
+        // The mnemonic was parsed at compile time.
         let template = template.strip_prefix(opcode.name()).unwrap_or(template);
         let template = Template::parse(template)?;
         let spelled = name_fields(&template);
@@ -144,14 +149,15 @@ fn name_fields(template: &Template) -> Vec<(NamesId, Field)> {
     out
 }
 
-/// Condition on a field, and the timing class if it holds.
+/// Condition on a field, and the timing class that applies if it holds.
 type TimingChoice = (Option<(BitRange, u64)>, TimingId);
 
-/// Parses `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`; the last that holds wins.
+/// Parses `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`. The last one that holds wins.
 fn parse_timing(text: &'static str) -> Option<Vec<TimingChoice>> {
     let known = names::timing_id;
     let mut out = Vec::new();
     for part in text.split(';') {
+        // From the right, because a range of bits has a colon of its own: `11:10=3:dconv`.
         match part.rsplit_once(':') {
             None => out.push((None, known(part)?)),
             Some((condition, class)) => {

@@ -11,8 +11,9 @@ use warpbound_base::Bits;
 
 /// Instruction table of Maxwell and Pascal.
 ///
-/// Masks, values and opcodes of the rows are parsed at compile time (module `rows`). The rest of a row is parsed when a word
-/// first matches it: a short listing needs few rows, and parsing all of them would take most of its time.
+/// Masks, values and opcodes of the rows are parsed at compile time (module `rows`). The rest of a row is parsed when
+/// a word first matches it, because a short listing needs few rows and parsing all of them would take most of its
+/// time.
 #[derive(Debug)]
 pub struct FormTable {
     /// Parsed rows. An error names row and column; it is a fault in the compiled-in data files, which a test excludes.
@@ -24,7 +25,7 @@ pub struct FormTable {
 #[derive(Debug)]
 pub(crate) struct ArchTable {
     names: Names,
-    /// For each row, the fields with values that are not an instruction.
+    /// Fields of each row that have values which are not an instruction.
     partial_fields: [OnceLock<Vec<(NamesId, Field)>>; ROWS],
 }
 
@@ -50,6 +51,7 @@ impl ArchTable {
                 .zero_bits
                 .is_none_or(|range| word.field(range) == 0)
             && self.partial_fields.get(row).is_some_and(|holes| {
+                // Most lists name all their values, so few fields need this check.
                 let holes = holes.get_or_init(|| partial_fields(form, &self.names));
                 let mut fields = holes.iter();
                 fields.all(|(id, field)| self.names.text(*id, field.get(word)).is_some())
@@ -70,7 +72,7 @@ impl FormTable {
         }
     }
 
-    /// Parses everything that is otherwise parsed on demand; the error names the row or list that cannot be parsed.
+    /// Parses everything that is otherwise parsed on demand. The error names the row or list that cannot be parsed.
     /// Fails only on a fault in the compiled-in data files, which a test excludes.
     pub fn check(&self) -> Result<(), String> {
         for arch in Arch::ALL {
@@ -120,9 +122,11 @@ impl FormTable {
         }
     }
 
-    /// Finds the form that encodes `word` on `arch`: the most specific mask that matches. `None` if
-    /// no row matches or a field has a value that the chip does not accept.
+    /// Finds the form that encodes `word` on `arch`: the most specific mask that matches. `None` if no row matches or
+    /// a field has a value that the chip does not accept. For example, 0x5c10_0000_0007_0000 is `IADD R0, R0, R0`,
+    /// and the word of all ones is no instruction.
     pub fn find(&self, arch: Arch, word: u64) -> Option<FormId> {
+        // Only the most specific row counts: if it rejects a value, a wider row must not accept the word.
         let row = ENCODINGS.find(arch.index(), word)?;
         self.accept(self.for_arch(arch), row, word)
     }

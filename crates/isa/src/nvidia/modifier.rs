@@ -1,4 +1,5 @@
-//! Modifiers, selected parts and word operands of instructions as values.
+//! Modifiers, selected parts and word operands of instructions as values. For example, `HADD2.F32 R0, R1.H0_H0, R2`
+//! has the modifier [`Modifier::F32`] and a first source with [`Part::LowTwice`].
 
 use smallvec::SmallVec;
 
@@ -6,8 +7,8 @@ macro_rules! modifiers {
     ($($variant:ident = $name:literal,)+) => {
         /// One word of an instruction's modifiers: `IADD.SAT` has [`Modifier::Sat`], `ATOM.ADD.F32.FTZ.RN` has five.
         ///
-        /// Words to which no meaning and no timing refers, those of invalid encodings among them, are
-        /// [`Modifier::Other`].
+        /// Words to which no meaning and no timing refers are [`Modifier::Other`], including words of invalid
+        /// encodings.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[allow(missing_docs, reason = "a variant is named as the word that it stands for")]
         pub enum Modifier {
@@ -197,10 +198,10 @@ modifiers! {
 /// Modifiers of an instruction in the order of printing.
 pub(crate) type Modifiers = SmallVec<[Modifier; 6]>;
 
-/// Most bytes of a word that is a modifier, so that a word is a number.
+/// Maximum number of bytes of a modifier's word, so that a word fits into an integer.
 const WORD_BYTES: usize = 8;
 
-/// Modifiers by their words as big-endian numbers, ascending: comparing numbers is much faster than comparing texts.
+/// Modifiers by their words as big-endian numbers, ascending. Comparing numbers is much faster than comparing texts.
 static MODIFIERS: [(u64, Modifier); LISTED.len()] = sorted();
 
 const fn sorted() -> [(u64, Modifier); LISTED.len()] {
@@ -210,7 +211,7 @@ const fn sorted() -> [(u64, Modifier); LISTED.len()] {
         let (word, modifier) = LISTED[at];
         assert!(word.len() <= WORD_BYTES, "{}", word);
         let mut to = at;
-        // Insertion sort: `const fn` has no other.
+        // Insertion sort, because no sort of the library is a `const fn`.
         while to > 0 && sorted[to - 1].0 > number_of(word) {
             sorted[to] = sorted[to - 1];
             to -= 1;
@@ -238,12 +239,13 @@ impl Modifier {
         found.map(|(word, _)| *word)
     }
 
-    /// Appends the modifiers of a text such as `.F32.FTZ.RN`; none for a text without a dot in front.
+    /// Appends the modifiers of a text such as `.F32.FTZ.RN`; none for a text without a leading dot.
     pub(crate) fn push_all(text: &str, out: &mut Modifiers) {
         let Some((b'.', words)) = text.as_bytes().split_first() else {
             return;
         };
         let (mut number, mut length) = (0u64, 0);
+        // The added dot ends the last word.
         for &byte in words.iter().chain(b".") {
             if byte != b'.' {
                 number = number << 8 | u64::from(byte);
@@ -251,6 +253,7 @@ impl Modifier {
                 continue;
             }
             let found = MODIFIERS.binary_search_by_key(&number, |&(word, _)| word);
+            // The number of a longer word has lost its first bytes, so it could equal another word's.
             let known = found.ok().filter(|_| length <= WORD_BYTES);
             let modifier = known.and_then(|at| MODIFIERS.get(at));
             out.push(modifier.map_or(Modifier::Other, |&(_, modifier)| modifier));
@@ -279,7 +282,7 @@ pub enum Part {
     LowTwice,
     /// Pair of two high halves: `.H1_H1`.
     HighTwice,
-    /// The word as a single, in place of a pair of halves: `.F32`.
+    /// The word as a single instead of a pair of halves: `.F32`.
     Single,
     /// Encoding without a meaning.
     Undefined,
@@ -342,7 +345,7 @@ pub enum TextureDimension {
 /// Operand that is a fixed word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OperandWord {
-    /// No word: the field has a value that prints nothing.
+    /// No word: the value of the field prints nothing.
     Absent,
     /// `RZ`: the constant 0.
     Zero,
@@ -356,7 +359,7 @@ pub enum OperandWord {
     Scoreboard(u8),
     /// Set of scoreboards, `{4,2}`: bit n for scoreboard n.
     Scoreboards(u8),
-    /// Any other word, special registers among them.
+    /// Any other word, including special registers.
     Other,
 }
 
@@ -387,6 +390,7 @@ impl OperandWord {
 
 fn parse_components(text: &str) -> Option<OperandWord> {
     let bits = text.chars().map(|name| Some(1u8 << "RGBA".find(name)?));
+    // One unknown letter makes the sum `None`.
     let mask: Option<u8> = bits.sum();
     mask.map(OperandWord::Components)
 }

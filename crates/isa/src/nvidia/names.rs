@@ -1,4 +1,5 @@
-//! Value lists of `maxwell.names`: spellings, register counts, timing classes.
+//! Value lists of `maxwell.names`: spellings, register counts, timing classes. For example, a list with the words `-
+//! .RM .RP .RZ` spells the value 2 of a rounding field as `.RP`.
 
 use super::arch::{Arch, Archs};
 use super::modifier::{Modifier, Modifiers};
@@ -20,12 +21,12 @@ pub(crate) struct CountId(usize);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimingId(usize);
 
-/// Entries sorted by kind and name at compile time; entries with the same name stay in the order of the file: the
-/// first defines the list, later ones override values for some architectures.
+/// Entries sorted by kind and name at compile time. Entries with the same name stay in the order of the file: the
+/// first one defines the list, later ones override values for some architectures.
 static ENTRIES: [Entry; COUNT] = sorted();
 const COUNT: usize = count();
 
-/// One entry: a line and the indented lines that continue it, including comments between them.
+/// One entry: a line and the indented lines that continue it, including comments in between.
 #[derive(Clone, Copy)]
 struct Entry {
     kind: EntryKind,
@@ -82,7 +83,7 @@ impl Entry {
         (self.kind, self.name.text(NAMES))
     }
 
-    /// Words of the entry, comments left out.
+    /// Words of the entry, without comments.
     fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
         let lines = self.words.text(NAMES).lines();
         let lines = lines.filter(|line| !line.starts_with('#'));
@@ -156,8 +157,8 @@ pub(crate) fn timing_id(name: &str) -> Option<TimingId> {
     find(EntryKind::Timing, name).map(TimingId)
 }
 
-/// Lists of the file with the overrides of one architecture. A list is parsed when one of its values is first needed:
-/// a short listing needs few of them.
+/// Lists of the file with the overrides of one architecture. A list is parsed when one of its values is first needed,
+/// because a short listing needs few of them.
 #[derive(Debug)]
 pub(crate) struct Names {
     arch: Arch,
@@ -167,7 +168,7 @@ pub(crate) struct Names {
     timings: [OnceLock<Option<Timing>>; COUNT],
 }
 
-/// Values of lists, by the index of their first entry; empty if a word cannot be parsed.
+/// Values of lists by the index of their first entry; empty if a word cannot be parsed.
 type Lists<T> = [OnceLock<Vec<T>>; COUNT];
 
 impl Names {
@@ -185,6 +186,7 @@ impl Names {
     pub(crate) fn check(&self) -> Result<(), String> {
         for (at, entry) in ENTRIES.iter().enumerate() {
             let (kind, name) = entry.key();
+            // Later entries of a list are overrides, which are read with the first one.
             if find(kind, name) != Some(at) {
                 continue;
             }
@@ -208,15 +210,16 @@ impl Names {
         names.count() + counts.count()
     }
 
-    /// Entries of the list whose first entry is `at`, those that apply to the architecture.
+    /// Entries of the list whose first entry is `at` that apply to the architecture.
     fn entries(&self, at: usize) -> impl Iterator<Item = &'static Entry> {
         let key = ENTRIES.get(at).map(Entry::key);
+        // Entries of one list are neighbours, because they are sorted by name.
         let all = ENTRIES.iter().skip(at);
         all.take_while(move |entry| Some(entry.key()) == key)
             .filter(|entry| entry.archs.has(self.arch))
     }
 
-    /// Values of a list: those of its first entry, with the overrides `value=word` of the others applied.
+    /// Values of a list: the words of its first entry, with the overrides `value=word` of later entries.
     fn list<T>(&self, at: usize, read: fn(&'static str) -> Option<T>) -> Option<Vec<T>> {
         let mut entries = self.entries(at);
         let mut values = entries
@@ -260,11 +263,12 @@ impl Names {
             .is_none_or(|list| list.iter().any(Option::is_none))
     }
 
-    /// Register count for `value`; for a value outside the list its largest count, so that reads and writes name no
-    /// register too few.
+    /// Register count for `value`. A value outside the list gives the largest count, so that reads and writes never
+    /// name too few registers.
     pub(crate) fn count(&self, id: CountId, value: u64) -> u8 {
         let read = || self.list(id.0, parse_count).unwrap_or_default();
         let Some(list) = self.counts.get(id.0).map(|list| list.get_or_init(read)) else {
+            // The largest register group has 128 bits.
             return 4;
         };
         usize::try_from(value)

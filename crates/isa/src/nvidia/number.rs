@@ -1,17 +1,20 @@
-//! Number formats of NVIDIA's disassembler (12.4).
+//! Number formats of NVIDIA's disassembler (12.4). For example, the single 0.1 is printed as
+//! `0.10000000149011611938`, and -8 as an integer is `-0x8`.
 
 use half::f16;
 
 /// Appends a signed hexadecimal number: `0x10`, `-0x8`.
 pub(crate) fn push_hex(out: &mut String, n: i64) {
     out.push_str(if n < 0 { "-0x" } else { "0x" });
+    // Negating the smallest number would overflow.
     push_hex_digits(out, n.unsigned_abs(), 1);
 }
 
-/// Appends hexadecimal digits, at least `least` of them.
+/// Appends hexadecimal digits: `least` or more.
 pub(crate) fn push_hex_digits(out: &mut String, n: u64, least: u32) {
     let digits = (64 - n.leading_zeros()).div_ceil(4).max(least);
     for index in (0..digits).rev() {
+        // A large `least` asks for digits above the 64 bits, which are 0.
         let digit = (n.checked_shr(4 * index).unwrap_or(0) & 15) as u8;
         out.push(char::from(if digit < 10 {
             b'0' + digit
@@ -51,7 +54,7 @@ pub(crate) fn format_single(bits: u32) -> String {
     format_float(value.into())
 }
 
-/// Formats an immediate in IEEE binary64, the only format in which quiet and signalling NaNs differ.
+/// Formats an immediate in IEEE binary64, the only format whose quiet and signalling NaNs are printed differently.
 pub(crate) fn format_double(bits: u64) -> String {
     let value = f64::from_bits(bits);
     if value.is_nan() {
@@ -66,7 +69,7 @@ fn format_special(word: &str, negative: bool) -> String {
     format!("{}{word} ", if negative { '-' } else { '+' })
 }
 
-/// Formats a float as C's `%.20g` below 10^9 and as `%.20e` from there on.
+/// Formats a float like C's `%.20g` below 10⁹, and like `%.20e` from there on.
 fn format_float(value: f64) -> String {
     if value.is_infinite() {
         return format_special("INF", value < 0.0);
@@ -82,18 +85,24 @@ fn format_float(value: f64) -> String {
     if value.abs() >= 1e9 {
         return pad_exponent(&format!("{value:.20e}"));
     }
+    // `%g` decides by the exponent after rounding to 20 digits, so the rounded text gives it.
     let scientific = format!("{value:.19e}");
+    // Rust always writes an exponent here, so the defaults are never used.
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
+    // C's `%g` uses an exponent below 10⁻⁴.
     if exponent < -4 {
         let mantissa = strip_zeros(mantissa);
         return pad_exponent(&format!("{mantissa}e{exponent}"));
     }
+    // Twenty significant digits, as in `%.20g`.
+    // Numbers from 10⁹ on are printed above, so the exponent is at most 8.
     let decimals = usize::try_from(19 - exponent).unwrap_or(0);
     strip_zeros(&format!("{value:.decimals$}")).to_string()
 }
 
 fn strip_zeros(text: &str) -> &str {
+    // Without a point, zeros at the end are digits of the integer part.
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
     } else {

@@ -1,10 +1,13 @@
 //! Opcodes of Maxwell and Pascal, as the rows of `maxwell.forms` spell them, and their statistics classes.
+//!
+//! Analyses match on the variants, not on text. For example, `FFMA.FTZ R0, R1, R2, R3` has the opcode `FFMA`; `.FTZ`
+//! is a modifier.
 
 use std::fmt;
 
 use warpbound_base::Named;
 
-/// Class under which statistics of runs count an opcode. Comparisons have the class of the numbers that they compare.
+/// Class under which statistics of runs count an opcode. A comparison has the class of the numbers that it compares.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum InstrClass {
     /// Integer arithmetic, comparison and bit operations.
@@ -35,7 +38,7 @@ pub enum InstrClass {
     Control,
     /// Textures and surfaces.
     TextureSurface,
-    /// Everything else, words that are no instruction among it.
+    /// Everything else, including words that are no instruction.
     Other,
 }
 
@@ -262,7 +265,7 @@ opcodes! {
 }
 
 impl Opcode {
-    /// Whether its forms have an immediate of 32 bits, to which the linker can write half of an address.
+    /// Whether the forms of the opcode have a 32-bit immediate, into which the linker can write half of an address.
     pub const fn has_long_immediate(self) -> bool {
         matches!(
             self,

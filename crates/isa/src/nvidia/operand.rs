@@ -1,4 +1,5 @@
-//! Operands of a decoded instruction as values, for lifting and printing.
+//! Operands of a decoded instruction as values, for lifting and printing. For example, `IADD R0.CC, R1, -0x8` has
+//! three operands: R0 written with `sets_cc`, R1 read, and the integer -8.
 
 use super::REGISTERS;
 use super::form::{Form, GUARD, GUARD_NOT};
@@ -27,8 +28,8 @@ pub enum OperandRole {
 pub enum OperandValue {
     /// General register; `None` is RZ. [`Operand::count`] registers from here on.
     Reg(Option<u8>),
-    /// Two consecutive register groups (compare-and-swap), by their first register;
-    /// each group has [`Operand::count`] registers.
+    /// Two consecutive register groups (compare-and-swap), by their first register. Each has [`Operand::count`]
+    /// registers.
     RegPair(Option<u8>),
     /// Predicate.
     Pred {
@@ -39,7 +40,7 @@ pub enum OperandValue {
     },
     /// All predicates `P0`..`P6` as a bit set (`PR`).
     AllPreds,
-    /// Condition code as an operand (`CC` in place of `PR`).
+    /// Condition code as an operand (`CC` instead of `PR`).
     ConditionCode,
     /// Test of the condition code; not printed if it always holds.
     CcTest(CcTest),
@@ -109,13 +110,13 @@ pub struct Operand {
     pub part: Part,
     /// Text of the part, for printing: `.H1`, `.B2`, `.H0_H0`; empty for all of it.
     pub select: &'static str,
-    /// Number of registers: 2 for 64 bits, 4 for 128 bits; may be 0.
+    /// Number of registers, for example 2 for 64 bits and 4 for 128 bits; may be 0.
     pub count: u8,
     /// Whether writing it also sets the condition code.
     pub sets_cc: bool,
-    /// Operand slot (0, 1, 2: A, B, C) through which a source register is read, if the reuse cache covers it.
+    /// Operand slot (0, 1, 2 for A, B, C) that reads a source register, if the reuse cache covers it.
     pub slot: Option<u8>,
-    /// Whether the text shows it; operands that the text leaves out are listed all the same.
+    /// Whether the text shows it. Operands that the text leaves out are listed too.
     pub shown: bool,
 }
 
@@ -188,6 +189,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
         .operands
         .iter()
         .flatten()
+        // Operands that are printed inside the opcode come last.
         .chain(opcode_items)
         .filter_map(|piece| match piece {
             Piece::Item(item) => Some(operand(item, names, word, addr)),
@@ -247,6 +249,7 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
             if hide.holds(word) {
                 ""
             } else {
+                // Decoding rejects values without a name, so `?` appears only for words that no decoder accepted.
                 names.text(*id, field.get(word)).unwrap_or("?")
             }
         }
@@ -272,7 +275,7 @@ fn word_operand(text: &'static str) -> Operand {
     }
 }
 
-/// Bit of [`crate::Instr::bits`] that keeps operand A in the reuse cache; B and C follow.
+/// Bit of a word with its control slot that keeps operand A in the reuse cache; B and C follow.
 const FIRST_REUSE_BIT: u8 = 81;
 
 /// Number of registers of an operand.
@@ -289,8 +292,10 @@ pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
 /// Decodes an operand with its modifiers.
 pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) -> Operand {
     let value = value(item, word, addr);
+    // One test replaces five for most operands.
     let unmodified = item.unmodified.is_some_and(|bits| word & bits == 0);
     let holds = |cond: &Cond| !unmodified && cond.holds(word);
+    // Only values that the text can leave out count as absent.
     let absent = match value {
         OperandValue::Reg(None) => item.optional,
         OperandValue::Pred {
@@ -332,6 +337,7 @@ fn value(item: &Item, word: u128, addr: CodeAddr) -> OperandValue {
         ItemKind::Pred(field) => {
             let code = field.get(word);
             OperandValue::Pred {
+                // Some rows store the number inverted, with PT as 0.
                 pred: pred_number(if item.flip { code ^ 7 } else { code }),
                 negated: item.not.holds(word),
             }
@@ -401,6 +407,7 @@ fn float(format: FloatFormat, field: &Field, raw_half: bool, word: u128) -> Oper
     match format {
         // A conversion takes the low 16 bits of its 20-bit immediate; other forms encode the top bits of a half.
         FloatFormat::Half if raw_half => OperandValue::Half(bits as u16),
+        // Fields hold the top bits of a float; the bits below are zero.
         FloatFormat::Half => OperandValue::Half((bits << 16u32.saturating_sub(width)) as u16),
         FloatFormat::Single => OperandValue::Single((bits << 32u32.saturating_sub(width)) as u32),
         FloatFormat::Double => OperandValue::Double(bits << 64u32.saturating_sub(width)),

@@ -1,4 +1,7 @@
 //! Decoded instructions of one code section.
+//!
+//! Code is a sequence of groups of 32 bytes: a control word and three instructions. For example, the first
+//! instruction has the address 8, and address 0x20 is a control word, so a branch to 0x20 continues at 0x28.
 
 use super::arch::Arch;
 use super::control::ControlWord;
@@ -15,7 +18,7 @@ use warpbound_base::{Bits, CodeAddr, Diagnostic};
 /// Decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SassInstr {
-    /// Address (never that of a control word).
+    /// Address; never the address of a control word.
     pub addr: CodeAddr,
     /// Instruction word.
     pub word: u128,
@@ -26,10 +29,11 @@ pub struct SassInstr {
 }
 
 impl SassInstr {
-    /// Bits in the numbering of the table's rows: the word in bits 63:0, and from bit 64 on the slot of the
-    /// control word, only the bits that the text depends on (19:17 and 20).
+    /// Bits in the numbering of the table's rows: the word in bits 63:0, then the control slot from bit 64 on, with
+    /// only the bits that the text depends on (19:17 and 20).
     pub(crate) fn bits(&self) -> u128 {
         let spelled = u128::from(self.control.reuse) | u128::from(self.control.coupled) << 3;
+        // The slot begins at bit 64, so its bit 17 is bit 81.
         self.word | spelled << 81
     }
 }
@@ -80,8 +84,8 @@ impl SassProgram {
         self.arch
     }
 
-    /// Index of the instruction at an address. The address of a control word stands for the first
-    /// slot of its group. `None` outside the code or between words.
+    /// Index of the instruction at an address. The address of a control word stands for the first slot of its group.
+    /// `None` outside the code or between words.
     pub fn index_of(&self, addr: CodeAddr) -> Option<usize> {
         let addr = canonical(addr).0 as usize;
         let (group, within) = (addr / GROUP, addr % GROUP);
@@ -91,6 +95,7 @@ impl SassProgram {
             24 => 2,
             _ => return None,
         };
+        // `instrs` has no control words, so each group has three entries.
         let index = group * 3 + slot;
         (index < self.instrs.len()).then_some(index)
     }
@@ -137,7 +142,7 @@ impl SassProgram {
     /// Timing class; `None` for a word that is not an instruction.
     pub fn timing(&self, instr: &SassInstr) -> Option<&'static Timing> {
         let form = self.form(instr)?;
-        // In reverse: the last condition that holds wins; the class without a condition is the first.
+        // In reverse, because the last condition that holds wins; the class without a condition is the first.
         let (_, class) = form.timing.iter().rev().find(|(condition, _)| {
             condition.is_none_or(|(range, value)| instr.word.field(range) == value)
         })?;
@@ -153,6 +158,7 @@ impl SassProgram {
 /// stands for the first instruction slot after it.
 pub fn canonical(addr: CodeAddr) -> CodeAddr {
     if addr.0.is_multiple_of(GROUP as u32) {
+        // Bit 3 of a multiple of 32 is clear, so this adds 8 and cannot overflow.
         CodeAddr(addr.0 | 8)
     } else {
         addr

@@ -1,4 +1,7 @@
 //! Rows of `maxwell.forms`: encodings and opcodes, parsed at compile time.
+//!
+//! For example, bits 63:51 of a word select one of 2¹³ buckets, and a bucket lists the few rows that match such a
+//! word. A fault in a row is a build error.
 
 use super::arch::Arch;
 use super::opcode::Opcode;

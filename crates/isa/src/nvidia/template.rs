@@ -1,16 +1,19 @@
 //! Templates: the last column of a form row, with the text and the operands of an instruction (syntax:
 //! `isa/nvidia/README.md`).
+//!
+//! For example, the template `IADD{.SAT 50} {=R7:0}, {R15:8}, {R27:20}` prints `.SAT` if bit 50 is set, and has a
+//! destination in bits 7:0 and two sources.
 
 use super::names::{self, CountId, NamesId};
 use warpbound_base::BitRange;
 
-/// Highest bit that a row may refer to: 63:0 are the instruction word, 84:64 its slot of the control word.
+/// Highest bit that a row may refer to. Bits 63:0 are the instruction word, 84:64 its slot of the control word.
 const LAST_BIT: u8 = 84;
 
 /// Bit field scattered over one or more ranges, most significant first: `48+38:36`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
-    /// Most significant range; most fields have no other.
+    /// The most significant range; most fields have only this one.
     first: Part,
     more: Vec<Part>,
     width: u32,
@@ -28,6 +31,7 @@ impl Part {
     fn parse(text: &str) -> Option<Part> {
         let (hi, lo) = split(text, b':').unwrap_or((text, text));
         let (hi, lo): (u8, u8) = (hi.parse().ok()?, lo.parse().ok()?);
+        // `get` relies on `lo` being at most `LAST_BIT`, and on values of at most 64 bits.
         if hi < lo || hi > LAST_BIT || hi - lo > 63 {
             return None;
         }
@@ -39,7 +43,7 @@ impl Part {
         })
     }
 
-    /// Value of the range. `lo` is at most [`LAST_BIT`], so `& 127` changes nothing; it spares the overflow check.
+    /// Value of the range. `lo` is at most [`LAST_BIT`], so `& 127` changes nothing but spares the overflow check.
     fn get(self, word: u128) -> u64 {
         (word >> (self.lo & 127)) as u64 & self.mask
     }
@@ -55,18 +59,21 @@ impl Field {
             .chain([&first])
             .map(|part| u32::from(part.width))
             .sum();
+        // Values are 64-bit integers.
         (width <= 64).then_some(Field { first, more, width })
     }
 
     /// Unsigned value.
     pub(crate) fn get(&self, word: u128) -> u64 {
         self.more.iter().fold(self.first.get(word), |value, part| {
+            // `& 63` spares the overflow check; a range of 64 bits is alone in its field.
             value << (part.width & 63) | part.get(word)
         })
     }
 
     /// Value as a two's complement number.
     pub(crate) fn signed(&self, word: u128) -> i64 {
+        // The width is 1 to 64, so the shift is in range.
         let shift = 64 - self.width;
         ((self.get(word) << shift) as i64) >> shift
     }
@@ -84,8 +91,9 @@ impl Field {
         (u128::from(word) & !self.bits() | self.place(value)) as u64
     }
 
-    /// Low bits of `value` at the places of the field's bits; the inverse of [`Field::get`].
+    /// Low bits of `value` at the positions of the field's bits; the inverse of [`Field::get`].
     pub(crate) fn place(&self, value: u64) -> u128 {
+        // From the least significant range upwards, the reverse of `get`.
         let mut rest = value;
         let mut placed = 0;
         for part in self.more.iter().rev().chain([&self.first]) {
@@ -132,7 +140,7 @@ impl Field {
         self.width
     }
 
-    /// Lowest bit of the least significant range; it identifies the operand slot of a register field.
+    /// Lowest bit of the least significant range. It identifies the operand slot of a register field.
     pub(crate) fn low_bit(&self) -> u8 {
         self.more.last().unwrap_or(&self.first).lo
     }
@@ -147,6 +155,7 @@ pub(crate) struct Cond {
 
 impl Default for Cond {
     fn default() -> Cond {
+        // `word & mask` is always 0, so it never equals the value.
         Cond { mask: 0, value: 1 }
     }
 }
@@ -166,20 +175,21 @@ impl Cond {
         Some(Cond { mask, value })
     }
 
-    /// Bits that it depends on, if it is false when all of them are clear.
+    /// Bits that the condition depends on, if it is false when all of them are clear.
     fn set_bits(self) -> Option<u128> {
         match (self.mask, self.value) {
+            // A condition without set bits holds if all bits are clear.
             (_, 0) => None,
             (mask, _) => Some(mask),
         }
     }
 
-    /// Bits that it depends on.
+    /// Bits that the condition depends on.
     pub(crate) fn bits(&self) -> u128 {
         self.mask
     }
 
-    /// Values of these bits with which it holds; `None` if it never holds.
+    /// Values of these bits for which the condition holds; `None` if it never holds.
     pub(crate) fn required(&self) -> Option<u128> {
         (self.value & !self.mask == 0).then_some(self.value)
     }
@@ -265,8 +275,8 @@ pub(crate) struct Item {
     pub(crate) abs: Cond,
     pub(crate) inv: Cond,
     pub(crate) not: Cond,
-    /// Bits such that none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds if all are clear: a fast test for the
-    /// common case. `None` if there are no such bits.
+    /// Bits such that none of `neg`, `abs`, `inv`, `cc`, `rmw` and `e=` holds if all of them are clear: a fast test
+    /// for the common case. `None` if there are no such bits.
     pub(crate) unmodified: Option<u128>,
     /// Writing the operand also sets the condition code (printed `.CC`).
     pub(crate) cc: Cond,
@@ -361,6 +371,7 @@ fn split_opcode(text: &'static str) -> (&'static str, Option<&'static str>) {
         match c {
             b'{' => depth += 1,
             b'}' => depth -= 1,
+            // Blanks in braces separate attributes, not operands.
             b' ' if depth == 0 => {
                 let (head, tail) = text.split_at(at);
                 return (head, Some(tail.trim_start()));
@@ -424,11 +435,13 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
 fn parse_piece(text: &'static str) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
-    // Lists of names are in lower case; nearly all operand letters are not, which spares the lookup.
+    // Names of lists begin with a lower-case letter, unlike nearly all operand letters, so this test spares the
+    // lookup.
     let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {
         true => names::names_id(head),
         false => None,
     };
+    // Flags begin with a dot; whatever is no list either must be an operand.
     if !head.starts_with('.') && names.is_none() {
         return parse_item(head, words).map(|item| Piece::Item(Box::new(item)));
     }
@@ -465,6 +478,7 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     let kind = parse_kind(head)?;
     let mut item = Item {
         writes,
+        // The reuse cache keeps source operands only.
         reuse: (!writes).then(|| reuse_bit(&kind)).flatten(),
         kind,
         neg: Cond::default(),
@@ -524,17 +538,19 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     }
     item.unmodified = [item.neg, item.abs, item.inv, item.cc, item.rmw, item.wide]
         .into_iter()
+        // A condition that can hold with all bits clear rules out the fast test.
         .try_fold(0, |bits, cond| Some(bits | cond.set_bits()?));
     Some(item)
 }
 
-/// Default reuse bit of an operand, by the position of its register field: bits 19:17 of the control slot belong to
+/// Default reuse bit of an operand, from the position of its register field: bits 19:17 of the control slot belong to
 /// operands A, B and C.
 fn reuse_bit(kind: &ItemKind) -> Option<u8> {
     let ItemKind::Reg(field) = kind else {
         return None;
     };
     match field.low_bit() {
+        // Register fields of operands A, B and C begin at bits 8, 20 and 39.
         8 => Some(81),
         20 => Some(82),
         39 => Some(83),

@@ -1,4 +1,5 @@
-//! Disassembler: prints instructions as NVIDIA's disassembler (12.4) does.
+//! Disassembler: prints instructions as NVIDIA's disassembler (12.4) does, so that the two can be compared. For
+//! example, `@!P0 FADD.FTZ R0, R1.reuse, -R2`.
 
 use super::form::Form;
 use super::names::{self, Names};
@@ -27,7 +28,7 @@ pub struct Relocated {
     pub addr: CodeAddr,
     /// Lowest bit of the operand's field; `None` if the operand is unknown.
     pub low_bit: Option<u8>,
-    /// Text printed in place of the operand: `32@lo(table)`.
+    /// Text printed instead of the operand: `32@lo(table)`.
     pub text: String,
 }
 
@@ -40,8 +41,8 @@ impl SassProgram {
         self.write_text(instr, style, None, &mut out).then_some(out)
     }
 
-    /// Appends the text of an instruction, with the text of a relocated operand in its place, or after the
-    /// instruction if the operand is unknown. Returns `false` and writes nothing for a word that is not an instruction.
+    /// Appends the text of an instruction. A relocated operand is printed as its text, or after the instruction if
+    /// the operand is unknown. Returns `false` and writes nothing for a word that is not an instruction.
     pub fn write_text(
         &self,
         instr: &SassInstr,
@@ -52,7 +53,8 @@ impl SassProgram {
         let Some(form) = self.form(instr) else {
             return false;
         };
-        // Bits 19:17 of the control slot mean operand reuse only for instructions of fixed latency.
+        // Bits 19:17 of the control slot mean operand reuse only for instructions of fixed latency; textures use them
+        // as modifiers.
         let reuses = instr.control.reuse != 0
             && matches!(
                 self.timing(instr).map(|timing| timing.latency),
@@ -73,15 +75,17 @@ impl SassProgram {
         true
     }
 
-    /// Appends a listing of the whole program as the disassembler prints raw code: a line with address and
-    /// text for each instruction, the texts aligned. A word that is not an instruction is shown
-    /// as `??? 0x0123456789abcdef`. `relocated` must be sorted by address.
+    /// Appends a listing of the whole program as the disassembler prints raw code: a line with address and text for
+    /// each instruction, with the texts aligned. A word that is not an instruction is shown as `???
+    /// 0x0123456789abcdef`. `relocated` must be sorted by address.
     pub fn write_listing(&self, relocated: &[Relocated], out: &mut String) {
         /// Typical length of a line in bytes.
         const LINE: usize = 80;
+        // One allocation instead of many, because listings of libraries are large.
         out.reserve(self.instrs.len() * LINE);
         let mut relocated = relocated.iter().peekable();
         let digits = |addr: u32| (32 - addr.leading_zeros()).div_ceil(4).max(4);
+        // The last address is the longest, and all texts begin in one column.
         let widest = digits(self.instrs.last().map_or(0, |last| last.addr.0));
         for instr in &self.instrs {
             out.push_str("        /*");
@@ -90,6 +94,8 @@ impl SassProgram {
             for _ in digits(instr.addr.0)..widest {
                 out.push(' ');
             }
+            // A relocation inside an instruction or a control word is skipped, otherwise all later ones would be
+            // lost.
             while relocated.next_if(|r| r.addr < instr.addr).is_some() {}
             let here = relocated.next_if(|r| r.addr == instr.addr);
             if !self.write_text(instr, TargetStyle::Hex, here, out) {
@@ -192,6 +198,7 @@ impl<'a> TextWriter<'a> {
         let word = self.word;
         pieces.iter().any(|piece| match piece {
             Piece::Item(item) => operand::operand(item, self.names, word, self.instr.addr).shown,
+            // A literal among other pieces is shown only together with them.
             Piece::Literal(_) => pieces.len() == 1,
             Piece::Name { .. } | Piece::Flag { .. } => {
                 !operand::modifier(piece, self.names, word).is_empty()
@@ -237,6 +244,7 @@ impl<'a> TextWriter<'a> {
         if relocated.low_bit != Some(field.low_bit()) {
             return None;
         }
+        // Otherwise `finish` would print it a second time.
         self.relocated = None;
         Some(&relocated.text)
     }
@@ -300,6 +308,7 @@ impl<'a> TextWriter<'a> {
             OperandValue::AllPreds => self.push("PR"),
             OperandValue::ConditionCode => self.push("CC"),
             OperandValue::CcTest(test) => self.push_cc_test(test),
+            // The disassembler prints the negated number here, not `.NEG`.
             OperandValue::Int(n) if matches!(item.kind, ItemKind::Mixed(_)) && operand.negate => {
                 self.push_hex(-n);
             }
@@ -352,6 +361,7 @@ impl<'a> TextWriter<'a> {
     fn push_register_pair(&mut self, first: Option<u8>, count: u8) {
         let second = first.map(|r| u16::from(r) + u16::from(count));
         match (first, second) {
+            // A second group that would begin at RZ is printed as an error.
             (Some(_), Some(second)) if second < 255 => {
                 self.push_reg(first);
                 self.push(", ");
@@ -461,6 +471,7 @@ impl<'a> TextWriter<'a> {
                 self.push("+");
                 self.push_hex(offset);
             }
+            // RZ adds nothing, so only the offset is printed.
             (None, _) => self.push_hex(offset),
         }
     }

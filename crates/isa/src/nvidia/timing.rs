@@ -1,9 +1,12 @@
+//! Timing classes of Maxwell and Pascal. For example, `FFMA` has a fixed latency, which its control word accounts
+//! for, and `LDG` has a variable one, for which a scoreboard waits.
+
 /// Latency kind of a form: fixed, or variable and protected by scoreboards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum LatencyKind {
-    /// Fixed latency: protected by issue distance only.
+    /// Fixed latency, protected by the issue distance only.
     Fixed,
-    /// Fixed on chips with a full-rate unit, through a scoreboard elsewhere; compilers use both.
+    /// Fixed on chips with a full-rate unit, variable with a scoreboard elsewhere. Compilers use both.
     Either,
     /// Variable latency: write and read scoreboards.
     ScoreboardReadWrite,
@@ -16,7 +19,7 @@ pub enum LatencyKind {
 /// Execution unit of a sub-partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ExecUnit {
-    /// None that is ever busy.
+    /// No unit that is ever busy.
     None,
     /// Pipe of comparisons, shifts and moves.
     Fxu,
@@ -53,8 +56,8 @@ impl ExecUnit {
     }
 }
 
-/// Class of the latency of an instruction: what completes it. A timing model has a parameter, or a path of its memory
-/// system, for each.
+/// Latency class of an instruction: the event that completes it. For each class, a timing model has a parameter or a
+/// path of its memory system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum LatencyClass {
     /// Fixed latency, which control words account for.
@@ -109,8 +112,8 @@ impl LatencyClass {
     }
 }
 
-/// Timing class of a form: the first four from the machine descriptions inside NVIDIA's tools, the unit and the latency
-/// class derived from them (docs/timing-model.md).
+/// Timing class of a form. The first four fields come from the machine descriptions inside NVIDIA's tools; unit and
+/// latency class are derived from them (docs/timing-model.md).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timing {
     /// Latency kind.

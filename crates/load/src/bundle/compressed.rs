@@ -1,5 +1,6 @@
-//! Compressed offload bundles: a header, then a bundle as one stream of zlib or Zstandard (LLVM, "Clang Offload Bundler";
-//! for the sizes of the fields `RawCompressedBundleHeader` in its sources).
+//! Compressed offload bundles: a header, then a bundle as one stream of zlib or Zstandard (LLVM, "Clang Offload
+//! Bundler"; sizes of the fields: `RawCompressedBundleHeader` in its sources). For example, the bytes `CCOB`, 2, 0,
+//! 1, 0 begin a bundle of version 2 that Zstandard has compressed.
 
 use std::io::{self, Read};
 
@@ -13,7 +14,8 @@ use crate::elf::fault;
 use crate::fatbin::{FatbinEntry, Packing};
 use crate::source::Window;
 
-/// Most bytes of an unpacked bundle: a small file may state and yield any number, and takes time for each.
+/// Maximum size of an unpacked bundle in bytes. Without a limit, a small file could state any size, and unpacking
+/// takes time for each byte.
 const MAX_UNPACKED: u64 = 4 << 30;
 
 /// Unpacks a stream, in order, without more memory than the format needs.
@@ -39,20 +41,21 @@ impl<'a> Unpacker<'a> {
         }
     }
 
-    /// The next bytes, fewer than `size` at the end of the stream.
+    /// Returns the next bytes, fewer than `size` at the end of the stream.
     pub(crate) fn take_bytes(&mut self, size: u64) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
+        // The vector grows with the bytes that arrive, so a forged size allocates nothing.
         let read = self.take(size).read_to_end(&mut bytes);
         read.map_err(|error| error.to_string())?;
         Ok(bytes)
     }
 
-    /// Passes over bytes; returns their number, less than `size` at the end of the stream.
+    /// Skips bytes; returns their number, which is less than `size` at the end of the stream.
     pub(crate) fn skip(&mut self, size: u64) -> Result<u64, String> {
         io::copy(&mut self.take(size), &mut io::sink()).map_err(|error| error.to_string())
     }
 
-    /// Packed bytes that no step has used, all of them after the stream once it has ended.
+    /// Number of packed bytes that no step has used. Once the stream has ended, they all follow it.
     fn unused(&self) -> usize {
         match self {
             Unpacker::Zlib(decoder) => decoder.get_ref().len(),
@@ -70,7 +73,8 @@ impl Read for Unpacker<'_> {
     }
 }
 
-/// Header of a compressed bundle. A hash of the unpacked bytes ends it, which no loader needs.
+/// Header of a compressed bundle. It ends with a hash of the unpacked bytes, which is not checked: no loader needs
+/// it.
 struct Header {
     packing: Packing,
     /// Size of the header in bytes.
@@ -94,6 +98,8 @@ impl Header {
         let after_magic = COMPRESSED_MAGIC.len() as u64;
         let (version, method) = (field(after_magic, 2)?, field(after_magic + 2, 2)?);
         let (size, whole, unpacked) = match version {
+            // The header is magic, version, method, sizes, hash. Version 2 adds the whole size, version 3 widens both
+            // sizes.
             1 => (20, None, field(8, 4)?),
             2 => (24, Some(field(8, 4)?), field(12, 4)?),
             3 => (32, Some(field(8, 8)?), field(16, 8)?),
@@ -129,6 +135,7 @@ impl Header {
 /// Adds the entries of the compressed bundle at the start of a window; returns the offset of its end.
 pub(super) fn scan(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<u64, Diagnostic> {
     let header = Header::read(bundle)?;
+    // Version 1 does not state where the stream ends: it may use the rest of the file until its end is found.
     let whole = header.whole.unwrap_or(bundle.size);
     let Some(stream_size) = whole.checked_sub(header.size) else {
         let message = format!("a compressed bundle of 0x{whole:x} bytes is less than its header");
@@ -142,6 +149,7 @@ pub(super) fn scan(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result
     let targets = targets(bundle.start, &mut |size, item| {
         let bytes = unpacker.take_bytes(size).map_err(failed)?;
         used += bytes.len() as u64;
+        // A directory that is longer than the stated size means that the header or the stream is damaged.
         match bytes.len() as u64 == size && used <= header.unpacked {
             true => Ok(Bytes::from(bytes)),
             false => Err(fault(stream.start, format!("the stream ends in {item}"))),
@@ -151,6 +159,7 @@ pub(super) fn scan(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result
         Some(_) => stream.size,
         // The next bundle begins after the stream.
         None => {
+            // One byte more than the header states shows that the stream is longer.
             let rest = header.unpacked.saturating_sub(used);
             let skipped = unpacker.skip(rest.saturating_add(1)).map_err(failed)?;
             if skipped != rest {

@@ -1,4 +1,7 @@
-//! Arguments of kernels, hidden ones included.
+//! Arguments of kernels, including hidden ones.
+//!
+//! The compiler appends hidden arguments to the explicit ones, and the runtime fills them in. For example, code of
+//! version 5 reads `blockDim.x` from the hidden argument `GroupSize(0)`, 12 bytes after the first hidden argument.
 
 use std::sync::Arc;
 
@@ -41,7 +44,7 @@ pub enum ArgKind {
 /// Hidden arguments, which the runtime supplies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HiddenArg {
-    /// Work-item at which the grid begins, in x, y or z (by axis).
+    /// First work-item of the grid along an axis (0 for x, 1 for y, 2 for z).
     GlobalOffset(u8),
     /// Blocks of the grid, along an axis.
     BlockCount(u8),
@@ -84,6 +87,7 @@ impl ArgKind {
     /// Kind by its name in the metadata, as version 3 and later spell it.
     pub(crate) fn from_name(name: &str) -> Option<ArgKind> {
         use HiddenArg as H;
+        // Names of hidden arguments end in the axis, as in `hidden_block_count_x`.
         let axis = |prefix: &str| {
             ["x", "y", "z"]
                 .iter()
@@ -121,18 +125,19 @@ impl ArgKind {
     }
 }
 
-/// A hidden argument: what, byte offset from the first hidden argument, size in bytes.
+/// A hidden argument: kind, byte offset from the first hidden argument, size in bytes.
 type HiddenSlot = (HiddenArg, u32, u32);
 
 impl HiddenArg {
-    /// The hidden arguments of a version: which, byte offset from the first one, size in bytes. Those of which the
-    /// versions before 5 have several kinds at one place are listed with each kind.
+    /// Hidden arguments of a version: kind, byte offset from the first one, size in bytes. Before version 5, one
+    /// place may have several kinds: each of them is listed.
     pub fn layout(version: CodeObjectVersion) -> &'static [HiddenSlot] {
         use HiddenArg as H;
         const EARLY: &[HiddenSlot] = &[
             (H::GlobalOffset(0), 0, 8),
             (H::GlobalOffset(1), 8, 8),
             (H::GlobalOffset(2), 16, 8),
+            // A kernel has at most one of the two buffers at this place: its metadata states which.
             (H::PrintfBuffer, 24, 8),
             (H::HostcallBuffer, 24, 8),
             (H::DefaultQueue, 32, 8),
@@ -160,6 +165,7 @@ impl HiddenArg {
             (H::DefaultQueue, 104, 8),
             (H::CompletionAction, 112, 8),
             (H::DynamicLdsSize, 120, 4),
+            // LLVM reserves the bytes between the arguments.
             (H::PrivateBase, 192, 4),
             (H::SharedBase, 196, 4),
             (H::QueuePointer, 200, 8),

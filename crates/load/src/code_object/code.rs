@@ -1,8 +1,9 @@
 //! Code sections of a code object, and the part of a section that is the code of a kernel.
 //!
-//! All kernels and functions of a linked file are in one section. The code of a kernel is its own function if no
-//! instruction there can leave it other than by a branch with a constant distance; else it is the section, with all
-//! functions. Branches out of the code are no targets for those who decode it, so the choice loses nothing silently.
+//! All kernels and functions of a linked file are in one section. If every instruction of a kernel's function that
+//! may leave it is a branch with a constant distance, the code of the kernel is that function alone; otherwise it is
+//! the whole section, with all functions. Decoders report branches out of the code, so the choice loses nothing
+//! silently. For example, a kernel that calls a function by `s_swappc_b64` gets the whole section.
 
 use std::sync::Arc;
 
@@ -15,10 +16,10 @@ use crate::kernel::Function;
 /// Flag of sections that hold code (ELF, `SHF_EXECINSTR`).
 const SHF_EXECINSTR: u64 = 4;
 
-/// Relocations that receive a half of the distance from their field to a symbol (LLVM, `R_AMDGPU_REL32_LO`, `_HI`).
+/// Relocations that write one half of the distance from their field to a symbol (LLVM, `R_AMDGPU_REL32_LO`, `_HI`).
 const DISTANCE_LOW: u32 = 10;
 const DISTANCE_HIGH: u32 = 11;
-/// The same without a half: 32 bits (`R_AMDGPU_REL32`).
+/// Relocation that writes this distance in 32 bits (`R_AMDGPU_REL32`).
 const DISTANCE: u32 = 4;
 
 /// Whether a section holds code.
@@ -33,11 +34,11 @@ pub(super) struct CodeSection {
     /// Byte offset of the section in the file.
     pub(super) file_offset: u64,
     bytes: Bytes,
-    /// Functions by address, one for each address.
+    /// Functions by address, one per address.
     functions: Arc<[Function]>,
-    /// Places that end a function: its own end is the first of them after its start.
+    /// Offsets at which a function may end: it ends at the first of them after its start.
     starts: Vec<u32>,
-    /// Offsets of words that may be instructions whose target is in a register.
+    /// Offsets of words that may be instructions with a target in a register.
     leaving: Vec<u32>,
     /// Offsets of fields that a linker has not written.
     missing: Vec<(u32, Arc<str>)>,
@@ -46,11 +47,11 @@ pub(super) struct CodeSection {
 /// A function before the sections are complete.
 pub(super) struct FunctionPlace {
     pub(super) name: Arc<str>,
-    /// Address of the symbol, relative to the section: where the function before it ends.
+    /// Address of the symbol, relative to the section. The function before it ends here.
     pub(super) symbol: u32,
     /// Address of the first instruction, relative to the section.
     pub(super) start: u32,
-    /// Bytes from the first instruction on; 0 if the file does not state them.
+    /// Size in bytes from the first instruction; 0 if the file does not state it.
     pub(super) size: u32,
 }
 
@@ -65,7 +66,7 @@ pub(super) struct KernelCode {
 }
 
 impl CodeSection {
-    /// Reads a section; `functions` are those in it.
+    /// Reads a section that contains `functions`.
     pub(super) fn read(
         file: &Bytes,
         elf: &Elf<'_>,
@@ -89,6 +90,7 @@ impl CodeSection {
                 if !link(elf, index, &mut linked, relocation) {
                     let symbol = elf.symbols.get(relocation.symbol);
                     let name = symbol.map_or_else(|| Arc::from("?"), |s| Arc::clone(&s.name));
+                    // Only a kernel whose code has the field is refused; other code of the section does not need it.
                     missing.push((u32::try_from(relocation.at).unwrap_or(u32::MAX), name));
                 }
             }
@@ -99,6 +101,8 @@ impl CodeSection {
         let mut starts: Vec<u32> = functions.iter().map(|function| function.symbol).collect();
         starts.sort_unstable();
         starts.dedup();
+        // Aliases share an address. The sort put the names in order, so the one that is kept does not depend on the
+        // symbol table.
         functions.dedup_by_key(|function| function.start);
         let functions = functions.into_iter().map(|function| Function {
             name: function.name,
@@ -117,17 +121,18 @@ impl CodeSection {
         })
     }
 
-    /// Whether an address of the loaded file is in the section; its offset.
+    /// Offset in the section of an address of the loaded file; `None` if it is outside.
     pub(super) fn offset_of(&self, address: u64) -> Option<u32> {
         let offset = address.checked_sub(self.address)?;
         let is_inside = offset < self.bytes.len() as u64;
         u32::try_from(offset).ok().filter(|_| is_inside)
     }
 
-    /// The code of the kernel that begins at an offset and is called `name`.
+    /// Code of the kernel `name`, which begins at the offset `entry`.
     pub(super) fn kernel_code(&self, name: &Arc<str>, entry: u32) -> Result<KernelCode, String> {
         let end = self.bytes.len() as u64;
         let whole = u32::try_from(end).unwrap_or(u32::MAX);
+        // The next symbol ends a function whose size the file does not state, and limits every other one.
         let next = self.starts.partition_point(|start| *start <= entry);
         let next = self.starts.get(next).copied().unwrap_or(whole);
         let index = self
@@ -143,6 +148,8 @@ impl CodeSection {
             let first = self.leaving.partition_point(|at| *at < from);
             self.leaving.get(first).is_none_or(|at| *at >= to)
         };
+        // If the stated size passes the next symbol, two functions share code, and only the whole section has all of
+        // it.
         let is_own = own_end <= next && stays(entry, own_end);
         let (start, end) = if is_own { (entry, own_end) } else { (0, whole) };
         let first = self.missing.partition_point(|(at, _)| *at < start);
@@ -170,9 +177,11 @@ impl CodeSection {
     }
 }
 
-/// Offsets of the words that may be instructions whose target is in a register, or that change the execution mask by a
-/// stack: `s_setpc`, `s_swappc`, `s_rfe`, forks and joins. Literals that look like one are among them.
+/// Offsets of the words that may be instructions with a target in a register, or that change the execution mask by a
+/// stack: `s_setpc`, `s_swappc`, `s_rfe`, forks and joins. A literal with the bits of one is also listed, which is
+/// safe: the kernel then gets more code, not less.
 fn leaving_words(bytes: &[u8]) -> Vec<u32> {
+    // Each word is tested, because only decoding from an entry could separate instructions from literals.
     let leaves = |word: u32| match word >> 23 {
         // SOP1: operation in bits 15:8.
         0b1_0111_1101 => matches!(word >> 8 & 0xff, 29 | 30 | 31 | 46),
@@ -191,7 +200,8 @@ fn leaving_words(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// Writes the distance to a symbol of the same section into a field, as a linker does; returns whether it is one.
+/// Writes the distance to a symbol of the same section into a field, as a linker does. Returns false for any other
+/// relocation.
 fn link(elf: &Elf<'_>, index: usize, bytes: &mut [u8], relocation: &RawRelocation) -> bool {
     let symbol = elf.symbols.get(relocation.symbol);
     let Some(symbol) = symbol.filter(|s| s.location == SymbolLocation::Section(index)) else {
@@ -200,6 +210,7 @@ fn link(elf: &Elf<'_>, index: usize, bytes: &mut [u8], relocation: &RawRelocatio
     let Some(addend) = relocation.addend else {
         return false;
     };
+    // Distances are modulo 2⁶⁴, as in the linker: a backward call has a negative one.
     let target = symbol.value.wrapping_add_signed(addend);
     let distance = target.wrapping_sub(relocation.at);
     let [a, b, c, d, e, f, g, h] = distance.to_le_bytes();

@@ -1,13 +1,14 @@
-//! Kernel descriptors: sizes, and what the hardware writes into registers before a wave begins.
+//! Kernel descriptors: register counts, memory sizes, and the register contents with which a wave begins.
 
 use std::ops::Range;
 
-/// Descriptor of a kernel (LLVM, "User Guide for AMDGPU Backend", "Kernel Descriptor"; v2: `amd_kernel_code_t`).
+/// Descriptor of a kernel (LLVM, "User Guide for AMDGPU Backend", "Kernel Descriptor"; v2: `amd_kernel_code_t`). For
+/// example, an `rsrc1` with 5 in bits 5:0 allocates (5 + 1) · 4 = 24 VGPRs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct GcnDescriptor {
     /// Register COMPUTE_PGM_RSRC1: allocated registers, float modes.
     pub rsrc1: u32,
-    /// Register COMPUTE_PGM_RSRC2: user SGPRs, what follows them.
+    /// Register COMPUTE_PGM_RSRC2: the number of user SGPRs, and which system SGPRs follow them.
     pub rsrc2: u32,
     /// Properties of the code: which user SGPRs the kernel has.
     pub properties: u32,
@@ -33,7 +34,7 @@ impl GcnDescriptor {
     pub const FLAT_SCRATCH: u32 = 1 << 5;
     /// Bytes of scratch of a work-item in 1 SGPR.
     pub const PRIVATE_SIZE: u32 = 1 << 6;
-    /// Blocks of the grid along x in 1 SGPR (v2; those along y and z are the next bits).
+    /// Blocks of the grid along x in 1 SGPR (v2; the next two bits are for y and z).
     pub const GRID_COUNT_X: u32 = 1 << 7;
 }
 
@@ -43,26 +44,29 @@ impl GcnDescriptor {
         self.properties & property != 0
     }
 
-    /// VGPRs that are allocated for a work-item, at most 256.
+    /// VGPRs allocated per work-item, at most 256.
     pub fn vector_registers(&self) -> u16 {
+        // The field counts granules of 4 VGPRs, minus one.
         (small(self.rsrc1, 0x3f) + 1) * 4
     }
 
-    /// SGPRs that are allocated for a wave: the stated number, rounded up to the granule of 16. VCC, FLAT_SCRATCH and
-    /// XNACK_MASK count as the last ones.
+    /// SGPRs allocated per wave: the stated number, rounded up to a multiple of 16. VCC, FLAT_SCRATCH and XNACK_MASK
+    /// count as the last ones.
     pub fn scalar_registers(&self) -> u16 {
+        // The field counts granules of 8 SGPRs, minus one, although the hardware allocates 16 at a time.
         ((small(self.rsrc1 >> 6, 0xf) + 1) * 8).next_multiple_of(16)
     }
 
-    /// Number of user SGPRs, the first that are set.
+    /// Number of user SGPRs, which precede all other SGPRs that the dispatch sets.
     pub fn user_registers(&self) -> u32 {
         self.rsrc2 >> 1 & 0x1f
     }
 
-    /// User SGPRs with the addresses of the dispatch packet, the queue and the arguments, as far as the kernel has them: they
-    /// follow the buffer descriptor of scratch.
+    /// User SGPRs with the addresses of the dispatch packet, the queue and the arguments, if the kernel has them.
+    /// They follow the buffer descriptor of scratch.
     pub fn runtime_pointers(&self) -> Range<u8> {
         let words = |property: u32, words: u8| if self.has(property) { words } else { 0 };
+        // The order of user SGPRs is fixed: each one that the kernel does not ask for moves the next ones down.
         let first = words(GcnDescriptor::PRIVATE_BUFFER, 4);
         let pointers = [
             GcnDescriptor::DISPATCH_POINTER,
@@ -73,17 +77,17 @@ impl GcnDescriptor {
         first..first + pointers.iter().sum::<u8>()
     }
 
-    /// Whether an SGPR has the offset of the wave's scratch.
+    /// Whether an SGPR holds the offset of the wave's scratch.
     pub fn has_wave_offset(&self) -> bool {
         self.rsrc2 & 1 != 0
     }
 
-    /// Whether an SGPR has the number of the block along an axis.
+    /// Whether an SGPR holds the block index along an axis.
     pub fn has_block_index(&self, axis: u8) -> bool {
         axis < 3 && self.rsrc2 >> (7 + axis) & 1 != 0
     }
 
-    /// Whether an SGPR has facts about the block: number of waves, first wave.
+    /// Whether an SGPR holds facts about the block: number of waves, first wave.
     pub fn has_block_info(&self) -> bool {
         self.rsrc2 >> 10 & 1 != 0
     }

@@ -10,7 +10,7 @@ use super::read::STT_KERNEL;
 use super::{CodeObjectVersion, GcnDescriptor};
 use crate::elf::{Elf, RawRelocation, RawSymbol, Relocations, SymbolLocation, fault};
 
-/// A symbol that stands for a kernel: its descriptor, or in version 2 its header.
+/// Symbol of a kernel: it marks the descriptor, or in version 2 the header before the code.
 pub(super) struct KernelSymbol<'elf> {
     /// Name of the kernel.
     pub(super) name: Arc<str>,
@@ -39,30 +39,31 @@ pub(super) fn symbols<'elf>(
             Some((index, KernelSymbol { name, symbol }))
         })
         .collect();
+    // By place, so that the order of kernels does not depend on the order of the symbol table.
     kernels.sort_by_key(|(index, kernel)| (*index, kernel.symbol.value));
     kernels.into_iter().map(|(_, kernel)| kernel).collect()
 }
 
-/// A descriptor as the file has it.
+/// Descriptor as stored in the file.
 pub(super) struct RawDescriptor {
     pub(super) descriptor: GcnDescriptor,
     /// Offset in the file.
     pub(super) offset: u64,
     /// Address in the loaded file.
     pub(super) address: u64,
-    /// First instruction: section and offset in it, or in a linked file an address.
+    /// First instruction: a section and an offset in it, or an address in a linked file.
     pub(super) entry: (Option<usize>, u64),
     /// Bytes between the kernel's symbol and its first instruction.
     pub(super) header_size: u64,
-    /// Bytes of arguments; 0 if it does not state them.
+    /// Size of the arguments in bytes; 0 if the descriptor does not state it.
     kernarg_size: u32,
     pub(super) uses_dynamic_stack: bool,
 }
 
-/// Relocation of 64 bits with the distance from its field to a symbol (LLVM, `R_AMDGPU_REL64`).
+/// 64-bit relocation that writes the distance from its field to a symbol (LLVM, `R_AMDGPU_REL64`).
 const DISTANCE: u32 = 5;
 
-/// Bits of the properties: waves of 32 lanes, and calls with a stack of no static size.
+/// Bits of the properties: waves have 32 lanes; the kernel calls functions whose stack has no static size.
 const WAVE32: u32 = 1 << 10;
 const DYNAMIC_STACK: u32 = 1 << 11;
 
@@ -73,7 +74,7 @@ pub(super) struct FieldRelocations<'a> {
 }
 
 impl<'a> FieldRelocations<'a> {
-    /// Indexes relocations; of several at one place the first counts.
+    /// Indexes relocations. If several are at one place, the first counts.
     pub(super) fn new(all: &'a Relocations) -> FieldRelocations<'a> {
         let mut by_place = HashMap::new();
         for (section, relocations) in all {
@@ -96,6 +97,7 @@ impl<'a> FieldRelocations<'a> {
 
     /// The relocation of a field.
     fn at(&self, section: usize, at: u64) -> Result<Option<&'a RawRelocation>, Diagnostic> {
+        // A damaged table must not look like a field without a relocation.
         self.of_section(section)?;
         Ok(self.by_place.get(&(section, at)).copied())
     }
@@ -128,6 +130,7 @@ pub(super) fn descriptor(
     let offset = section.offset.saturating_add(at);
     let word = |at: usize| word_at(bytes, at);
     let entry = u64::from(word(16)) | u64::from(word(20)) << 32;
+    // The distance is signed: code may precede the descriptor.
     let wrapped = symbol.value.wrapping_add(entry);
     let mut place = (is_v2.then_some(index), wrapped);
     if let Some(relocation) = relocations.at(index, at.saturating_add(16))? {
@@ -159,6 +162,7 @@ pub(super) fn descriptor(
         },
     };
     let refuse = |at: u64, message: &str| Err(fault(offset + at, message));
+    // `amd_kernel_code_version_major` and `amd_machine_kind`: other headers have other fields.
     if is_v2 && (word(0), word(8) & 0xffff) != (1, 1) {
         return refuse(0, "the kernel's header is not of version 1 for AMD GPUs");
     }
@@ -168,6 +172,7 @@ pub(super) fn descriptor(
     if !is_v2 && descriptor.has(WAVE32) {
         return refuse(56, "the kernel has waves of 32 lanes, which gfx803 has not");
     }
+    // Preloaded arguments take user SGPRs, so ignoring them would give a wave wrong registers.
     if !is_v2 && word(56) >> 16 != 0 {
         return refuse(
             58,
@@ -191,7 +196,7 @@ fn word_at(bytes: &[u8], at: usize) -> u32 {
     word.map_or(0, |word| u32::from_le_bytes(*word))
 }
 
-/// Compares descriptor and metadata; returns the bytes of the arguments.
+/// Compares descriptor and metadata; returns the size of the arguments in bytes.
 pub(super) fn check(raw: &RawDescriptor, stated: &StatedKernel) -> Result<u32, String> {
     let descriptor = &raw.descriptor;
     let differs = |what: &str, own: u32, stated: u32| {
@@ -215,6 +220,7 @@ pub(super) fn check(raw: &RawDescriptor, stated: &StatedKernel) -> Result<u32, S
         }
     }
     let allocated = u32::from(descriptor.vector_registers());
+    // Fewer used than allocated is usual, because allocation is in granules.
     if let Some(used) = stated.vector_registers.filter(|used| *used > allocated) {
         return Err(differs("VGPRs", allocated, used));
     }
@@ -225,6 +231,7 @@ pub(super) fn check(raw: &RawDescriptor, stated: &StatedKernel) -> Result<u32, S
         (own, Some(stated)) if own == stated => own,
         (own, Some(stated)) => return Err(differs("bytes of arguments", own, stated)),
     };
+    // A sum that saturates is larger than any size, so the argument is refused.
     let end = |arg: &super::KernelArg| arg.offset.saturating_add(arg.size);
     match stated.args.iter().find(|arg| end(arg) > size) {
         Some(arg) => Err(format!(

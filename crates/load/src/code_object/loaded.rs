@@ -5,7 +5,8 @@ use warpbound_base::Diagnostic;
 
 use crate::elf::{Elf, SymbolLocation, fault};
 
-/// Parts of a linked code object in memory. Addresses count from address 0 of the file, whose place the loader chooses.
+/// Parts of a linked code object in memory. Addresses are relative to address 0 of the file; the loader chooses its
+/// place.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct LoadedFile {
     /// Parts with contents, in the order of the file.
@@ -36,8 +37,8 @@ pub struct AddressField {
     pub target: u64,
 }
 
-/// Relocations of the loader: an address of a symbol, and one of the file itself (LLVM, `R_AMDGPU_ABS64`,
-/// `R_AMDGPU_RELATIVE64`).
+/// Relocations that the loader applies: the address of a symbol, and an address in the file itself (LLVM,
+/// `R_AMDGPU_ABS64`, `R_AMDGPU_RELATIVE64`).
 const ADDRESS: u32 = 3;
 const OWN_ADDRESS: u32 = 13;
 
@@ -46,6 +47,7 @@ pub(super) fn read(file: &Bytes, elf: &Elf<'_>) -> Result<LoadedFile, Diagnostic
     let mut loaded = LoadedFile::default();
     for segment in &elf.segments {
         let contents = elf.segment_contents(segment)?;
+        // The contents would overlap what follows the segment in memory.
         if segment.memory_size < segment.file_size {
             return Err(fault(
                 segment.offset,
@@ -63,10 +65,13 @@ pub(super) fn read(file: &Bytes, elf: &Elf<'_>) -> Result<LoadedFile, Diagnostic
         let base = match (relocation.number, symbol.location) {
             (OWN_ADDRESS, _) => 0,
             (ADDRESS, SymbolLocation::Undefined) => {
+                // Not an error here: kernels can be analysed without the address. A launch that binds the file
+                // refuses it.
                 loaded.undefined.push(symbol.name.to_string());
                 continue;
             }
             (ADDRESS, _) => symbol.value,
+            // A field that is left out would keep wrong contents, so an unknown relocation refuses the file.
             (number, _) => {
                 return Err(fault(
                     relocation.offset,

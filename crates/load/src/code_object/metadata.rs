@@ -1,4 +1,8 @@
 //! Metadata of kernels: sizes and arguments, as the notes of a file state them.
+//!
+//! Version 2 writes YAML and states alignments of arguments; later versions write MessagePack and state offsets. The
+//! keys differ too: `Kernels` and `CodeProps` in version 2, `amdhsa.kernels` and `.kernarg_segment_size` later. One
+//! reader handles both with a table of key names.
 
 use std::collections::HashMap;
 
@@ -21,13 +25,13 @@ pub(super) struct StatedKernel {
     pub(super) uses_dynamic_stack: bool,
 }
 
-/// Metadata of the kernels by the name of the kernel's symbol, without `.kd` or `@kd`; or the error of a kernel.
+/// Metadata of the kernels by symbol name, without `.kd` or `@kd`; or the error of one kernel.
 pub(super) type StatedKernels = HashMap<String, Result<StatedKernel, Diagnostic>>;
 
-/// Names of keys: those of version 3 and later, then of version 2.
+/// Names of keys; an empty name is a key that the version does not have.
 struct Keys {
     kernels: &'static str,
-    /// Key of the map inside a kernel that holds its sizes; empty for the kernel itself.
+    /// Key of the map with the sizes of a kernel; empty if they are in the kernel's own map.
     sizes: &'static str,
     attributes: &'static str,
     name: &'static str,
@@ -89,7 +93,7 @@ const KEYS_V2: Keys = Keys {
     wave_lanes: "WavefrontSize",
 };
 
-/// Reads the kernels of a file's metadata, which is at `offset`; `is_v2` decides the names of keys.
+/// Reads the kernels from the metadata at `offset`. `is_v2` selects the names of keys.
 pub(super) fn read(offset: u64, root: &Value, is_v2: bool) -> Result<StatedKernels, Diagnostic> {
     let reader = Reader {
         offset,
@@ -109,6 +113,7 @@ pub(super) fn read(offset: u64, root: &Value, is_v2: bool) -> Result<StatedKerne
         let name = get(kernel, reader.keys.name).and_then(Value::as_str);
         let name = name.ok_or_else(|| reader.fault("", "a kernel has no name"))?;
         let name = name.strip_suffix(".kd").unwrap_or(name);
+        // The error of one kernel stays with it, so that others of the file can be read.
         let stated = reader.kernel(name, kernel);
         if kernels.insert(name.to_owned(), stated).is_some() {
             return Err(reader.fault(name, "the kernel is there twice"));
@@ -131,7 +136,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Returns a diagnostic about a kernel; an empty name is the file.
+    /// Returns a diagnostic about a kernel, or about the file if the name is empty.
     fn fault(&self, kernel: &str, message: impl std::fmt::Display) -> Diagnostic {
         let name = match kernel {
             "" => String::new(),
@@ -198,7 +203,8 @@ impl Reader {
         }
     }
 
-    /// Reads the arguments. Version 2 states their alignments in place of their offsets.
+    /// Reads the arguments. Version 2 states alignments instead of offsets. For example, arguments with sizes 4 and 8
+    /// and alignments 4 and 8 are at offsets 0 and 8.
     fn args(&self, kernel: &str, list: Option<&Value>) -> Result<Vec<KernelArg>, Diagnostic> {
         let keys = self.keys;
         let Some(list) = list.filter(|list| !list.is_nil()) else {
@@ -215,6 +221,8 @@ impl Reader {
             let offset = match keys.offset {
                 "" => {
                     let align = number(keys.align)?.ok_or_else(|| missing(keys.align))?;
+                    // Version 2 lists the arguments in the order of their offsets, so the previous one is the last in
+                    // memory.
                     let end = args.last().map_or(0, |last| last.offset + last.size);
                     end.checked_next_multiple_of(align)
                 }
@@ -242,6 +250,7 @@ impl Reader {
                 kind,
             });
         }
+        // Later versions may list them in any order.
         args.sort_by_key(|arg| arg.offset);
         Ok(args)
     }
@@ -256,7 +265,7 @@ fn spelling_of_v3(name: &str) -> String {
         }
         spelled.push(c.to_ascii_lowercase());
     }
-    // `HiddenMultiGridSyncArg`, the only name in which a word is split.
+    // `HiddenMultiGridSyncArg` is the only name that splits a word that later versions do not split.
     spelled.replace("multi_grid", "multigrid")
 }
 

@@ -14,7 +14,8 @@ const METADATA: (&[u8], u32) = (b"AMDGPU", 32);
 const METADATA_V2: (&[u8], u32) = (b"AMD", 10);
 const ISA_VERSION_V2: (&[u8], u32) = (b"AMD", 3);
 
-/// Most levels of lists and maps in metadata; compilers write five.
+/// Maximum depth of nested lists and maps in metadata; compilers write five levels. The limit bounds the recursion of
+/// the reader.
 const MAX_DEPTH: usize = 32;
 
 /// Facts that the notes of a file state.
@@ -57,6 +58,7 @@ pub(super) fn read(elf: &Elf<'_>) -> Result<Notes, Diagnostic> {
                 }
                 _ => continue,
             };
+            // Which of two notes is right cannot be decided.
             if found.metadata.is_some() {
                 return Err(fault(at, "there are two notes with metadata"));
             }
@@ -83,7 +85,7 @@ fn split_note(bytes: &[u8], offset: u64) -> Option<(Note<'_>, &[u8])> {
     Some((note, rest))
 }
 
-/// Splits bytes of a size, which are padded to a multiple of 4, from the rest; the last ones may lack their padding.
+/// Splits `size` bytes and their padding to a multiple of 4 from the rest. The last ones may lack their padding.
 fn split_padded(bytes: &[u8], size: u32) -> Option<(&[u8], &[u8])> {
     let size = usize::try_from(size).ok()?;
     let padded = size.checked_next_multiple_of(4)?;
@@ -106,8 +108,8 @@ fn message_pack(note: &Note<'_>) -> Result<Value, Diagnostic> {
     })
 }
 
-/// Name of the target in a note with the version of the instruction set: sizes of two names, three numbers, the names
-/// (ROCR, `amdgpu_hsa_note_isa_t`).
+/// Name of the target in a note with the version of the instruction set. The note has the sizes of two names, three
+/// numbers, then the names (ROCR, `amdgpu_hsa_note_isa_t`). For example, the numbers 8, 0, 3 give `gfx803`.
 fn target_name(contents: &[u8]) -> Option<String> {
     let [major, minor, stepping] = [word(contents, 4), word(contents, 8), word(contents, 12)];
     (contents.len() >= 16).then(|| format!("gfx{major}{minor}{stepping:x}"))

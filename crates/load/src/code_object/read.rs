@@ -1,4 +1,8 @@
 //! Assembly of an [`Image`] from a code object.
+//!
+//! The file is read in four steps: symbols give the kernels, notes give their metadata, descriptors give registers
+//! and entry, and sections give the code. For example, the symbol `add.kd` of version 3 marks the descriptor of
+//! kernel `add`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -31,7 +35,7 @@ pub(super) const STT_KERNEL: u8 = 10;
 /// Bits of the ELF flags with the number of the target.
 const TARGET_BITS: u32 = 0xff;
 
-/// Version and target of a code object, as its header states them; a file of version 2 may have its target in a note.
+/// Version and target of a code object from its header. A file of version 2 may state its target in a note instead.
 pub(crate) fn target(header: &Header) -> Result<(CodeObjectVersion, Option<Gfx>), Diagnostic> {
     if header.os_abi != HSA {
         let message = format!(
@@ -58,7 +62,7 @@ pub(crate) fn target(header: &Header) -> Result<(CodeObjectVersion, Option<Gfx>)
     Ok((version, gfx))
 }
 
-/// Target of a code object: that of its header, or for version 2 that of its notes.
+/// Target of a code object, from its header or, for version 2, from its notes.
 fn full_target(elf: &Elf<'_>, notes: &Notes) -> Result<(CodeObjectVersion, Gfx), Diagnostic> {
     let (version, gfx) = target(&elf.header)?;
     if let Some(gfx) = gfx {
@@ -104,6 +108,7 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
         loaded_file: None,
         warnings: Vec::new(),
     };
+    // Other targets are only listed, before anything else of the file can be refused.
     if gfx.is_some_and(|gfx| gfx.family().is_none()) {
         return Ok(image);
     }
@@ -118,6 +123,7 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
         image.variables = variable::read_loaded_variables(elf);
     }
     let relocations = elf.relocations();
+    // Source lines have no effect on the meaning of the code, so a damaged table refuses no kernel.
     let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {
         image.warnings.push(diagnostic);
         BTreeMap::new()
@@ -132,6 +138,7 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
     )?;
     let mut names = HashSet::new();
     for kernel in &kernels {
+        // Metadata is found by name, so a second kernel of one name would get the sizes of the first.
         let read = match names.insert(&*kernel.name) {
             true => parts.kernel(kernel, &mut image),
             false => Err(fault(kernel.symbol.offset, "the kernel is there twice")),
@@ -147,7 +154,7 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
     Ok(image)
 }
 
-/// Lists the variables, and what another file must provide.
+/// Lists the variables and the symbols that another file must define.
 fn other_items(elf: &Elf<'_>, kernels: &[KernelSymbol<'_>]) -> Vec<OtherItem> {
     let descriptors: HashSet<u64> = kernels.iter().map(|k| k.symbol.offset).collect();
     let symbols = elf.symbols.iter().filter_map(|symbol| {
@@ -175,11 +182,11 @@ struct Parts<'elf> {
     linkage: Linkage,
     relocations: &'elf FieldRelocations<'elf>,
     stated: StatedKernels,
-    /// Code sections by index; or the error of reading one.
+    /// Code sections by index, or the error of reading one.
     code: BTreeMap<usize, Result<CodeSection, Diagnostic>>,
     /// Indices of the code sections by address.
     by_address: BTreeMap<u64, usize>,
-    /// Line tables: of the file if it is linked, under the key 0, else by the index of the code section.
+    /// Line tables by index of the code section. A linked file has one table, with the key 0.
     lines: BTreeMap<usize, LineTable>,
 }
 
@@ -231,6 +238,7 @@ impl<'elf> Parts<'elf> {
         let stated = match self.stated.get(&*kernel.name) {
             Some(stated) => stated.as_ref().map_err(Diagnostic::clone)?,
             None => {
+                // A warning, not a refusal: code and descriptor are there, and only the arguments are unknown.
                 let message = "the file has no metadata of the kernel: its arguments are unknown";
                 let warning = here(message.to_owned()).in_kernel(&*kernel.name);
                 image.warnings.push(warning);
@@ -251,6 +259,7 @@ impl<'elf> Parts<'elf> {
         };
         let vector_registers = raw.descriptor.vector_registers();
         let registers = stated.vector_registers.and_then(|n| u16::try_from(n).ok());
+        // Rows have 32-bit addresses; code beyond has no lines.
         let line_base = u32::try_from(object.code_address);
         let lines = self.lines.get(&index).zip(line_base.ok());
         let lines = lines
@@ -275,8 +284,8 @@ impl<'elf> Parts<'elf> {
         })
     }
 
-    /// The code section that has an instruction at a place, the offset there, and the key of its line table. A place is a
-    /// section and an offset in it, or in a linked file an address.
+    /// Code section with the instruction at a place, the offset there, and the key of its line table. A place is a
+    /// section and an offset in it, or an address in a linked file.
     fn code_at(
         &self,
         (index, value): (Option<usize>, u64),
@@ -287,6 +296,8 @@ impl<'elf> Parts<'elf> {
             fault(symbol.offset, message)
         };
         let (line_key, section) = match (self.linkage, index) {
+            // Sections of a well-formed file do not overlap, so the last one that begins at or before the address is
+            // the only candidate.
             (Linkage::Executable, _) => {
                 let mut below = self.by_address.range(..=value);
                 (0, below.next_back().map(|(_, index)| *index))
@@ -311,7 +322,7 @@ impl<'elf> Parts<'elf> {
     }
 }
 
-/// The functions of the symbol table by the index of their section. A kernel of version 2 begins after its header.
+/// Functions of the symbol table, by the index of their section. A kernel of version 2 begins after its header.
 fn functions(
     elf: &Elf<'_>,
     kernels: &[KernelSymbol<'_>],
@@ -339,6 +350,7 @@ fn functions(
             continue;
         };
         let header = headers.get(&symbol.offset);
+        // A damaged header counts as none here, because the kernel itself is refused with the reason.
         let header = header.and_then(|kernel| kernel::descriptor(elf, kernel, relocations).ok());
         let header = header.map_or(0, |header| header.header_size);
         let start = symbol.value.checked_sub(section.address);

@@ -1,17 +1,18 @@
-//! The part of YAML in which code objects of version 2 have their metadata: maps and lists by indentation, lists and
-//! maps in brackets, plain and quoted text. Anything else is refused.
+//! Subset of YAML that code objects of version 2 use for metadata: maps and lists by indentation, lists and maps in
+//! brackets, plain and quoted text. Anything else is refused, such as anchors (`&x`) and block text (`|`). For
+//! example, `Args:` followed by `  - Size: 8` is a map with a list of one map.
 
 use rmpv::Value;
 use warpbound_base::Diagnostic;
 
 use crate::elf::fault;
 
-/// Most levels of lists and maps; compilers write five.
+/// Maximum depth of nested lists and maps; compilers write five levels. The limit bounds the recursion of the reader.
 const MAX_DEPTH: usize = 32;
 
-/// A line without its indentation and comment.
+/// A line without its indentation.
 struct Line<'a> {
-    /// Columns before the text.
+    /// Number of columns before the text.
     indent: usize,
     text: &'a str,
     /// Offset of the line in the file.
@@ -61,8 +62,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the map or list that begins at the next line, which has at least `indent` columns before it; nil if there is
-    /// none.
+    /// Reads the map or list that begins at the next line, which is indented by at least `indent` columns. Nil if
+    /// there is none.
     fn block(&mut self, indent: usize, depth: usize) -> Result<Value, Diagnostic> {
         let Some(first) = self.lines.get(self.next) else {
             return Ok(Value::Nil);
@@ -70,6 +71,7 @@ impl<'a> Reader<'a> {
         if first.indent < indent {
             return Ok(Value::Nil);
         }
+        // Each level is a call, so the depth must not depend on the file.
         if depth > MAX_DEPTH {
             return Err(fault(first.offset, "the metadata has too many levels"));
         }
@@ -95,6 +97,8 @@ impl<'a> Reader<'a> {
                 self.next += 1;
                 items.push(self.block(column + 1, depth + 1)?);
             } else if is_item(text) || split_key(text).is_some() {
+                // The line is read again as a line of the inner block, which needs no second parser for the text
+                // after a dash.
                 line.indent = inner;
                 line.text = text;
                 items.push(self.block(inner, depth + 1)?);
@@ -171,7 +175,7 @@ fn inline(text: &str, offset: u64) -> Result<Value, Diagnostic> {
     }
 }
 
-/// Reads a value up to the end, or in brackets up to the comma or bracket after it.
+/// Reads a value. It extends to the end of the text or, in brackets, to the next comma or bracket.
 fn flow(rest: &mut &str, depth: usize) -> Option<Value> {
     *rest = rest.trim_start();
     if depth > MAX_DEPTH {
@@ -198,9 +202,11 @@ fn flow(rest: &mut &str, depth: usize) -> Option<Value> {
         }
         '\'' => quoted(rest, '\''),
         '"' => quoted(rest, '"'),
+        // Indicators of YAML whose meaning this reader does not implement: as plain text they would be misread.
         '&' | '*' | '!' | '|' | '>' | '%' | '@' | '`' => None,
         _ => {
             let end = match depth {
+                // Outside brackets a comma is ordinary text.
                 0 => rest.len(),
                 _ => rest.find([',', ']', '}']).unwrap_or(rest.len()),
             };
@@ -233,7 +239,7 @@ fn flow_items(
     }
 }
 
-/// Reads text in quotes: a quote inside is doubled in single quotes, and follows a backslash in double quotes.
+/// Reads text in quotes. A quote inside is doubled in single quotes, and follows a backslash in double quotes.
 fn quoted(rest: &mut &str, quote: char) -> Option<Value> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1).peekable();
@@ -262,6 +268,7 @@ fn plain(text: &str) -> Value {
         "true" => Value::from(true),
         "false" => Value::from(false),
         "" | "~" | "null" => Value::Nil,
+        // A negative number stays text, and is refused where a size is expected.
         _ => match text.parse::<u64>() {
             Ok(number) => Value::from(number),
             Err(_) => Value::from(text),

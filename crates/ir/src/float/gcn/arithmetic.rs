@@ -1,4 +1,5 @@
-//! Sums, products, minima and maxima, comparisons, classes, conversions between formats.
+//! Sums, products, minima and maxima, comparisons, classes, conversions between formats. For example, v_mul_legacy of
+//! 0 and infinity is +0, and v_mul of them a NaN.
 
 use super::{Arithmetic, GcnMode, single};
 use crate::float::exact::{self, Unpacked};
@@ -10,6 +11,7 @@ impl Arithmetic {
     pub(super) fn add(self, a: u64, b: u64) -> u64 {
         let (a, b) = (self.operand(a), self.operand(b));
         let sum = match (self.format, self.mode.rounding) {
+            // The common case has no branches, so that a loop over the lanes can be vectorised.
             (Format::Single, Rounding::Nearest) => {
                 single_number(single::add_number(a as u32, b as u32, self.mode))
             }
@@ -55,7 +57,7 @@ impl Arithmetic {
         self.finish(sum, &operands)
     }
 
-    /// Result of an operation; `None` is a NaN.
+    /// Result of an operation; `None` stands for a NaN.
     #[inline(always)]
     pub(super) fn finish(self, result: Option<u64>, operands: &[u64]) -> u64 {
         match result {
@@ -64,8 +66,8 @@ impl Arithmetic {
         }
     }
 
-    /// v_min. Subnormal numbers are as the modes say, which for single precision are to be [`GcnMode::KEEP`]: minima and
-    /// maxima of GCN3 do not flush (LLVM, `supportsMinMaxDenormModes`).
+    /// v_min. Subnormal numbers are treated as the modes say. For single precision these must be [`GcnMode::KEEP`],
+    /// because minima and maxima of GCN3 do not flush (LLVM, `supportsMinMaxDenormModes`).
     pub(super) fn min(self, a: u64, b: u64) -> u64 {
         self.choose(a, b, |a, b| a < b)
     }
@@ -77,6 +79,7 @@ impl Arithmetic {
 
     fn choose(self, a: u64, b: u64, first: impl Fn(i64, i64) -> bool) -> u64 {
         let (a, b) = (self.operand(a), self.operand(b));
+        // With the bit IEEE set, a signalling NaN is the result even if the other operand is a number.
         if self.is_signalling(a) || self.is_signalling(b) {
             let nan = if self.is_signalling(a) { a } else { b };
             return nan | self.quiet_bit();
@@ -95,6 +98,7 @@ impl Arithmetic {
     fn order(self, x: u64) -> i64 {
         let magnitude = self.magnitude(x) as i64;
         match self.is_negative(x) {
+            // -0 has the magnitude 0 and becomes -1, so it comes before +0.
             true => !magnitude,
             false => magnitude,
         }
@@ -103,6 +107,7 @@ impl Arithmetic {
     /// v_med3.
     pub(super) fn median(self, [a, b, c]: [u64; 3]) -> u64 {
         if [a, b, c].iter().any(|x| self.format.is_nan(*x)) {
+            // Hardware returns the minimum here (GCN3 manual, V_MED3_F32).
             return self.min(self.min(a, b), c);
         }
         let (low, high) = (self.min(a, b), self.max(a, b));
@@ -126,6 +131,7 @@ impl Arithmetic {
             u32::from(!self.is_signalling(x))
         } else {
             let kind = match self.exponent(x) {
+                // The bits of the mask are symmetric: negative classes ascend from 2, positive ones descend from 9.
                 _ if self.is_infinite(x) => 0,
                 _ if self.is_zero(x) => 3,
                 0 => 2,
@@ -150,13 +156,14 @@ impl Arithmetic {
         comparison.holds(number(a), number(b))
     }
 
-    /// v_cvt between formats. Sign and leading bits of a NaN remain, and it becomes quiet (assumption). The rounding is
-    /// the modes', and their flushing of results is in the new format.
+    /// v_cvt between formats. Sign and leading bits of a NaN remain, and it becomes quiet (assumption). The modes
+    /// state the rounding; whether results are flushed is judged in the new format.
     pub(super) fn convert(self, to: Format, x: u64) -> u64 {
         let x = self.operand(x);
         let target = Arithmetic {
             format: to,
             mode: GcnMode {
+                // The operand is flushed already, in its own format.
                 flush_operands: false,
                 ..self.mode
             },

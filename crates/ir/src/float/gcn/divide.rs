@@ -1,14 +1,17 @@
 //! Steps of division that keep it away from overflow and underflow: v_div_scale, v_div_fmas, v_div_fixup.
 //!
-//! Source: GCN3 manual. Where a large denominator meets a subnormal quotient the manual scales the denominator up, out of
-//! the range; here it is scaled down, the only way in which the sequence of compilers is a division.
+//! Source: GCN3 manual. If the denominator is large and the quotient subnormal, the manual scales the denominator up,
+//! out of the range. Here it is scaled down, because only then does the sequence of compilers compute a quotient.
+//!
+//! For example, 1 / 2^127 has a denominator whose reciprocal is subnormal. v_div_scale multiplies it by 2^-64, the
+//! steps between compute with normal numbers, and v_div_fmas scales the result back.
 
 use super::Arithmetic;
 use crate::float::Format;
 use crate::float::exact::{self, Unpacked};
 
 impl Arithmetic {
-    /// Power of two by which operands are scaled.
+    /// Exponent of the power of two by which operands are scaled.
     fn step(self) -> i32 {
         match self.format {
             Format::Double => 128,
@@ -16,7 +19,7 @@ impl Arithmetic {
         }
     }
 
-    /// v_div_scale: the operand a (which is the denominator b or the numerator c), scaled, and the flag.
+    /// v_div_scale: the scaled operand a, which is the denominator b or the numerator c, and the flag.
     pub(super) fn div_scale(self, operands: [u64; 3]) -> (u64, bool) {
         let [a, b, c] = operands.map(|x| self.operand(x));
         let (gap, tiny) = match self.format {
@@ -24,6 +27,7 @@ impl Arithmetic {
             Format::Half | Format::Single => (96, 23),
         };
         let step = self.step();
+        // The instruction is executed once for each operand of the division, and must know which one it scales.
         let is_denominator = a == b;
         if self.is_zero(b) || self.is_zero(c) {
             return (self.invalid(), false);
@@ -49,20 +53,22 @@ impl Arithmetic {
         (scaled, flag)
     }
 
-    /// Whether the exact quotient of two finite numbers other than 0 is below the normal numbers; false for others.
+    /// Whether the exact quotient of two finite numbers other than 0 is below the normal numbers. False for other
+    /// operands.
     fn is_subnormal_quotient(self, a: u64, b: u64) -> bool {
         let (Unpacked::Finite(a), Unpacked::Finite(b)) = (self.unpack(a), self.unpack(b)) else {
             return false;
         };
-        // a / b < 2^lowest, with significands of at most 53 bits brought to one position.
+        // a / b < 2^lowest. The significands have at most 53 bits and are shifted so that their leading bits
+        // coincide.
         let (up_a, up_b) = (a.significand.leading_zeros(), b.significand.leading_zeros());
         let exponent = (a.exponent - up_a as i32) - (b.exponent - up_b as i32);
         let is_below_one = a.significand << up_a < b.significand << up_b;
         exponent - i32::from(is_below_one) < self.format.lowest()
     }
 
-    /// v_div_fmas where the flag is set: the sum times 2^64 (double: 2^128), or divided by it if the addend is below 2 (CLRX
-    /// documentation), rounded once.
+    /// v_div_fmas with the flag set: the sum times 2^64 (double: 2^128), or divided by it if the addend is below 2
+    /// (CLRX documentation), rounded once.
     pub(super) fn div_fmas_scaled(self, operands: [u64; 3]) -> u64 {
         let operands = operands.map(|x| self.operand(x));
         let two = self.format.one() + (1 << self.format.fraction());
@@ -74,7 +80,7 @@ impl Arithmetic {
         self.finish(sum, &operands)
     }
 
-    /// v_div_fixup: the quotient c / b from its approximation a. To nearest only.
+    /// v_div_fixup: the quotient c / b from its approximation a. Only for rounding to nearest.
     pub(super) fn div_fixup(self, operands: [u64; 3]) -> u64 {
         let [a, b, c] = operands.map(|x| self.operand(x));
         let is_negative = self.is_negative(b) != self.is_negative(c);
@@ -100,6 +106,7 @@ impl Arithmetic {
             Format::Single => -150,
             Format::Double => -1075,
         };
+        // Below half of the smallest subnormal number the quotient rounds to zero.
         if self.exponent(c) - self.exponent(b) < lowest {
             return signed(0);
         }

@@ -1,4 +1,5 @@
-//! Integral numbers, fractions, exponents and mantissas.
+//! Integral numbers, fractions, exponents and mantissas. For example, v_frexp_exp of 6 is 3 and v_frexp_mant is 0.75,
+//! because 6 = 0.75 * 2^3.
 
 use super::{Arithmetic, GcnFunction};
 use crate::float::convert::{self, IntegralRounding};
@@ -6,7 +7,7 @@ use crate::float::exact::{self, Exact, Unpacked};
 use crate::float::{Flush, Format};
 
 impl Arithmetic {
-    /// v_rndne, v_trunc, v_ceil, v_floor; zeros keep the sign of the operand.
+    /// v_rndne, v_trunc, v_ceil, v_floor. Zeros keep the sign of the operand.
     pub(super) fn integral(self, function: GcnFunction, x: u64) -> u64 {
         let x = self.operand(x);
         let rounding = match function {
@@ -21,8 +22,8 @@ impl Arithmetic {
         }
     }
 
-    /// v_fract: a - floor a, at most the largest number below 1 (LLVM, `amdgcn_fract`); a NaN with the sign of the operand
-    /// for infinities and NaNs (CLRX documentation).
+    /// v_fract: a - floor a, at most the largest number below 1 (LLVM, `amdgcn_fract`). Infinities and NaNs give a
+    /// NaN with the sign of the operand (CLRX documentation).
     pub(super) fn fract(self, x: u64) -> u64 {
         let x = self.operand(x);
         if self.format.is_nan(x) {
@@ -37,6 +38,7 @@ impl Arithmetic {
         let fraction = self.result(fraction.unwrap_or_default());
         match self.is_zero(fraction) {
             true => 0,
+            // The exact fraction of a small negative number may round to 1.
             false => fraction.min(self.format.one() - 1),
         }
     }
@@ -57,6 +59,7 @@ impl Arithmetic {
     pub(super) fn frexp_exponent(self, x: u64) -> u32 {
         let exponent = self.binary_exponent(self.operand(x)).unwrap_or(0) as u32;
         match self.format {
+            // The result for halves has 16 bits, in the low half of the word.
             Format::Half => exponent & 0xffff,
             Format::Single | Format::Double => exponent,
         }
@@ -77,7 +80,7 @@ impl Arithmetic {
 
     /// v_ldexp, rounded once.
     pub(super) fn ldexp(self, x: u64, power: u32) -> u64 {
-        // No number is zero or finite after a change by more.
+        // Every number becomes zero or infinite by a larger change, and the exponent must not overflow.
         const MOST: i32 = 5000;
         let power = match self.format {
             Format::Half => i32::from(power as i16),

@@ -1,5 +1,6 @@
-//! Singles rounded to nearest, without branches, so that a loop over the lanes of a wave compiles to vector instructions
-//! where the modes are constant inside it.
+//! Singles rounded to nearest, without branches, so that a loop over the lanes of a wave compiles to vector
+//! instructions if the modes are constant inside it. For example, `add_number(x, y, GcnMode::FLUSH)` in such a loop
+//! is a vector addition with a few masks.
 
 use super::GcnMode;
 use crate::float::Flush;

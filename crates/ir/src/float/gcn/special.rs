@@ -1,7 +1,8 @@
 //! Transcendental functions.
 //!
-//! AMD publishes error bounds, not the bits. The functions here are rounded correctly to nearest with the exceptions in the
-//! table, so they differ from a chip in the last bits, both within the published bound (GCN3 manual).
+//! AMD publishes error bounds, not the bits. The functions here are rounded correctly to nearest, with the exceptions
+//! in the table. They differ from a chip in the last bits; both are within the published bound (GCN3 manual). For
+//! example, v_sin of 0.25 is 1, because the operand counts turns.
 //!
 //! | function | hardware, as published | here |
 //! |---|---|---|
@@ -11,7 +12,7 @@
 //! | v_exp | 1 ulp | 0.5 + 2^-33 ulp |
 //! | v_sin, v_cos | none; the operand within 256 turns | 0.51 ulp |
 //!
-//! Singles are flushed whatever the modes are ([`super::GcnMode::FLUSH`]; CLRX documentation).
+//! Singles are flushed in all modes ([`super::GcnMode::FLUSH`]; CLRX documentation).
 
 use super::{Arithmetic, GcnFunction};
 use crate::float::exact::{Exact, Unpacked};
@@ -40,8 +41,8 @@ impl Arithmetic {
         }
     }
 
-    /// Rounds a double to the format, to nearest. Quotients and roots rounded to 53 bits and then to 24 or 11 are rounded as
-    /// if once (Figueroa, "When is double rounding innocuous?", 1995).
+    /// Rounds a double to the format, to nearest. Quotients and roots that are rounded to 53 bits and then to 24 or
+    /// 11 bits give the same as one rounding (Figueroa, "When is double rounding innocuous?", 1995).
     fn narrowed(self, x: f64) -> u64 {
         match Unpacked::unpack(Format::Double, x.to_bits()) {
             Unpacked::Nan => self.invalid(),
@@ -56,13 +57,14 @@ impl Arithmetic {
 
     fn exp(self, x: f64) -> u64 {
         const LARGEST: f64 = 200.0;
+        // The result leaves the range of a single far earlier; the limit keeps the fixed-point number in range.
         if x > LARGEST {
             return self.infinity(false);
         }
         if x < -LARGEST {
             return 0;
         }
-        // The shift rounds down: the fraction is in [0, 1) for either sign.
+        // Rounding down gives a fraction in [0, 1) for either sign.
         let fixed_point = (x * 2f64.powi(64)).floor() as i128;
         self.nearest(Exact {
             negative: false,
@@ -78,7 +80,7 @@ impl Arithmetic {
         if x < 0.0 {
             return self.invalid();
         }
-        // Normal singles hold halves and the singles that are left.
+        // Halves, and singles that are not flushed, are normal singles or become so without loss.
         match Unpacked::unpack(Format::Single, (x as f32).to_bits().into()) {
             Unpacked::Finite(x) => self.nearest(fixed::logarithm(x.exponent, x.significand as u32)),
             _ => self.infinity(false),
@@ -97,7 +99,8 @@ impl Arithmetic {
         if turns == 0.0 && quarters == 0 {
             return self.narrowed(turns);
         }
-        // Exact: in the domain, singles are multiples of a quarter turn plus a part of at most an eighth.
+        // The reduction is exact: in the domain, a single is a multiple of a quarter turn plus a part of at most an
+        // eighth.
         let nearest = (turns * 4.0).round_ties_even();
         let angle = (turns - nearest / 4.0) * std::f64::consts::TAU;
         let square = angle * angle;

@@ -1,4 +1,4 @@
-//! Known targets in small programs. The words are those of LLVM's assembler.
+//! Known targets in small programs. LLVM's assembler made the words.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Atomic operations on LDS, flat addresses and buffers.
+//! Atomic operations on LDS, flat addresses and buffers. For example, `flat_atomic_add v0, v[1:2], v3 glc` returns
+//! the old value in v0; without glc it has no destination.
 
 use warpbound_isa::instr::MemorySpace;
 
@@ -9,7 +10,7 @@ use crate::gcn3::mode::ModeState;
 use crate::gcn3::operands::Operands;
 use crate::{Address, AtomicKind, AtomicOp, Expr, Meaning};
 
-/// Operation on global memory, by the name after `atomic_`. It has a destination if it returns the old value.
+/// Operation on global memory, by the name after `atomic_`. With a destination, it returns the old value.
 pub(super) fn in_memory(
     name: &str,
     o: &Operands<'_>,
@@ -63,6 +64,7 @@ pub(super) fn in_lds(
         "i32" => kind(false, true),
         "u64" | "b64" => kind(true, false),
         "i64" => kind(true, true),
+        // MODE decides about subnormals, so unknown contents of MODE leave the operation without a meaning.
         "f32" => AtomicKind::LdsF32(flush(mode.single()?)?),
         "f64" => AtomicKind::LdsF64(flush(mode.double()?)?),
         _ => return None,
@@ -72,7 +74,7 @@ pub(super) fn in_lds(
         "add" => AtomicOp::Add,
         "min" => AtomicOp::Min,
         "max" => AtomicOp::Max,
-        // The compared value comes first, other than in global memory.
+        // Here the compared value comes first, unlike in global memory.
         "cmpst" => AtomicOp::CompareSwap,
         _ if is_float => return None,
         "sub" => AtomicOp::Sub,
@@ -93,7 +95,8 @@ pub(super) fn in_lds(
     atomic(o, op, number_kind, MemorySpace::Shared, address, operands)
 }
 
-/// Treatment of subnormals in LDS; `None` for modes that flush only operands or only results, which no document covers.
+/// Treatment of subnormals in LDS. `None` for modes that flush only operands or only results, because no document
+/// covers them.
 fn flush(mode: GcnMode) -> Option<Flush> {
     match (mode.flush_operands, mode.flush_results) {
         (false, false) => Some(Flush::Keep),
@@ -124,6 +127,7 @@ fn atomic(
         AtomicOp::CompareSwap | AtomicOp::MaskedOr => 2,
         _ => 1,
     };
+    // Only the position of a word says to which operand it belongs.
     if operands.len() != values * size {
         return None;
     }

@@ -1,4 +1,5 @@
-//! MUBUF and MTBUF: accesses through a resource descriptor.
+//! MUBUF and MTBUF: accesses through a resource descriptor. For example, `buffer_load_dword v0, v1, s[4:7], s3 offen
+//! offset:8` adds v1, s3 and 8 to the base in `s[4:7]`.
 
 use warpbound_isa::amd::{GcnOpcode, GcnValue, GcnView, OperandAccess};
 use warpbound_isa::instr::MemorySpace;
@@ -13,7 +14,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         view.opcode,
         GcnOpcode::BufferWbinvl1 | GcnOpcode::BufferWbinvl1Vol
     ) {
-        // Meanings have no caches.
+        // Meanings describe values, which caches do not change.
         return Some(Meaning::nothing());
     }
     let address = address(view)?;
@@ -29,8 +30,8 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     atomic::in_memory(name, o, words(o, 0)?, MemorySpace::Generic, address)
 }
 
-/// Returns the meaning of a typed access, if its format has the words of the registers as they are: 32 bits for each
-/// component, integers or floats.
+/// Returns the meaning of a typed access if its format keeps the words of the registers: 32 bits for each component,
+/// integers or floats. Other formats convert numbers, and have no meaning.
 pub(super) fn typed(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     let name = view.opcode.name().strip_prefix("tbuffer_")?;
     let (data, number) = (view.modifiers.format & 0xf, view.modifiers.format >> 4);
@@ -59,7 +60,7 @@ pub(super) fn typed(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// Address by the operands vaddr, srsrc and soffset, which are the last three.
+/// Address from the operands vaddr, srsrc and soffset, which are the last three.
 fn address(view: &GcnView) -> Option<Address> {
     let [.., registers, resource, scalar_offset] = view.operands.as_slice() else {
         return None;
@@ -76,7 +77,7 @@ fn address(view: &GcnView) -> Option<Address> {
         GcnValue::Vector(_) if count == registers.dwords => operands::word_of(registers, word),
         _ => None,
     };
-    // With both the index comes first.
+    // If both are present, the index comes first.
     let index = match modifiers.idxen {
         true => Some(register(0)?),
         false => None,

@@ -1,4 +1,5 @@
-//! Exchange of values between lanes through the crossbar of LDS, without an access to memory.
+//! Exchange of values between lanes through the crossbar of LDS, without an access to memory. For example,
+//! `ds_swizzle_b32 v0, v1 offset:swizzle(SWAP,1)` gives each lane the value of its neighbour.
 
 use warpbound_isa::SpecialReg;
 use warpbound_isa::amd::WAVE_LANES;
@@ -16,12 +17,13 @@ pub(super) fn swizzle(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
         if offset & 0x7f00 != 0 {
             return None;
         }
-        // Two bits for each lane of four.
+        // Two bits of the offset select the source of each lane of four.
         let shift = Expr::binary(BinaryOp::Shl, and(own(), 3), Expr::Const(1));
         let chosen = Expr::binary(BinaryOp::Shr, Expr::Const(offset & 0xff), shift);
         Expr::binary(BinaryOp::Or, and(own(), 0x3c), and(chosen, 3))
     } else {
         let [mask, ones, flipped] = [0, 5, 10].map(|bit| offset >> bit & 0x1f);
+        // The permutation is within 32 lanes, so bit 5 of the lane number stays.
         let kept = and(own(), mask | 0x20);
         let or = Expr::binary(BinaryOp::Or, kept, Expr::Const(ones));
         Expr::binary(BinaryOp::Xor, or, Expr::Const(flipped))
@@ -37,9 +39,10 @@ pub(super) fn bpermute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
     from_active_lane(o, 1, lane)
 }
 
-/// ds_permute_b32: each active lane sends its value to the lane whose number, times 4, is the address plus the offset. Of
-/// several the highest counts; a lane to which none sends gets 0.
+/// ds_permute_b32: each active lane sends its value to the lane whose number, times 4, is the address plus the
+/// offset. If several send to one lane, the highest one counts. A lane that receives nothing gets 0.
 pub(super) fn permute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
+    // `FromLane` reads registers only; a constant has no lanes.
     let (Expr::Cell(address), Expr::Cell(data)) = (o.word(0, 0)?, o.word(1, 0)?) else {
         return None;
     };
@@ -53,12 +56,13 @@ pub(super) fn permute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
         let is_active = Expr::lane_bit(Cell::EXEC_WORDS, lane.clone());
         let sends = Expr::binary(BinaryOp::And, is_here, is_active);
         let sent = Expr::FromLane(data, lane.into());
+        // Later lanes override earlier ones, so the highest one counts.
         value = Expr::ternary(TernaryOp::Select, sends, sent, value);
     }
     Some(Meaning::set(o.dest_cell(0, 0)?, value))
 }
 
-/// Assignment of a source's value in a lane; 0 if the lane is not active.
+/// Assignment of the value that a source has in a lane; 0 if the lane is not active.
 fn from_active_lane(o: &Operands<'_>, source: usize, lane: Expr) -> Option<Meaning> {
     let Expr::Cell(cell) = o.word(source, 0)? else {
         return None;

@@ -1,4 +1,5 @@
-//! DS: accesses to LDS, and exchange of lanes through its crossbar.
+//! DS: accesses to LDS, and exchange of lanes through its crossbar. For example, `ds_read2_b32 v[0:1], v2 offset0:1
+//! offset1:3` loads the words at v2 + 4 and v2 + 12.
 
 use warpbound_isa::amd::GcnView;
 use warpbound_isa::instr::MemorySpace;
@@ -17,10 +18,10 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>, mode: ModeState) -> Opti
         "swizzle_b32" => return lanes::swizzle(o, offset),
         "bpermute_b32" => return lanes::bpermute(o, offset),
         "permute_b32" => return lanes::permute(o, offset),
-        // Sources differ on which half of M0 is the address of the counter (GCN3 manual: the upper one; LLVM writes it to
-        // the lower one).
+        // Sources differ on which half of M0 is the address of the counter: the upper one in the GCN3 manual, while
+        // LLVM writes it to the lower one.
         "append" | "consume" => return None,
-        // Operands in memory.
+        // These have an operand in memory, which no expression reads.
         _ if name.contains("_src2_") => return None,
         _ => {}
     }
@@ -39,11 +40,12 @@ fn two_addresses(view: &GcnView, o: &Operands<'_>, unit: u32) -> Option<Address>
     let modifiers = &view.modifiers;
     let (first, second) = (modifiers.offset * unit, modifiers.offset1 * unit);
     let mut address = Address::short(plus(o.word(0, 0)?, first));
+    // The second element may be below the first, so the distance wraps.
     address.second_half = Some(second.wrapping_sub(first));
     Some(address)
 }
 
-/// Distance of neighbouring elements of an access to two elements, by the name after `read` or `write`.
+/// Unit of the offsets of an access to two elements, by the name after `read` or `write`.
 fn unit_of_two(name: &str) -> Option<u32> {
     Some(match name {
         "2_b32" => 4,
@@ -74,7 +76,7 @@ fn read(view: &GcnView, o: &Operands<'_>, name: &str) -> Option<Meaning> {
 fn write(view: &GcnView, o: &Operands<'_>, name: &str) -> Option<Meaning> {
     let space = MemorySpace::Shared;
     if let Some(unit) = unit_of_two(name) {
-        // Which of two writes to one place remains is not stated.
+        // No document states which of two writes to one place remains.
         if view.modifiers.offset == view.modifiers.offset1 {
             return None;
         }

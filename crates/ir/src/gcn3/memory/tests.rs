@@ -1,4 +1,4 @@
-//! Meanings of accesses to memory, by hand from the GCN3 manual. The words are those of LLVM's assembler.
+//! Meanings of accesses to memory, by hand from the GCN3 manual. LLVM's assembler made the words.
 
 use warpbound_base::CodeAddr;
 use warpbound_isa::amd::GcnInstr;

@@ -1,4 +1,4 @@
-//! Modes of small programs. The words are those of LLVM's assembler.
+//! Modes of small programs. LLVM's assembler made the words.
 
 use super::*;
 
@@ -26,7 +26,7 @@ const JUMP: u32 = 0xbe80_1d04;
 /// Modes that compilers choose: subnormal doubles, DX10 clamp, IEEE.
 const DEFAULT: u32 = 0x3c0;
 
-/// Modes of a program of which functions begin at the indices; no jump through a register is resolved.
+/// Modes of a program whose functions begin at the indices. No jump through a register is resolved.
 fn modes_of(words: &[u32], starts: &[usize]) -> Vec<ModeState> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let program = GcnProgram::decode(&bytes).expect("whole instructions");

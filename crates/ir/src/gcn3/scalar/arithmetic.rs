@@ -1,4 +1,5 @@
-//! Scalar instructions with two sources (SOP2).
+//! Scalar instructions with two sources (SOP2). For example, `s_add_u32` sets SCC to the carry, and `s_add_i32` to
+//! the signed overflow.
 
 use warpbound_isa::amd::GcnOpcode;
 
@@ -27,7 +28,7 @@ const NON_ZERO: ConditionCode = ConditionCode::NonZero;
 /// Bitwise operation of two words.
 pub(super) type Logic = fn(Expr, Expr) -> Expr;
 
-/// Bitwise operation, and whether it is one of 64 bits.
+/// Bitwise operation, and whether it has 64 bits.
 pub(super) fn logic(opcode: GcnOpcode) -> Option<(Logic, bool)> {
     let (operation, is_wide): (Logic, bool) = match opcode {
         Op::SAndB32 => (and, false),
@@ -51,7 +52,7 @@ pub(super) fn logic(opcode: GcnOpcode) -> Option<(Logic, bool)> {
     Some((operation, is_wide))
 }
 
-/// Bitwise operation of 64 bits, word by word.
+/// 64-bit bitwise operation, word by word.
 pub(super) fn logic64(operation: Logic, [a, b]: WordPair, [c, d]: WordPair) -> WordPair {
     [operation(a, c), operation(b, d)]
 }
@@ -59,12 +60,15 @@ pub(super) fn logic64(operation: Logic, [a, b]: WordPair, [c, d]: WordPair) -> W
 /// Signed overflow of a sum.
 pub(super) fn sum_overflows(a: Expr, b: Expr) -> Expr {
     let sum = add(a.clone(), b.clone());
+    // A sum overflows exactly if its sign differs from the signs of both operands.
     shr(and(xor(a, sum.clone()), xor(b, sum)), constant(31))
 }
 
 /// Signed overflow of a difference.
 fn difference_overflows(a: Expr, b: Expr) -> Expr {
     let difference = sub(a.clone(), b.clone());
+    // A difference overflows exactly if the signs of the operands differ and the result has not the sign of the
+    // first.
     shr(and(xor(a.clone(), b), xor(a, difference)), constant(31))
 }
 
@@ -95,7 +99,7 @@ fn choice(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     let (value, code) = match opcode {
         Op::SMinI32 => (min_s(a, b), ConditionCode::Is(lt_s(x, y))),
         Op::SMinU32 => (min_u(a, b), ConditionCode::Is(lt_u(x, y))),
-        // Manuals differ on SCC if both are equal: GCN3 tells of `>`, later ones of `>=`.
+        // Manuals differ on SCC if both are equal: the GCN3 manual states `>`, later ones `>=`.
         Op::SMaxI32 => (max_s(a, b), ConditionCode::NoValue),
         Op::SMaxU32 => (max_u(a, b), ConditionCode::NoValue),
         Op::SCselectB32 => (select(code(), a, b), ConditionCode::NoValue),
@@ -109,7 +113,7 @@ fn choice(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     set(o, [value], code)
 }
 
-/// Shifts: the amount is taken modulo the bits of the value.
+/// Shifts. The amount is taken modulo the number of bits of the value.
 fn shift(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     let word = |operation: Logic| {
         let amount = low_bits(o.word(1, 0)?, 5);
@@ -130,10 +134,11 @@ fn shift(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// Bit fields: their extraction, with the offset in the low half of the second source and the width from bit 16 on, and
-/// their masks.
+/// Bit fields: extraction, with the offset in the low half of the second source and the width from bit 16 on, and
+/// masks.
 fn bit_fields(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     let [a, b] = [o.word(0, 0)?, o.word(1, 0)?];
+    // Widths up to 64 need seven bits.
     let width = field(b.clone(), 16, 7);
     let word = |signed| {
         let value = bit_field(a.clone(), low_bits(b.clone(), 5), width.clone(), signed);
@@ -141,6 +146,7 @@ fn bit_fields(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     };
     let pair = |signed| {
         let right = if signed { sar64 } else { shr64 };
+        // The field is shifted to the top and back, which extends it by its sign or by zeros.
         let unused = sub(constant(64), min_u(width.clone(), constant(64)));
         let from_offset = right(o.pair(0)?, low_bits(b.clone(), 6));
         let top = shl64(from_offset, unused.clone());

@@ -1,4 +1,5 @@
-//! Scalar instructions with one source (SOP1).
+//! Scalar instructions with one source (SOP1). For example, `s_and_saveexec_b64 s[0:1], vcc` copies EXEC to `s[0:1]`
+//! and then clears the lanes of EXEC that are not in VCC.
 
 use warpbound_isa::amd::GcnOpcode;
 
@@ -13,7 +14,7 @@ use GcnOpcode as Op;
 /// Returns the meaning; `None` if it is unknown.
 pub(super) fn meaning(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     match opcode {
-        // The operation has the control effect.
+        // The control effect of the operation describes them.
         Op::SSetpcB64 | Op::SSwappcB64 => Some(Meaning::nothing()),
         _ if logic(opcode).is_some() => save_exec(opcode, o),
         _ => moved(opcode, o)
@@ -23,7 +24,7 @@ pub(super) fn meaning(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// Saves EXEC and replaces it by an operation of the source and EXEC; SCC tells whether a lane is active then.
+/// Saves EXEC and replaces it by an operation of the source and EXEC. SCC is 1 if a lane is active then.
 fn save_exec(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     let (operation, _) = logic(opcode)?;
     let exec = Cell::EXEC_WORDS;
@@ -88,6 +89,7 @@ fn searched(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
         Op::SFlbitI32 => leading_signs(word()?),
         Op::SFlbitI32I64 => {
             let [low, high] = pair()?;
+            // The exclusive or turns copies of the sign into leading zeros.
             let sign = sar(high.clone(), constant(31));
             leading_zeros64([xor(low, sign.clone()), xor(high, sign)])
         }
@@ -108,7 +110,7 @@ fn word(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
         Op::SAbsI32 => (unary(UnaryOp::AbsS, a), NonZero),
         Op::SBcnt0I32B32 => (ones(not(a)), NonZero),
         Op::SBcnt1I32B32 => (ones(a), NonZero),
-        // The result is not 0 where the source is not.
+        // The result is 0 exactly if the source is 0, which makes a simpler expression.
         Op::SWqmB32 => (whole_quads(a.clone()), ConditionCode::Is(non_zero([a]))),
         Op::SQuadmaskB32 => (quads(a.clone()), ConditionCode::Is(non_zero([a]))),
         _ => return None,
@@ -124,6 +126,7 @@ fn pair(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     match opcode {
         Op::SNotB64 => set(o, [not(low), not(high)], NonZero),
         Op::SBrevB64 => {
+            // Reversing 64 bits also exchanges the words.
             let reverse = |a| unary(UnaryOp::Reverse, a);
             set(o, [reverse(high), reverse(low)], NoValue)
         }
@@ -138,22 +141,23 @@ fn pair(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// Lowest bit of each four bits: whether one of them is set.
+/// Lowest bit of each group of four bits: whether one of them is set.
 fn any_in_quads(a: Expr) -> Expr {
     let shifted = |by| shr(a.clone(), constant(by));
     let any = or(or(a.clone(), shifted(1)), or(shifted(2), shifted(3)));
     and(any, constant(0x1111_1111))
 }
 
-/// All four bits of each four of which one is set.
+/// All four bits of each group of four with at least one bit set.
 fn whole_quads(a: Expr) -> Expr {
+    // The bits are four apart, so the products by 15 do not overlap.
     mul(any_in_quads(a), constant(15))
 }
 
-/// One bit for each four bits: whether one of them is set.
+/// One bit for each group of four bits: whether one of them is set.
 fn quads(a: Expr) -> Expr {
     let bits = any_in_quads(a);
-    // Bits 4n go to bits n in three steps, each of which halves the distance between groups.
+    // Bits 4n move to bits n in three steps; each step halves the number of groups.
     let steps = [(3, 0x0303_0303), (6, 0x000f_000f), (12, 0xff)];
     steps.into_iter().fold(bits, |bits, (by, mask)| {
         and(or(bits.clone(), shr(bits, constant(by))), constant(mask))

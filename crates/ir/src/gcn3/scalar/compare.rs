@@ -1,4 +1,5 @@
-//! Scalar comparisons (SOPC) and instructions with a constant of 16 bits (SOPK).
+//! Scalar comparisons (SOPC) and instructions with a constant of 16 bits (SOPK). For example, `s_cmpk_lt_i32 s0,
+//! 0xffff` compares s0 with -1, and `s_cmpk_lt_u32` with 65535.
 
 use warpbound_isa::Reg;
 use warpbound_isa::amd::GcnOpcode;
@@ -31,7 +32,7 @@ fn tested(words: WordPair, bit: Expr) -> Expr {
     low_bits(low, 1)
 }
 
-/// Relation of two words that a comparison asks for.
+/// Relation of two words that a comparison tests.
 fn relation(opcode: GcnOpcode) -> Option<fn(Expr, Expr) -> Expr> {
     Some(match opcode {
         Op::SCmpEqI32 | Op::SCmpEqU32 | Op::SCmpkEqI32 | Op::SCmpkEqU32 => eq,
@@ -61,11 +62,12 @@ pub(super) fn with_constant(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meani
             let overflow = sum_overflows(a.clone(), b.clone());
             set(o, [add(a, b)], ConditionCode::Is(overflow))
         }
-        // Sources differ on whether it writes SCC: it is written, without a value.
+        // Sources differ on whether it writes SCC, so SCC is written without a value.
         Op::SMulkI32 => set(o, [mul(o.word(0, 0)?, signed(1)?)], none),
         Op::SSetregB32 => set_mode(o, o.word(1, 0)?),
         Op::SSetregImm32B32 => set_mode(o, constant(o.immediate(1)?)),
         _ => {
+            // Unsigned comparisons zero-extend the constant.
             let is_unsigned = opcode.name().ends_with("u32");
             let constant = match is_unsigned {
                 true => constant(o.immediate(1)? & 0xffff),
@@ -88,7 +90,7 @@ struct HardwareField {
 impl HardwareField {
     /// Number of MODE among the hardware registers.
     const MODE: u32 = 1;
-    /// Bits of MODE from here on change how registers are addressed, and whether vector instructions execute.
+    /// Bits of MODE from here on change the addressing of registers, and whether vector instructions execute.
     const MODE_ADDRESSING: u32 = 27;
 
     fn of(code: u32) -> HardwareField {
@@ -108,21 +110,22 @@ impl HardwareField {
     }
 }
 
-/// Whether s_setreg writes bits of MODE that change how later instructions address registers, or whether they execute; or
-/// another register of the hardware, whose bits may be those of SCC or EXEC (STATUS).
+/// Whether s_setreg writes bits of MODE that change the addressing of registers by later instructions or whether they
+/// execute, or writes another hardware register, whose bits may include SCC or EXEC (STATUS).
 pub(super) fn writes_addressing(o: &Operands<'_>) -> bool {
     let field = o.immediate(0).map(HardwareField::of);
-    // Without a field it could be any.
+    // Without a known field it could be any register.
     field.is_none_or(|field| !field.is_mode() || field.reaches_addressing())
 }
 
-/// s_setreg: a field of MODE gets the lowest bits of a value.
+/// s_setreg: sets a field of MODE to the lowest bits of a value.
 fn set_mode(o: &Operands<'_>, value: Expr) -> Option<Meaning> {
     let field = HardwareField::of(o.immediate(0)?);
     if !field.is_mode() || field.reaches_addressing() {
         return None;
     }
     let mode = Cell::of(Reg::MODE);
+    // A field below bit 27 has at most 27 bits, so the shift is in range.
     let mask = (1u32 << field.bits) - 1;
     let kept = and(Expr::Cell(mode), constant(!(mask << field.first)));
     let new = shl(and(value, constant(mask)), constant(field.first));

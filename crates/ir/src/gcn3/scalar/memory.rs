@@ -1,4 +1,5 @@
-//! Scalar memory (SMEM).
+//! Scalar memory (SMEM): the wave loads the same words for all lanes. For example, `s_load_dwordx2 s[0:1], s[4:5],
+//! 0x10` loads the 64-bit argument at offset 16 if `s[4:5]` holds the address of the arguments.
 
 use warpbound_isa::SpecialReg;
 use warpbound_isa::amd::{GcnOpcode, GcnValue, GcnView};
@@ -33,7 +34,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     }
 }
 
-/// Load of words. The two lowest bits of addresses do not count (GCN3 manual, "Scalar memory reads").
+/// Load of words. The two lowest bits of the address are ignored (GCN3 manual, "Scalar memory reads").
 fn load(o: &Operands<'_>) -> Option<Meaning> {
     let [low, high] = o.pair(0)?;
     let offset = match o.source(1)?.value {
@@ -47,6 +48,7 @@ fn load(o: &Operands<'_>) -> Option<Meaning> {
     let address = match offset {
         Expr::Const(0) => [low, high],
         offset => {
+            // The offset is unsigned, so only a carry reaches the high word.
             let above = carry(low.clone(), offset.clone(), constant(0));
             [add(low, offset), add(high, above)]
         }

@@ -8,7 +8,7 @@ use crate::{Cell, Expr};
 const ALL: u32 = u32::MAX;
 const V: u64 = 256;
 
-/// Sums of lanes 0 and 1, and the carry mask, with lanes 0, 1, 2 active of which lane 2 has no carry.
+/// Sums of lanes 0 and 1, and the carry mask. Lanes 0, 1, 2 are active, and lane 2 has no carry.
 fn carried(word: u64, carry_in: u64, lanes: [(u32, u32); 3]) -> ([u32; 3], u64) {
     let mut wave = Wave::with_active(7);
     wave.set_pair(scalar::VCC, carry_in | 1 << 63);
@@ -79,7 +79,7 @@ fn products_of_64_bits() {
     assert!(writes.contains(&Cell::scalar(10).register()));
 }
 
-/// Mask of a comparison of v[1:2] with v[4:5] in 64 lanes of which `active` are active.
+/// Mask of a comparison of v[1:2] with v[4:5] in 64 lanes; `active` of them are active.
 fn compared(name: &str, active: u64, a: impl Fn(u32) -> u64, b: u64) -> Wave {
     let mut wave = Wave::with_active(active);
     wave.set_vector(1, |lane| a(lane) as u32);

@@ -1,4 +1,5 @@
-//! Comparisons of integers (VOPC).
+//! Comparisons of integers (VOPC). For example, `v_cmp_lt_u32 vcc, v0, v1` sets the bit of each active lane with v0 <
+//! v1, and clears the bits of inactive lanes.
 
 use warpbound_isa::amd::GcnView;
 
@@ -6,7 +7,7 @@ use crate::gcn3::expressions::*;
 use crate::gcn3::operands::{Operands, assign};
 use crate::{Cell, Expr, Meaning, WordHalf};
 
-/// Returns the meaning; `None` if it is unknown or no comparison of integers.
+/// Returns the meaning; `None` if it is unknown or not a comparison of integers.
 pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     let (name, writes_exec) = match view.opcode.name() {
         name if name.starts_with("v_cmpx_") => (name.strip_prefix("v_cmpx_")?, true),
@@ -29,7 +30,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     masks(o, holds, writes_exec)
 }
 
-/// Masks of the active lanes in which a condition holds, in the destination and, of `v_cmpx`, in EXEC.
+/// Masks of the active lanes whose condition holds, in the destination and, for `v_cmpx`, in EXEC.
 fn masks(o: &Operands<'_>, holds: Expr, writes_exec: bool) -> Option<Meaning> {
     let halves = [WordHalf::Low, WordHalf::High];
     let words = halves.map(|half| Expr::Ballot(holds.clone().into(), half));
@@ -64,6 +65,7 @@ fn word_relation(relation: &str, a: Expr, b: Expr, is_signed: bool) -> Option<Ex
 }
 
 fn pair_relation(relation: &str, a: WordPair, b: WordPair, is_signed: bool) -> Option<Expr> {
+    // a <= b is the opposite of b < a.
     let fails = |holds| eq(holds, constant(0));
     Some(match relation {
         "f" => constant(0),

@@ -1,8 +1,8 @@
 //! Meaning of floating-point instructions.
 //!
-//! Rounding and subnormal numbers are as MODE has them; where it is not known there is no meaning. The bit IEEE has to be
-//! set wherever a NaN is passed on. It also makes the hardware ignore the output modifier `omod` (GCN3 manual, "Output
-//! modifiers").
+//! Rounding and subnormal numbers follow MODE; if it is not known, there is no meaning. The bit IEEE must be set
+//! wherever a NaN is passed on. It also makes the hardware ignore the output modifier `omod` (GCN3 manual, "Output
+//! modifiers"). For example, `v_add_f32` has no meaning where paths with different roundings join.
 
 mod arithmetic;
 mod compare;
@@ -19,7 +19,7 @@ use crate::gcn3::MeaningContext;
 use crate::gcn3::operands::Operands;
 use source::FloatInstr;
 
-/// Returns the meaning; `None` if it is unknown or the instruction is not one of floating point.
+/// Returns the meaning; `None` if it is unknown or not a floating-point instruction.
 pub(in crate::gcn3) fn meaning(
     view: &GcnView,
     o: &Operands<'_>,

@@ -1,4 +1,5 @@
-//! Integer instructions with a result of one word or two, in each lane.
+//! Integer instructions with a result of one word or two, in each lane. For example, `v_lshlrev_b32 v0, 3, v1` shifts
+//! v1 by 3, because the first source is the amount.
 
 mod bytes;
 mod halves;
@@ -11,7 +12,7 @@ use crate::gcn3::operands::Operands;
 use crate::{Expr, Meaning, TernaryOp, UnaryOp};
 use GcnOpcode as Op;
 
-/// Returns the meaning; `None` if it is unknown or no integer instruction.
+/// Returns the meaning; `None` if it is unknown or not an integer instruction.
 pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     let opcode = view.opcode;
     match opcode {
@@ -19,6 +20,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         Op::VCndmaskB32 => return choice(view, o),
         _ => {}
     }
+    // Before the test for modifiers, because sums of halves support `clamp`.
     if let Some(value) = halves::word(view, o) {
         return o.set([value], []);
     }
@@ -39,8 +41,8 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     o.set([value], [])
 }
 
-/// v_cndmask_b32: the second source where the mask has the lane, else the first; negation and absolute value are those
-/// of floating-point numbers in single precision.
+/// v_cndmask_b32: the second source in lanes of the mask, else the first. Negation and absolute value act as on
+/// singles.
 fn choice(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     const SIGN: u32 = 1 << 31;
     if view.modifiers.clamp || view.modifiers.omod != 0 {
@@ -74,7 +76,7 @@ fn one_source(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     })
 }
 
-/// Instructions with two sources, but for products.
+/// Instructions with two sources, other than products.
 fn two_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     let [a, b] = [o.word(0, 0)?, o.word(1, 0)?];
     let ones_of = |a| unary(UnaryOp::Popc, a);
@@ -93,6 +95,7 @@ fn two_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
         Op::VBfmB32 => shl(ones(low_bits(a, 5)), low_bits(b, 5)),
         Op::VBcntU32B32 => add(ones_of(a), b),
         Op::VMbcntLoU32B32 => {
+            // Lanes 32 and above have all lanes of the low word below them.
             let [below, _] = lanes_below();
             add(counted(a, below, min_u(own_lane(), constant(32))), b)
         }
@@ -119,9 +122,11 @@ fn lanes_below() -> WordPair {
     ones64(own_lane())
 }
 
-/// Number of lanes of a word of a mask that are among those of another, which has `all` lanes.
+/// Number of lanes that are in both words of masks; `all` is the number of lanes of the second one.
 fn counted(mask: Expr, below: Expr, all: Expr) -> Expr {
     match mask {
+        // Compilers compute the lane number with a mask of all ones: the result is then a sum that analyses
+        // understand.
         Expr::Const(u32::MAX) => all,
         mask => unary(UnaryOp::Popc, and(mask, below)),
     }
@@ -151,11 +156,11 @@ fn products(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     })
 }
 
-/// Instructions with three sources, but for products.
+/// Instructions with three sources, other than products.
 fn three_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     let [a, b, c] = [o.word(0, 0)?, o.word(1, 0)?, o.word(2, 0)?];
     let shifted = |by| ternary(TernaryOp::FunnelRight, b.clone(), a.clone(), by);
-    // Minimum of the maximum of two and a third, at least the minimum of the two.
+    // The median is the third number, limited to the range between the two others.
     let median = |min: fn(Expr, Expr) -> Expr, max: fn(Expr, Expr) -> Expr| {
         let (least, greatest) = (min(a.clone(), b.clone()), max(a.clone(), b.clone()));
         max(least, min(greatest, c.clone()))
@@ -163,7 +168,7 @@ fn three_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     Some(match opcode {
         Op::VBfeU32 => bit_field(a, low_bits(b, 5), low_bits(c, 5), false),
         Op::VBfeI32 => bit_field(a, low_bits(b, 5), low_bits(c, 5), true),
-        // The second source where the first has ones, else the third.
+        // Bits of the second source where the first has ones, else bits of the third.
         Op::VBfiB32 => ternary(TernaryOp::Lut(0b1100_1010), a, b, c),
         Op::VAlignbitB32 => shifted(low_bits(c, 5)),
         // Manuals differ on the bits of the amount: two, or five.
@@ -181,7 +186,7 @@ fn three_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     })
 }
 
-/// Shifts of 64 bits by the first source, modulo 64.
+/// 64-bit shifts by the first source, modulo 64.
 fn shift64(opcode: GcnOpcode, o: &Operands<'_>) -> Option<WordPair> {
     let shift = match opcode {
         Op::VLshlrevB64 => shl64,

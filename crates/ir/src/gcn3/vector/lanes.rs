@@ -1,4 +1,5 @@
-//! Exchange of lanes: DPP, reads and writes of single lanes.
+//! Exchange of lanes: DPP, reads and writes of single lanes. For example, `row_shr:1` gives each lane of a row of 16
+//! the value of the lane below; the first lane of the row has no valid source.
 
 use warpbound_isa::SpecialReg;
 use warpbound_isa::amd::{Dpp, GcnOpcode, GcnView};
@@ -29,10 +30,10 @@ fn row_start() -> Expr {
     and(own_lane(), constant(0x30))
 }
 
-/// Exchange of lanes by DPP: where the value of each lane comes from, and which lanes are written.
+/// Exchange of lanes by DPP: the source of each lane's value, and the lanes that are written.
 #[derive(Debug)]
 pub(in crate::gcn3) struct Exchange {
-    /// Source lane; if it is not in bounds, any number.
+    /// Source lane; any number if it is out of bounds.
     lane: Expr,
     /// Whether the source lane exists and is active.
     valid: Expr,
@@ -59,7 +60,7 @@ impl Exchange {
         let value = Expr::FromLane(cell, self.lane.clone().into());
         cell.is_per_lane().then(|| match self.dpp.bound_ctrl {
             true => select(self.valid.clone(), value, constant(0)),
-            // Lanes without a valid source are not written.
+            // Lanes without a valid source are not written, so any value will do.
             false => value,
         })
     }
@@ -75,17 +76,18 @@ impl Exchange {
             selected(self.dpp.bank_mask, field(own_lane(), 2, 2)),
             (!self.dpp.bound_ctrl).then(|| self.valid.clone()),
         ];
+        // Without any condition, all lanes are written.
         conditions.into_iter().flatten().reduce(and)
     }
 }
 
-/// Source lane of an exchange, and whether it is in bounds where it may not be.
+/// Source lane of an exchange, and the condition that it is in bounds, if it may be out of bounds.
 fn source_lane(ctrl: u16) -> Option<(Expr, Option<Expr>)> {
     let ctrl = u32::from(ctrl);
     let in_row = |position| or(row_start(), position);
     let rotated = |distance| low_bits(add(own_lane(), constant(distance)), 6);
     Some(match ctrl {
-        // Permutation in each four lanes.
+        // A permutation in each group of four lanes.
         0..=0xff => {
             let digit = shl(low_bits(own_lane(), 2), constant(1));
             let lane = low_bits(shr(constant(ctrl), digit), 2);
@@ -144,7 +146,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         let cell = register(o.source(index)?, 0)?;
         cell.is_per_lane().then_some(cell)
     };
-    // Values and lane numbers are of the wave.
+    // Values and lane numbers must be scalar: a vector register would have one per lane.
     let word = |index| match vector(index) {
         Some(_) => None,
         None => o.word(index, 0),
@@ -155,6 +157,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         }
         GcnOpcode::VReadfirstlaneB32 if !dest.is_per_lane() => {
             let exec: WordPair = Cell::EXEC_WORDS.map(Expr::Cell);
+            // If no lane is active, lane 0 is read.
             let first = lowest_one64(exec, constant(0));
             Expr::FromLane(vector(0)?, first.into())
         }

@@ -1,4 +1,5 @@
-//! Parts of registers that vector instructions select (SDWA).
+//! Parts of registers that vector instructions select (SDWA). For example, `dst_sel:WORD_1
+//! dst_unused:UNUSED_PRESERVE` writes the high half and keeps the low one.
 
 use warpbound_isa::amd::Sdwa;
 
@@ -8,7 +9,7 @@ use crate::{Cell, Expr, UnaryOp};
 /// Selection of the whole word.
 const DWORD: u8 = 6;
 
-/// Whether a selection is that of the whole word.
+/// Whether a selection is the whole word.
 pub(super) fn is_whole(selection: u8) -> bool {
     selection == DWORD
 }
@@ -22,7 +23,7 @@ fn part(selection: u8) -> Option<(u32, u32)> {
     }
 }
 
-/// Lowest bits of a word, extended by their sign.
+/// Lowest 8 or 16 bits of a word, sign-extended.
 fn sign_extended(value: Expr, bits: u32) -> Expr {
     match bits {
         8 => unary(UnaryOp::SignExtend8, value),

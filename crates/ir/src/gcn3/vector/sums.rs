@@ -1,4 +1,5 @@
-//! Sums and differences with a carry in each lane, products and sums of 64 bits.
+//! Sums and differences with a carry in each lane, 64-bit products and sums. For example, `v_add_u32 v0, vcc, v1, v2`
+//! writes the sums to v0 and a mask of the lanes with a carry to VCC.
 
 use warpbound_isa::amd::{GcnOpcode, GcnView};
 
@@ -7,7 +8,7 @@ use crate::gcn3::operands::Operands;
 use crate::{Cell, Expr, Meaning, WordHalf};
 use GcnOpcode as Op;
 
-/// Returns the meaning; `None` if it is unknown or no such instruction.
+/// Returns the meaning; `None` if it is unknown or the instruction is another one.
 pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     if view.modifiers.omod != 0 || !o.has_plain_sources() {
         return None;
@@ -23,6 +24,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
             let [a, b, c] = terms(view.opcode, o)?;
             let difference = sub(sub(a.clone(), b.clone()), c.clone());
             let borrowed = match c {
+                // Without a borrow in, a comparison gives a simpler expression.
                 Expr::Const(0) => lt_u(a, b),
                 c => borrow(a, b, c),
             };
@@ -46,8 +48,8 @@ fn terms(opcode: GcnOpcode, o: &Operands<'_>) -> Option<[Expr; 3]> {
     Some([a, b, c])
 }
 
-/// Result and mask of carries. With clamp, the result is `limit` where there is a carry; whether the mask then has the
-/// carry is not documented: it is written without a value.
+/// Result and mask of carries. With clamp, the result is `limit` if there is a carry. It is not documented whether
+/// the mask then has the carry, so it is written without a value.
 fn with_carry(
     view: &GcnView,
     o: &Operands<'_>,
@@ -56,21 +58,21 @@ fn with_carry(
     limit: Expr,
 ) -> Option<Meaning> {
     match view.modifiers.clamp {
-        // Parts of clamped results are not documented.
+        // Documents do not cover parts of clamped results.
         true if view.modifiers.sdwa.is_some() => None,
         true => o.set([select(carried, limit, result)], []),
         false => o.set([result], mask(o, carried)?),
     }
 }
 
-/// Mask of the lanes in which a condition holds, in the second destination.
+/// Mask of the lanes whose condition holds, in the second destination.
 fn mask(o: &Operands<'_>, holds: Expr) -> Option<[(Cell, Expr); 2]> {
     let words = [WordHalf::Low, WordHalf::High];
     let [low, high] = words.map(|half| Expr::Ballot(holds.clone().into(), half));
     Some([(o.dest_cell(1, 0)?, low), (o.dest_cell(1, 1)?, high)])
 }
 
-/// v_mad_u64_u32, v_mad_i64_i32: 64 bits of a product and a sum.
+/// v_mad_u64_u32, v_mad_i64_i32: 64-bit sum of a product and the third source.
 fn product(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
     let [a, b] = [o.word(0, 0)?, o.word(1, 0)?];
     let [low, high] = o.pair(2)?;
@@ -85,7 +87,7 @@ fn product(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Meaning> {
         add(below, low),
         add(add(above.clone(), high.clone()), carried.clone()),
     ];
-    // Manuals do not say what the carry of a signed sum is.
+    // Manuals do not define the carry of a signed sum.
     match is_signed {
         true => o.set(sum, []),
         false => o.set(sum, mask(o, carry(above, high, carried))?),

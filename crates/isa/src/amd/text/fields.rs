@@ -1,9 +1,10 @@
-//! Text of fields with a syntax of their own.
+//! Text of fields with a syntax of their own, as LLVM prints it. For example, the field 0x0f70 of s_waitcnt is
+//! `vmcnt(0)`: the two other counters have their maximum, which waits for nothing.
 
 use super::{push_hex, push_number};
 use crate::amd::operand::{Dpp, Sdwa};
 
-/// Appends the counters of s_waitcnt that are waited for; all of them if none is.
+/// Appends the counters that s_waitcnt waits for; all counters if it waits for none.
 pub(super) fn write_wait(simm16: u32, out: &mut String) {
     let counters = [
         ("vmcnt", simm16 & 15, 15),
@@ -11,6 +12,7 @@ pub(super) fn write_wait(simm16: u32, out: &mut String) {
         ("lgkmcnt", simm16 >> 8 & 15, 15),
     ];
     let waits = |(_, count, most): &(&str, u32, u32)| count < most;
+    // A wait for nothing prints all counters, otherwise it would have no operand.
     let is_idle = !counters.iter().any(waits);
     let mut separator = "";
     for counter in counters.iter().filter(|counter| is_idle || waits(counter)) {
@@ -41,6 +43,7 @@ pub(super) fn write_hardware_register(simm16: u32, out: &mut String) {
         Some(name) if !name.is_empty() => out.push_str(name),
         _ => push_number(id.into(), out),
     }
+    // The whole register is the default.
     if (offset, width) != (0, 32) {
         for number in [offset, width] {
             out.push_str(", ");
@@ -50,7 +53,7 @@ pub(super) fn write_hardware_register(simm16: u32, out: &mut String) {
     out.push(')');
 }
 
-/// Appends a message: symbolic if it exists, three numbers if they are the whole code, else the code.
+/// Appends a message: by name if it is known, as three numbers if they make up the whole code, else as the code.
 pub(super) fn write_message(simm16: u32, out: &mut String) {
     let (id, operation, stream) = (simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3);
     let graphics = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
@@ -79,12 +82,14 @@ pub(super) fn write_message(simm16: u32, out: &mut String) {
                 out.push_str(", ");
                 out.push_str(operation_name);
             }
+            // Only messages of geometry shaders with an operation have a stream.
             if matches!(id, 2 | 3) && operation != 0 {
                 out.push_str(", ");
                 push_number(stream.into(), out);
             }
             out.push(')');
         }
+        // Numbers are printed only if no other bit would be lost.
         None if simm16 == id | operation << 4 | stream << 8 => {
             out.push_str("sendmsg(");
             push_number(id.into(), out);
@@ -154,6 +159,7 @@ pub(super) fn write_swizzle(code: u32, out: &mut String) {
 
 /// Appends a swizzle whose source lane is `(lane & and | or) ^ xor`.
 fn write_bitmask_swizzle(and: u32, or: u32, xor: u32, out: &mut String) {
+    // A broadcast clears the low bits of the lane number, so `and` is 32 minus the size of the group.
     let group = 32 - and;
     let keeps = and == 31 && or == 0;
     let (name, numbers) = if keeps && xor.count_ones() == 1 {
@@ -164,6 +170,7 @@ fn write_bitmask_swizzle(and: u32, or: u32, xor: u32, out: &mut String) {
         ("BROADCAST", [Some(group), Some(or)])
     } else {
         out.push_str("swizzle(BITMASK_PERM,\"");
+        // The pattern states for each bit of the lane number whether it is 0, 1, kept (`p`) or inverted (`i`).
         for bit in (0..5).rev() {
             let of_zero = (or ^ xor) >> bit & 1;
             let of_one = ((and | or) ^ xor) >> bit & 1;
@@ -186,7 +193,7 @@ fn write_bitmask_swizzle(and: u32, or: u32, xor: u32, out: &mut String) {
     out.push(')');
 }
 
-/// Appends the formats of a typed buffer that are not the usual ones.
+/// Appends the formats of a typed buffer that differ from the defaults.
 pub(super) fn write_format(format: u8, out: &mut String) {
     const DATA: [&str; 16] = [
         "INVALID",
@@ -217,6 +224,7 @@ pub(super) fn write_format(format: u8, out: &mut String) {
         "FLOAT",
     ];
     let (data, number) = (usize::from(format & 15), usize::from(format >> 4 & 7));
+    // LLVM does not print the default formats, `8` and `UNORM`.
     let data = DATA.get(data).filter(|_| data != 1);
     let number = NUMBER.get(number).filter(|_| number != 0);
     if data.is_none() && number.is_none() {
@@ -251,7 +259,7 @@ pub(super) fn write_dpp(dpp: &Dpp, out: &mut String) {
         0x141 => ("row_half_mirror", None),
         0x142 => ("row_bcast", Some(15)),
         0x143 => ("row_bcast", Some(31)),
-        // The text of LLVM, with its two blanks.
+        // The text of LLVM, including its two blanks.
         0x150..=0x15f => (
             " /* row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10 */",
             None,
@@ -286,7 +294,7 @@ pub(super) fn write_dpp(dpp: &Dpp, out: &mut String) {
     }
 }
 
-/// Appends the selections of one operand, or those of the destination.
+/// Appends the selections of one source operand, or of the destination.
 pub(super) fn write_sdwa(name: &str, sdwa: &Sdwa, out: &mut String) {
     let part = |selection: u8| match selection {
         0 => "BYTE_0",

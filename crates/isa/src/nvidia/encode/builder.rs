@@ -1,4 +1,5 @@
-//! Builder of words.
+//! Builder of words. For example, `WordBuilder::new(Arch::Sm61, Opcode::Mov)` with the operands `NewOperand::reg(1)`
+//! and `NewOperand::reg(2)` builds `MOV R1, R2`.
 
 use super::super::arch::Arch;
 use super::super::form::{FormId, GUARD, GUARD_NOT};
@@ -14,33 +15,33 @@ use super::search::{Search, Shortfall};
 use crate::instr::Guard;
 use warpbound_base::CodeAddr;
 
-/// Builder of an instruction word of Maxwell or Pascal: opcode, guard, modifiers in the order of printing, operands in
-/// the order of printing.
+/// Builder of an instruction word of Maxwell or Pascal, from opcode, guard, and modifiers and operands in order of
+/// printing.
 ///
-/// Operands that the text leaves out (PT or RZ where the row says `opt`, a test of the condition code that always
-/// holds, a mask of all lanes) may be left out. Opcode, modifiers and kinds of operands select the row; where several
-/// rows fit, the first of the table is taken. The word that results decodes to the same opcode, guard, modifiers and
-/// operands: the builder checks that of each word.
+/// Operands that the text leaves out may be left out here too: PT or RZ if the row says `opt`, a condition-code test
+/// that always holds, a mask of all lanes. Opcode, modifiers and kinds of operands select the row; if several rows
+/// fit, the first one of the table is taken. The builder checks that the word decodes to the same opcode, guard,
+/// modifiers and operands.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WordBuilder {
     arch: Arch,
     opcode: Opcode,
     guard: Guard,
-    /// Words of the modifiers, without dots; `None` for one without a word.
+    /// Words of the modifiers without dots; `None` for a modifier that has no word.
     modifiers: Vec<Option<&'static str>>,
     operands: Vec<NewOperand>,
     addr: Option<CodeAddr>,
     is_aligned: bool,
 }
 
-/// Word with the bits of its control slot that the row names.
+/// Word with the control-slot bits that the row names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuiltWord {
-    /// Row.
+    /// Row of the word.
     pub form: FormId,
     /// Word.
     pub word: u64,
-    /// Bits 19:17 of the control slot: reuse of operands, or a modifier of textures.
+    /// Bits 19:17 of the control slot: operand reuse, or a modifier of textures.
     pub reuse: u8,
 }
 
@@ -58,8 +59,8 @@ impl WordBuilder {
         }
     }
 
-    /// Builder of the instruction that a word is, with its operands and modifiers, at an address; `None` if the word is
-    /// no instruction. Groups of registers need not be aligned then.
+    /// Builder of the instruction in a word at an address, with its operands and modifiers; `None` if the word is no
+    /// instruction. Register groups need not be aligned then.
     pub fn of_word(arch: Arch, word: u64, reuse: u8, addr: CodeAddr) -> Option<WordBuilder> {
         let form = table().form(table().find(arch, word)?)?;
         let names = table().for_arch(arch).names();
@@ -74,6 +75,7 @@ impl WordBuilder {
             modifiers: words.map(Some).collect(),
             operands: view.operands.into_iter().map(NewOperand::from).collect(),
             addr: Some(addr),
+            // The word exists already, so it must be possible to build it again as it is.
             is_aligned: false,
         })
     }
@@ -120,7 +122,7 @@ impl WordBuilder {
         self
     }
 
-    /// Sets the address of the instruction, from which relative targets count.
+    /// Sets the address of the instruction, to which targets are relative.
     pub fn at(mut self, addr: CodeAddr) -> WordBuilder {
         self.addr = Some(addr);
         self
@@ -160,6 +162,7 @@ impl WordBuilder {
         let (mut has_row, mut has_guard) = (false, false);
         let mut shortfall = Shortfall::default();
         for (id, form) in table.forms_of(self.opcode) {
+            // Rows marked `illegal` only exclude words of wider rows.
             if !form.is_instruction() || !form.exists_on(self.arch) {
                 continue;
             }
@@ -170,6 +173,7 @@ impl WordBuilder {
                 let guarded = start.with_field(&Field::of_range(GUARD), guard);
                 let guarded =
                     guarded.and_then(|word| word.with_field(&negated, self.guard.negated.into()));
+                // The row fixes bits of the guard, and differently.
                 let Some(guarded) = guarded else { continue };
                 start = guarded;
             } else if !self.guard.is_always() {
@@ -191,6 +195,7 @@ impl WordBuilder {
             }
         }
         let opcode = self.opcode;
+        // The error names the first obstacle: the row, the guard, then its parts.
         Err(match (has_row, has_guard) {
             (false, _) => EncodeError::NoForm {
                 opcode,
@@ -201,14 +206,14 @@ impl WordBuilder {
         })
     }
 
-    /// Checks the alignment of register groups, which the encoding does not demand and the hardware does.
+    /// Checks the alignment of register groups, which the encoding does not demand but the hardware does.
     fn finish(&self, form: FormId, bits: u128) -> Result<BuiltWord, EncodeError> {
         let built = BuiltWord {
             form,
             word: bits as u64,
             reuse: (bits >> super::fields::SLOT_BIT) as u8 & 7,
         };
-        // Vectors of textures are as long as the dimension demands, and the table has the longest.
+        // Texture vectors are as long as the dimension demands, while the table has the longest length.
         let is_vector = self.opcode.class() == InstrClass::TextureSurface;
         let Some(row) = table().form(form).filter(|_| self.is_aligned && !is_vector) else {
             return Ok(built);
@@ -223,6 +228,7 @@ impl WordBuilder {
             else {
                 continue;
             };
+            // A group of three is aligned like a group of four.
             let unit = operand.count.next_power_of_two().clamp(1, 4);
             if base % unit == 0 {
                 continue;
@@ -261,7 +267,7 @@ impl WordBuilder {
     }
 }
 
-/// Words of a modifier's text `.F32.FTZ`; none for a text without a dot in front.
+/// Words of a modifier's text `.F32.FTZ`; none for a text without a leading dot.
 pub(super) fn words_of(text: &'static str) -> impl Iterator<Item = &'static str> {
     // A literal can have the bracket of an address after its modifiers.
     let text = text.split('[').next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Reasons for which a word cannot be encoded.
+//! Reasons why a word cannot be encoded. For example, `MOV32I` with a number of 33 bits fails with
+//! [`OperandMismatch::Range`].
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +7,7 @@ use std::fmt;
 use super::super::arch::Arch;
 use super::super::opcode::Opcode;
 
-/// Reason for which no word with an opcode, modifiers and operands exists.
+/// Reason why no word with an opcode, modifiers and operands exists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EncodeError {
     /// The architecture has no row with the opcode.
@@ -42,7 +43,7 @@ pub enum EncodeError {
         /// Reason.
         mismatch: OperandMismatch,
     },
-    /// An operand that each row needs was not given.
+    /// Every row needs an operand that was not given.
     TooFewOperands {
         /// Opcode.
         opcode: Opcode,
@@ -56,19 +57,19 @@ pub enum EncodeError {
         /// Number of operands given.
         given: usize,
     },
-    /// Operands and modifiers fit one by one, but not together.
+    /// Operands and modifiers fit individually, but not together.
     Together {
         /// Opcode.
         opcode: Opcode,
     },
-    /// The word needs bits 19:17 of its control slot, and was asked for without them.
+    /// The word needs bits 19:17 of its control slot, but was requested without them.
     ControlBits {
         /// Opcode.
         opcode: Opcode,
         /// The three bits.
         bits: u8,
     },
-    /// The word has no code target that is a number in it.
+    /// The word has no code target that is a number in the word.
     NoTarget {
         /// Word.
         word: u64,
@@ -87,16 +88,16 @@ pub enum EncodeError {
     },
 }
 
-/// Reason for which an operand cannot be encoded at its place.
+/// Reason why an operand cannot be encoded at its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandMismatch {
     /// No row of the opcode has an operand of this kind there.
     Kind,
     /// A number outside its field.
     Range {
-        /// Least number.
+        /// Lower end of the range.
         low: i64,
-        /// Greatest number.
+        /// Upper end of the range.
         high: i64,
     },
     /// A number that is not a multiple of the unit of its field.
@@ -111,12 +112,12 @@ pub enum OperandMismatch {
     },
     /// A register number that the register file does not have.
     RegisterNumber,
-    /// The first register of a group of several must be a multiple of their number.
+    /// The first register of a group is not a multiple of their number.
     Alignment {
         /// Number of registers.
         of: u8,
     },
-    /// The sign, the part, the complement, the condition code or the reuse cannot be chosen for this operand.
+    /// Sign, part, complement, condition code or reuse cannot be chosen for this operand.
     Modifier,
     /// A relative target was given, but no address of the instruction.
     NoAddress,

@@ -1,4 +1,5 @@
-//! Words taken apart into the fields of their rows, and put together again.
+//! Words taken apart into the fields of their rows, and put together again. For example, `@P0 IADD R0, R1, R2` has a
+//! guard 0, a negation 0 and operands 0, 1, 2 among its fields.
 
 use std::sync::OnceLock;
 
@@ -18,13 +19,13 @@ pub enum FieldRole {
     Guard,
     /// Negation of the guard.
     GuardNegated,
-    /// Modifier, by its place among the pieces of the template.
+    /// Modifier, by its index among the pieces of the template.
     Modifier(u8),
-    /// Value of an operand, or a part of it, by its place among the pieces of the template.
+    /// Value of an operand or of a part of it, by its index among the pieces of the template.
     Operand(u8),
     /// Bit or field that changes an operand: sign, complement, selected part, number of registers, reuse.
     OperandModifier(u8),
-    /// Bits to which the other columns of the row refer.
+    /// Bits to which other columns of the row refer.
     Effect,
 }
 
@@ -35,10 +36,10 @@ pub(crate) struct NamedField {
     pub(crate) field: Field,
 }
 
-/// Instruction word taken apart: the row, the value of every field that the row names, and the bits that none names.
+/// Instruction word taken apart: the row, the value of every field that the row names, and the remaining bits.
 ///
-/// Fields of a row may share bits (a modifier and the signs that it stands for; a register that is source and
-/// destination). The values agree on these bits always: [`InstrFields::set`] changes all of them.
+/// Fields of a row may share bits: a modifier and the signs that it stands for, or a register that is source and
+/// destination. Their values always agree on these bits, because [`InstrFields::set`] changes all of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InstrFields {
     form: FormId,
@@ -49,7 +50,7 @@ pub struct InstrFields {
 }
 
 impl InstrFields {
-    /// Takes a word apart; `None` if it is no instruction of the architecture. The bits of its control slot are zero.
+    /// Takes a word apart; `None` if it is no instruction of the architecture. The control-slot bits are zero.
     pub fn decode(arch: Arch, word: u64) -> Option<InstrFields> {
         InstrFields::decode_slot(arch, word, 0)
     }
@@ -88,9 +89,9 @@ impl InstrFields {
         self.unnamed
     }
 
-    /// Sets the field with an index in [`InstrFields::fields`], and the same bits of all fields that share them. Returns
-    /// `false` and changes nothing if there is no such field, or if the value is too large or contradicts the row's fixed
-    /// bits.
+    /// Sets the field with an index in [`InstrFields::fields`], and the same bits of all fields that share them.
+    /// Returns `false` and changes nothing if there is no such field, if the value is too large, or if it contradicts
+    /// the row's fixed bits.
     pub fn set(&mut self, index: usize, value: u64) -> bool {
         let Some(form) = table().form(self.form) else {
             return false;
@@ -101,22 +102,24 @@ impl InstrFields {
         };
         let (bits, placed) = (named.field.bits(), named.field.place(value));
         let fixed = u128::from(form.mask) & bits;
+        // `place` drops bits that do not fit, so a value that is too large comes back changed.
         if named.field.get(placed) != value || (placed ^ u128::from(form.value)) & fixed != 0 {
             return false;
         }
         for (named, old) in fields.iter().zip(&mut self.values) {
+            // Fields may overlap, so the new bits are merged into each of them.
             *old = named.field.get(named.field.place(*old) & !bits | placed);
         }
         true
     }
 
-    /// Values of bits 19:17 of the control slot, of those that the row names.
+    /// Values of bits 19:17 of the control slot; bits that the row does not name are zero.
     pub fn control_bits(&self) -> u8 {
         (self.bits() >> SLOT_BIT) as u8 & 7
     }
 
-    /// Word in bits 63:0 and the named bits of its control slot in bits 83:81, from the fixed bits of the row, the values
-    /// of the fields and the unnamed bits.
+    /// Word in bits 63:0 and the named control-slot bits in bits 83:81, from the row's fixed bits, the field values
+    /// and the unnamed bits.
     fn bits(&self) -> u128 {
         let Some(form) = table().form(self.form) else {
             return 0;
@@ -142,10 +145,10 @@ pub fn encode(fields: &InstrFields) -> u64 {
     fields.bits() as u64
 }
 
-/// Lowest of the bits of a control slot that templates name.
+/// Position of the lowest control-slot bit that templates name.
 pub(super) const SLOT_BIT: u32 = 81;
 
-/// Word in bits 63:0, bits 19:17 of its control slot in bits 83:81.
+/// Word in bits 63:0, with bits 19:17 of its control slot in bits 83:81.
 pub(super) fn with_slot(word: u64, reuse: u8) -> u128 {
     u128::from(word) | u128::from(reuse & 7) << SLOT_BIT
 }
@@ -155,11 +158,12 @@ impl Form {
     pub(crate) fn unnamed_bits(&self, id: FormId) -> u64 {
         let named = named_fields(id, self);
         let bits = |all, named: &NamedField| all | named.field.bits();
+        // The cast drops the bits of the control slot, which are not in the word.
         !(self.mask | named.iter().fold(0, bits) as u64)
     }
 }
 
-/// Fields of a row, each once for each place where the row names it; found when a word of the row is first taken apart.
+/// Fields of a row, one per place where the row names it; found when a word of the row is first taken apart.
 pub(crate) fn named_fields(id: FormId, form: &Form) -> &'static [NamedField] {
     static FIELDS: [OnceLock<Vec<NamedField>>; ROWS] = [const { OnceLock::new() }; ROWS];
     FIELDS
@@ -172,6 +176,7 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
     let mut out = Vec::new();
     let mut push = |role, field: Field| {
         let named = NamedField { role, field };
+        // Conditions of one operand may name a bit twice.
         if !out.contains(&named) {
             out.push(named);
         }
@@ -214,7 +219,7 @@ fn each_bit(condition: &Cond, mut push: impl FnMut(Field)) {
     }
 }
 
-/// Passes the fields of an operand, with whether they are its value or change it.
+/// Passes the fields of an operand, each with whether it is the value or changes the value.
 fn item_fields(item: &Item, mut push: impl FnMut(bool, Field)) {
     match &item.kind {
         ItemKind::Reg(field)
@@ -227,6 +232,7 @@ fn item_fields(item: &Item, mut push: impl FnMut(bool, Field)) {
         | ItemKind::Float(_, field)
         | ItemKind::Relative(field)
         | ItemKind::Absolute(field) => push(true, field.clone()),
+        // The bit selects between all predicates and the condition code, so it is a value.
         ItemKind::PredSet(bit) => push(true, Field::of_bit(*bit)),
         ItemKind::Const { bank, offset } | ItemKind::ConstTarget { bank, offset } => {
             push(true, bank.clone());

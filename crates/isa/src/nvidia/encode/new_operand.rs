@@ -1,4 +1,4 @@
-//! Operands of words that are built.
+//! Operands of words that are built. For example, `-c[0x3][0x10]` is `NewOperand::constant(3, 16).negated()`.
 
 use super::super::modifier::{OperandWord, Part};
 use super::super::operand::{Operand, OperandValue};
@@ -6,10 +6,10 @@ use crate::SpecialReg;
 use crate::instr::{BranchTarget, CcTest};
 use warpbound_base::CodeAddr;
 
-/// Operand of a word that is built: its value, and what changes it.
+/// Operand of a word that is built: its value and its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewOperand {
-    /// Value before modifiers. The text of a word is compared, its meaning is not.
+    /// Value before modifiers. Fixed words are compared by their text, not by their meaning.
     pub value: OperandValue,
     /// Whether it is negated.
     pub negate: bool,
@@ -21,7 +21,7 @@ pub struct NewOperand {
     pub sets_cc: bool,
     /// Whether the reuse cache keeps it.
     pub reuse: bool,
-    /// Text of the part that is used; `None` is a part without a text.
+    /// Text of the selected part; `None` for a part without a text.
     pub(super) select: Option<&'static str>,
 }
 
@@ -117,7 +117,7 @@ impl NewOperand {
         NewOperand::new(OperandValue::CcTest(test))
     }
 
-    /// Special register. [`SpecialReg::Other`] has no name here, and no word has it.
+    /// Special register. [`SpecialReg::Other`] has no name here, so no word fits it.
     pub fn special(register: SpecialReg) -> NewOperand {
         NewOperand::word(register.mnemonic().unwrap_or_default())
     }
@@ -163,6 +163,7 @@ impl NewOperand {
     /// Whether a decoded operand is this one, apart from its reuse.
     pub(super) fn is(&self, decoded: &Operand) -> bool {
         let same_value = match (self.value, decoded.value) {
+            // Different words may parse to the same value, so the text decides.
             (OperandValue::Word { text, .. }, OperandValue::Word { text: other, .. }) => {
                 text == other
             }
@@ -186,6 +187,7 @@ impl From<Operand> for NewOperand {
             absolute: decoded.absolute,
             invert: decoded.invert,
             sets_cc: decoded.sets_cc,
+            // Reuse belongs to the control slot, which the caller states separately.
             reuse: false,
             select: Some(decoded.select),
         }

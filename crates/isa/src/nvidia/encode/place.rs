@@ -1,4 +1,5 @@
-//! Values of operands placed into the fields of a row.
+//! Values of operands placed into the fields of a row. For example, the immediate -1 in a signed field of 20 bits
+//! sets all of them; 0x80000 does not fit there.
 
 use super::super::operand::{OperandValue, relative_target};
 use super::super::template::{Cond, Field, FloatFormat, Item, ItemKind};
@@ -7,7 +8,7 @@ use super::new_operand::NewOperand;
 use crate::instr::BranchTarget;
 use warpbound_base::CodeAddr;
 
-/// Word of which some bits are chosen. Bits 83:81 are those of the control slot.
+/// Word with some bits chosen. Bits 83:81 are control-slot bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialWord {
     /// Bits that are chosen.
@@ -30,7 +31,7 @@ impl PartialWord {
         self.value
     }
 
-    /// Word with the bits of a mask as well; `None` if one of them is chosen otherwise.
+    /// Word with the bits of a mask chosen as well; `None` if one of them already has another value.
     pub(super) fn with(self, mask: u128, value: u128) -> Option<PartialWord> {
         if (self.value ^ value) & self.known & mask != 0 {
             return None;
@@ -58,8 +59,8 @@ impl PartialWord {
         }
     }
 
-    /// Word in which a condition holds, or does not. To break a condition of several bits that are not chosen, the lowest
-    /// one is chosen; rows name such bits by a modifier, which is chosen before.
+    /// Word whose condition holds, or does not. To make a condition of several free bits false, the lowest one is
+    /// chosen; rows name such bits by a modifier, which is chosen before.
     pub(super) fn with_condition(self, condition: &Cond, wanted: bool) -> Option<PartialWord> {
         match (self.holds(condition), wanted) {
             (Some(holds), wanted) => (holds == wanted).then_some(self),
@@ -115,6 +116,7 @@ fn value(
         }
         (ItemKind::Pred(field), OperandValue::Pred { pred, negated }) => {
             let number = predicate(pred)?;
+            // Some rows store the number inverted.
             let code = if item.flip { number ^ 7 } else { number };
             let word = word.with_field(field, code).ok_or(clash)?;
             word.with_condition(&item.not, negated).ok_or(clash)
@@ -165,6 +167,7 @@ fn register(
     number: Option<u8>,
     word: PartialWord,
 ) -> Result<PartialWord, OperandMismatch> {
+    // Register 255 is RZ, which callers give as `None`.
     if number == Some(u8::MAX) {
         return Err(OperandMismatch::RegisterNumber);
     }
@@ -181,18 +184,18 @@ pub(super) fn predicate(pred: Option<u8>) -> Result<u64, OperandMismatch> {
     }
 }
 
-/// Places a number that the field stores as it is.
+/// Places a number that the field stores unchanged.
 fn unsigned(field: &Field, number: i64, word: PartialWord) -> Result<PartialWord, OperandMismatch> {
     let high = i64::try_from(u64::MAX >> (64 - field.width())).unwrap_or(i64::MAX);
     let range = OperandMismatch::Range { low: 0, high };
     if !(0..=high).contains(&number) {
         return Err(range);
     }
-    // A field can have fixed bits, and bits that a modifier has chosen.
+    // A field may have bits that the row fixes or that a modifier has chosen.
     word.with_field(field, number as u64).ok_or(range)
 }
 
-/// Places a number in two's complement, in units.
+/// Places a number in two's complement, counted in units.
 fn signed(
     field: &Field,
     number: i64,
@@ -216,13 +219,14 @@ fn signed(
     word.with_field(field, code).ok_or(range)
 }
 
-/// Places a number whose sign another bit of the word chooses.
+/// Places a number that is signed or unsigned by another bit of the word.
 fn mixed(
     item: &Item,
     field: &Field,
     number: i64,
     word: PartialWord,
 ) -> Result<PartialWord, OperandMismatch> {
+    // If the bit is free, the sign of the number chooses it.
     let is_signed = word.holds(&item.signed).unwrap_or(number < 0);
     let word = word.with_condition(&item.signed, is_signed);
     let word = word.ok_or(OperandMismatch::Modifier)?;
@@ -255,7 +259,7 @@ fn float(
         }
         None => word,
         Some(field) => {
-            // Any code other than those of halves and doubles stands for a single.
+            // Every code other than 1 (half) and 3 (double) stands for a single.
             let singles = [code, 0].into_iter().take(match given {
                 FloatFormat::Single => 2,
                 _ => 1,
@@ -264,7 +268,7 @@ fn float(
             placed.next().ok_or(OperandMismatch::Kind)?
         }
     };
-    // A conversion takes the low 16 bits of its immediate, other forms have the top bits of the number.
+    // A conversion takes the low 16 bits of its immediate; other forms have the top bits of the number.
     let is_raw = given == FloatFormat::Half && item.format.is_some();
     let dropped = match is_raw {
         true => 0,
@@ -275,13 +279,14 @@ fn float(
     let precision = OperandMismatch::Precision {
         bits: field.width(),
     };
+    // Rounding would encode another number than the one that was given.
     if bits & !(u64::MAX << dropped) != 0 {
         return Err(precision);
     }
     word.with_field(field, bits >> dropped).ok_or(precision)
 }
 
-/// Places an address: a register (RZ: the offset is unsigned) and an offset.
+/// Places an address: a register and an offset, which is unsigned with RZ.
 fn memory(
     item: &Item,
     (base, field): (&Field, Option<&Field>),
@@ -313,7 +318,7 @@ fn code_target(
             let addr = addr.ok_or(OperandMismatch::NoAddress)?;
             signed(field, relative_offset(addr, target), 1, word)
         }
-        // Any offset that leaves the 32-bit code space stands for this target.
+        // Every offset that leaves the 32-bit code space decodes to this target, so the lowest one is tried.
         (ItemKind::Relative(field), BranchTarget::Outside) => {
             let addr = addr.ok_or(OperandMismatch::NoAddress)?;
             let low = i64::MIN >> (64 - field.width());
@@ -334,7 +339,7 @@ fn code_target(
     }
 }
 
-/// Offset with which an instruction at `addr` reaches `target`: relative targets count from the address after the
+/// Offset with which an instruction at `addr` reaches `target`. Relative targets count from the address after the
 /// instruction.
 pub(super) fn relative_offset(addr: CodeAddr, target: CodeAddr) -> i64 {
     i64::from(target.0) - i64::from(addr.0) - 8

@@ -1,4 +1,6 @@
-//! Search for the bits of a row with which it has given modifiers and operands.
+//! Search for the bits of a row that give it certain modifiers and operands. It tries the values of each field in
+//! turn and goes back if a later part does not fit. For example, if a list has the same text for two values of a
+//! field, the second one is tried after the first has failed.
 
 use super::super::arch::Arch;
 use super::super::form::{Form, FormId};
@@ -14,7 +16,7 @@ use crate::instr::CcTest;
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 
-/// Distance that the best row came; later variants are farther, and so are operands with a greater index.
+/// Progress of the closest row, for the error. Later variants are closer, and so are operands with a larger index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Shortfall {
     /// No row has the modifiers.
@@ -25,16 +27,16 @@ pub(super) enum Shortfall {
         index: usize,
         mismatch: OperandMismatch,
     },
-    /// All operands of a row are given, and more.
+    /// The row has fewer operands than were given.
     TooMany,
-    /// All given operands fit, and the row has more.
+    /// All given operands fit, but the row needs more.
     TooFew,
-    /// Every part fits, and the whole does not decode to what was asked for.
+    /// Every part fits, but the word decodes to something else.
     Together,
 }
 
 impl Shortfall {
-    /// Order of closeness. A number out of range says more than a wrong kind.
+    /// Order of closeness. A number out of range is closer than a wrong kind.
     fn rank(self) -> (usize, usize, bool) {
         match self {
             Shortfall::Modifiers => (0, 0, false),
@@ -52,7 +54,7 @@ impl Shortfall {
     }
 }
 
-/// Operand of a row in the order of views.
+/// Operand of a row, in the order of views.
 #[derive(Clone, Copy)]
 enum Slot<'a> {
     Item(&'a Item),
@@ -72,7 +74,7 @@ pub(super) struct Search<'a> {
     words: &'a [&'static str],
     given: &'a [NewOperand],
     slots: SmallVec<[Slot<'a>; 8]>,
-    /// For each slot that was filled, the operand that was given for it.
+    /// Index of the given operand for each filled slot; `None` for a slot that is left out.
     filled: SmallVec<[Option<usize>; 8]>,
 }
 
@@ -109,13 +111,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds bits, the first ones in the order of the lists; `None` if there are none.
+    /// Finds the first fitting bits in the order of the lists; `None` if there are none.
     pub(super) fn run(&mut self, start: PartialWord, shortfall: &mut Shortfall) -> Option<u128> {
         let form = self.form;
         self.modifiers(&form.template.opcode, self.words, start, shortfall)
     }
 
-    /// Chooses the bits of the modifiers: `words` are those that the remaining pieces must print.
+    /// Chooses the bits of the modifiers. The remaining pieces must print `words`.
     fn modifiers(
         &mut self,
         pieces: &'a [Piece],
@@ -130,6 +132,7 @@ impl<'a> Search<'a> {
             };
         };
         match piece {
+            // Operands inside the opcode follow later, with the other operands.
             Piece::Item(_) => self.modifiers(rest, words, word, shortfall),
             Piece::Literal(text) => {
                 let words = after(words, text)?;
@@ -139,11 +142,13 @@ impl<'a> Search<'a> {
                 let field = super::super::template::Field::of_bit(*bit);
                 let on = after(words, text).zip(word.with_field(&field, 1));
                 let on = on.and_then(|(words, word)| self.modifiers(rest, words, word, shortfall));
+                // The same word may come from a later piece, so the bit is also tried as 0.
                 on.or_else(|| self.modifiers(rest, words, word.with_field(&field, 0)?, shortfall))
             }
             Piece::Name {
                 names, field, hide, ..
             } => {
+                // Lists have few values; the limit keeps a wide field from taking forever.
                 for value in 0..1u64 << field.width().min(16) {
                     let Some(chosen) = word.with_field(field, value) else {
                         continue;
@@ -158,6 +163,7 @@ impl<'a> Search<'a> {
                     {
                         return Some(found);
                     }
+                    // A hidden piece prints nothing, so it takes none of the words.
                     if is_hidden != Some(false)
                         && let Some(hidden) = chosen.with_condition(hide, true)
                         && let Some(found) = self.modifiers(rest, words, hidden, shortfall)
@@ -218,8 +224,8 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Places a given operand in one of several ways: the values of a list that have its text, the values of the field
-    /// that selects a part.
+    /// Places a given operand in one of several ways. `choice` counts the values of a list with its text, or the
+    /// values of the field that selects a part.
     fn place(&self, slot: Slot<'_>, given: &NewOperand, choice: u64, word: PartialWord) -> Placed {
         match slot {
             Slot::Zero => match (choice, given.value) {
@@ -267,7 +273,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Chooses the bits of an operand that is left out; `None` if it cannot be.
+    /// Chooses the bits of an operand that is left out; `None` if it must be given.
     fn leave_out(&self, slot: Slot<'_>, word: PartialWord) -> Option<PartialWord> {
         let Slot::Item(item) = slot else {
             return None;
@@ -287,10 +293,12 @@ impl<'a> Search<'a> {
             .find_map(|value| place::operand(item, &NewOperand::new(value), word, self.addr).ok())
     }
 
-    /// Whether the word is one of this row with the modifiers and operands that were asked for.
+    /// Checks that the word belongs to this row and has the requested modifiers and operands; returns its bits.
     fn check(&self, word: PartialWord, shortfall: &mut Shortfall) -> Option<u128> {
+        // All parts fit at this point; only the whole may fail.
         shortfall.raise(Shortfall::Together);
         let bits = word.value();
+        // A narrower row may match the word, which then means something else.
         if table().find(self.arch, bits as u64) != Some(self.id) {
             return None;
         }
@@ -304,6 +312,7 @@ impl<'a> Search<'a> {
         let is_same = view.operands.len() == self.filled.len()
             && view.operands.iter().zip(&self.filled).all(|(decoded, of)| {
                 match of.and_then(|index| self.given.get(index)) {
+                    // An operand that was not given must be one that the text leaves out.
                     None => !decoded.shown,
                     // A fixed RZ is a word for the decoder.
                     Some(given) if given.value == OperandValue::Reg(None) => {
@@ -321,11 +330,11 @@ impl<'a> Search<'a> {
 enum Placed {
     Word(PartialWord),
     Mismatch(OperandMismatch),
-    /// There are no more ways.
+    /// No further choice exists.
     None,
 }
 
-/// Words after those of a text; `None` if they do not begin with it.
+/// Remaining words after the words of a text; `None` if they begin otherwise.
 fn after<'w>(words: &'w [&'static str], text: &'static str) -> Option<&'w [&'static str]> {
     let mut rest = words;
     for word in words_of(text) {

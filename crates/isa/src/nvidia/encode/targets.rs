@@ -1,4 +1,5 @@
-//! Words with other code targets, for code that moves.
+//! Words with other code targets, for code that moves. For example, if instrumentation moves a `BRA` by 32 bytes and
+//! its target by 96, the relative offset grows by 64.
 
 use super::super::arch::Arch;
 use super::super::form::Form;
@@ -8,13 +9,13 @@ use super::error::EncodeError;
 use super::place::relative_offset;
 use warpbound_base::CodeAddr;
 
-/// Word of a direct control transfer at `addr` with another target: BRA, CAL, SSY, PBK, PCNT, PRET, PLONGJMP and PEXIT,
-/// whose targets are relative, JMP and JCAL, whose targets are absolute. All other bits are kept.
+/// Word of a direct control transfer at `addr`, with another target: BRA, CAL, SSY, PBK, PCNT, PRET, PLONGJMP and
+/// PEXIT with relative targets, JMP and JCAL with absolute ones. All other bits are kept.
 ///
 /// # Errors
 ///
-/// Fails for a word that is no instruction, that has no target, or whose target is in a register or a constant; and if
-/// the field cannot hold the distance.
+/// Fails for a word that is no instruction, has no target, or has its target in a register or a constant, and if the
+/// field cannot hold the distance.
 pub fn with_target(
     arch: Arch,
     word: u64,
@@ -42,8 +43,8 @@ pub fn with_target(
     Err(EncodeError::NoTarget { word })
 }
 
-/// Word of a jump through a register (BRX, JMX) with another offset. The target of BRX is the register plus the offset
-/// plus the address after the instruction.
+/// Word of a jump through a register (BRX, JMX) with another offset. The target of BRX is the register, plus the
+/// offset, plus the address after the instruction.
 ///
 /// # Errors
 ///

@@ -36,8 +36,8 @@ fn overlapping_fields_are_equal_or_nested_or_listed() {
             }
         }
     }
-    // IDP: the mode and the signs share bit 48. Conversions: the formats of source and destination, the selected part of
-    // the source and the condition of the timing class share the bits of the sizes.
+    // IDP: the mode and the signs share bit 48. Conversions: the formats of source and destination, the selected
+    // part of the source and the condition of the timing class share the bits of the sizes.
     let sizes = ["F2F", "I2F", "I2I"].map(|name| (name, 0b11 << 10));
     let mut expected = BTreeSet::from(sizes);
     expected.extend([("F2I", 0b11 << 8), ("IDP", 1 << 48)]);

@@ -49,11 +49,11 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, format: Format) -> Opt
         }
         _ => {
             let function = match name {
-                // The two differ in exceptions.
+                // The two differ only in exceptions.
                 "rcp" | "rcp_iflag" => F::Rcp,
                 "rsq" => F::Rsq,
                 "sqrt" => F::Sqrt,
-                // The older variants differ in the last bits, within the same error.
+                // The older variants differ in the last bits, within the same error bound.
                 "exp" | "exp_legacy" => F::Exp,
                 "log" | "log_legacy" => F::Log,
                 "sin" => F::Sin,
@@ -69,7 +69,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, format: Format) -> Opt
     }
 }
 
-/// Modes of a function that does not round as they say.
+/// Modes of a function whose rounding MODE does not affect.
 fn without_rounding(mode: GcnMode) -> GcnMode {
     GcnMode {
         rounding: Rounding::Nearest,
@@ -77,8 +77,8 @@ fn without_rounding(mode: GcnMode) -> GcnMode {
     }
 }
 
-/// Modes of a product and a sum that are rounded each: v_mad and v_mac do not know subnormal singles (LLVM, `v_mad_f32`).
-/// Their results for subnormal halves that MODE keeps are not known.
+/// Modes of a product and a sum that are rounded separately: v_mad and v_mac flush subnormal singles in every mode
+/// (LLVM, `v_mad_f32`). If MODE keeps subnormal halves, their results are unknown.
 fn unfused(instr: &FloatInstr<'_>, format: Format) -> Option<GcnMode> {
     let mode = instr.mode(format)?;
     let flushed = GcnMode {
@@ -88,12 +88,13 @@ fn unfused(instr: &FloatInstr<'_>, format: Format) -> Option<GcnMode> {
     (format == Format::Single || mode == flushed).then_some(flushed)
 }
 
-/// v_sub and v_subrev: the sum with the source of which the index is given negated.
+/// v_sub and v_subrev: the sum, with the source at the given index negated.
 fn difference(instr: &FloatInstr<'_>, format: Format, negated: usize) -> Option<Meaning> {
     let mut words = Vec::new();
     for index in [0, 1] {
         let mut number = instr.number(index, format)?;
         if index == negated {
+            // The sign is in the last word, so the negation flips one bit of it.
             let high = number.pop()?;
             let sign = match format {
                 Format::Half => 0x8000,

@@ -1,4 +1,4 @@
-//! Comparisons and classes: v_cmp, v_cmpx.
+//! Comparisons and classes: v_cmp, v_cmpx. For example, v_cmp_nlt_f32 holds for a NaN, and v_cmp_ge_f32 does not.
 
 use smallvec::SmallVec;
 
@@ -7,8 +7,8 @@ use crate::float::gcn::{GcnFunction, GcnMode};
 use crate::float::{Comparison, Rounding};
 use crate::{Cell, Expr, Meaning, WordHalf};
 
-/// Returns the meaning of a comparison by its name without `v_cmp_`; `None` if it compares integers. `sets_exec` holds for
-/// v_cmpx, which also writes EXEC.
+/// Returns the meaning of a comparison by its name without `v_cmp_`; `None` if it compares integers. For v_cmpx,
+/// which also writes EXEC, `sets_exec` is true.
 pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, sets_exec: bool) -> Option<Meaning> {
     let (name, format_name) = name.rsplit_once('_')?;
     let format = format(format_name)?;
@@ -26,6 +26,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, sets_exec: bool) -> Op
     } else {
         let function = GcnFunction::Compare(comparison(name)?);
         let mode = GcnMode {
+            // The result is no float, so these modes have no effect; fixed ones make equal expressions equal.
             rounding: Rounding::Nearest,
             flush_results: false,
             ..instr.mode(format)?
@@ -37,6 +38,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, sets_exec: bool) -> Op
     if sets_exec {
         let halves = [WordHalf::Low, WordHalf::High];
         for (cell, half) in Cell::EXEC_WORDS.into_iter().zip(halves) {
+            // The destination may itself be EXEC, which must not be assigned twice.
             if assignments.iter().all(|(written, _)| *written != cell) {
                 assignments.push((cell, Expr::Ballot(truth.clone().into(), half)));
             }
@@ -45,7 +47,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, sets_exec: bool) -> Op
     Some(Meaning::Set(assignments))
 }
 
-/// Comparison by its name. `n` negates: the comparison holds for NaNs too.
+/// Comparison by its name. The letter `n` negates, so the comparison holds for NaNs too.
 fn comparison(name: &str) -> Option<Comparison> {
     Some(match name {
         "f" => Comparison::F,

@@ -1,4 +1,5 @@
-//! Conversions between floating-point formats and integers.
+//! Conversions between floating-point formats and integers. For example, v_cvt_u32_f32 of -1.5 is 0, and of 1e20 it
+//! is 4294967295.
 
 use super::source::{FloatInstr, apply};
 use crate::float::convert::{IntegerType, IntegralRounding};
@@ -6,7 +7,7 @@ use crate::float::gcn::{GcnFunction, GcnMode};
 use crate::float::{Comparison, FloatOp, Flush, Format, Rounding};
 use crate::{BinaryOp, Expr, Meaning, TernaryOp, WordHalf};
 
-/// Returns the meaning of a conversion by its name without `v_cvt_`; `None` if no number of it is a float.
+/// Returns the meaning of a conversion by its name without `v_cvt_`; `None` if none of its numbers is a float.
 pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str) -> Option<Meaning> {
     let to_integer = |from, to| to_integer(instr, from, to, IntegralRounding::Trunc);
     let from_integer = |from, to| {
@@ -37,8 +38,8 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str) -> Option<Meaning> {
         "f32_ubyte3" => byte(instr, 3),
         "off_f32_i4" => sixteenths(instr),
         "pkrtz_f16_f32" => pair_to_zero(instr),
-        // Rounding to bytes and to fractions of an integer is not documented alike everywhere; the sum of v_cvt_rpi is
-        // rounded or not.
+        // Documents disagree on rounding to bytes and to fractions of an integer, and on whether the sum of v_cvt_rpi
+        // is rounded.
         _ => None,
     }
 }
@@ -71,19 +72,19 @@ fn to_integer(
     instr.set_word(integer(&words, from, to, integral))
 }
 
-/// Integer to which a float rounds, clamped to the type; a NaN becomes 0. Integers of 16 bits have zeros above.
+/// Integer to which a float is rounded, clamped to the type; a NaN becomes 0. An integer of 16 bits has zeros above.
 fn integer(words: &[Expr], from: Format, to: IntegerType, integral: IntegralRounding) -> Expr {
     let op = FloatOp::ToInteger {
         from,
         to,
         integral,
-        // Truncation makes 0 of subnormal numbers.
+        // Truncation turns subnormal numbers into 0 anyway.
         flush: Flush::Keep,
     };
     let value = Expr::float(op, words.to_vec());
     match (from, to.width()) {
         (_, 16) => Expr::binary(BinaryOp::And, value, Expr::Const(0xffff)),
-        // The operation is NVIDIA's, which makes another number of such a NaN.
+        // The operation is NVIDIA's, which gives another number for such a NaN.
         (Format::Double, _) => {
             let is_nan = is_nan(words, from);
             Expr::ternary(TernaryOp::Select, is_nan, Expr::Const(0), value)
@@ -98,8 +99,8 @@ fn is_nan(words: &[Expr], format: Format) -> Expr {
     apply(function, format, GcnMode::KEEP, &words, WordHalf::Low)
 }
 
-/// v_cvt_flr: downwards; NaNs become the largest or smallest integer by their sign (CLRX documentation). Subnormal numbers
-/// below 0 become -1 only where they are kept.
+/// v_cvt_flr: rounds down. NaNs become the largest or smallest integer by their sign (CLRX documentation). Negative
+/// subnormal numbers become -1 only if they are kept.
 fn floor(instr: &FloatInstr<'_>) -> Option<Meaning> {
     instr.require_no_output_modifiers()?;
     let words = instr.number(0, Format::Single)?;
@@ -119,7 +120,7 @@ fn floor(instr: &FloatInstr<'_>) -> Option<Meaning> {
     instr.set_word(Expr::ternary(TernaryOp::Select, is_nan, extreme, value))
 }
 
-/// Conversion between formats. Operands are flushed by the modes of their format, results by those of theirs.
+/// Conversion between formats. Operands and results are flushed by the modes of their own formats.
 fn between(instr: &FloatInstr<'_>, from: Format, to: Format) -> Option<Meaning> {
     let mode = mode_between(instr, from, to)?;
     let words = instr.number(0, from)?;
@@ -132,9 +133,9 @@ fn mode_between(instr: &FloatInstr<'_>, from: Format, to: Format) -> Option<GcnM
     let rounding = match (from, to) {
         // Exact.
         (_, Format::Double) | (Format::Half, _) => Rounding::Nearest,
-        // That of halves (CLRX documentation).
+        // The rounding of halves (CLRX documentation).
         (_, Format::Half) => dest.rounding,
-        // Which of the two is not known.
+        // It is not known which of the two roundings applies.
         _ if source.rounding == dest.rounding => dest.rounding,
         _ => return None,
     };

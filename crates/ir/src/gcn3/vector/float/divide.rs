@@ -1,4 +1,5 @@
-//! Steps of division: v_div_scale, v_div_fmas, v_div_fixup.
+//! Steps of division: v_div_scale, v_div_fmas, v_div_fixup. For example, the flag of v_div_scale goes to VCC, and
+//! v_div_fmas reads the bit of the own lane.
 
 use warpbound_isa::Reg;
 
@@ -32,7 +33,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, format: Format) -> Opt
                 Expr::ternary(TernaryOp::Select, flag.clone(), scaled, plain)
             })
         }
-        // Underflow and overflow in other modes are not known.
+        // In other modes, the results of underflow and overflow are not known.
         "fixup" if mode.rounding == Rounding::Nearest => {
             instr.set_function(GcnFunction::DivFixup, format, mode, &words)
         }

@@ -1,4 +1,5 @@
-//! Sources and results of floating-point instructions.
+//! Sources and results of floating-point instructions. For example, the source `-|v1|` of a single is v1 with bit 31
+//! cleared and then set, and the inline constant 1.0 of a half is 0x3c00.
 
 use warpbound_isa::amd::{GcnModifiers, GcnValue};
 
@@ -8,7 +9,7 @@ use crate::gcn3::mode::ModeState;
 use crate::gcn3::operands::{self, Operands};
 use crate::{BinaryOp, Cell, Expr, Meaning, WordHalf};
 
-/// Format of an instruction by the end of its name.
+/// Format of an instruction, from the end of its name.
 pub(super) fn format(name: &str) -> Option<Format> {
     Some(match name {
         "f16" => Format::Half,
@@ -37,6 +38,7 @@ impl FloatInstr<'_> {
     /// Words of a source in a format, with its modifiers.
     pub(super) fn number(&self, index: usize, format: Format) -> Option<Vec<Expr>> {
         let source = self.o.source(index)?;
+        // Sign extension concerns integers only.
         if source.sext {
             return None;
         }
@@ -68,7 +70,7 @@ impl FloatInstr<'_> {
         match (self.o.source(index)?.value, format) {
             (GcnValue::Int(value), _) => Some(words(i64::from(value) as u64)),
             (GcnValue::InlineFloat(number), _) => Some(words(inline_number(number, format)?)),
-            // The literal of a double is its high word.
+            // The literal of a double is its high word; the low word is 0.
             (GcnValue::Literal(value), Format::Double) => Some(words(u64::from(value) << 32)),
             (GcnValue::Literal(value) | GcnValue::Immediate(value), _) => Some(words(value.into())),
             (_, Format::Double) => Some(vec![self.o.word(index, 0)?, self.o.word(index, 1)?]),
@@ -76,8 +78,8 @@ impl FloatInstr<'_> {
         }
     }
 
-    /// Word of a source that is an integer, of 16 bits with halves; SDWA selects and extends it. Inline floats have no
-    /// defined value as integers of 16 bits.
+    /// Word of a source that is an integer, of 16 bits for halves. SDWA selects and extends it. Inline floats have no
+    /// defined value as 16-bit integers.
     pub(super) fn integer(&self, index: usize, format: Format) -> Option<Expr> {
         let source = self.o.source(index)?;
         let is_undefined =
@@ -97,17 +99,17 @@ impl FloatInstr<'_> {
         Some(words)
     }
 
-    /// Condition under which NaNs become quiet and `omod` is ignored.
+    /// Succeeds if NaNs become quiet and `omod` is ignored.
     pub(super) fn require_ieee(&self) -> Option<()> {
         self.mode.is_ieee()?.then_some(())
     }
 
-    /// Condition under which a result that is no float is as it is.
+    /// Succeeds if no modifier changes a result that is no float.
     pub(super) fn require_no_output_modifiers(&self) -> Option<()> {
         (!self.modifiers.clamp && self.modifiers.omod == 0).then_some(())
     }
 
-    /// Assignment of a float, of which `word` returns a word, to the first destination.
+    /// Assignment of a float to the first destination; `word` returns each of its words.
     pub(super) fn set(&self, format: Format, word: impl Fn(WordHalf) -> Expr) -> Option<Meaning> {
         self.require_ieee()?;
         let halves = match format {
@@ -116,12 +118,14 @@ impl FloatInstr<'_> {
         };
         let clamp = match self.modifiers.clamp {
             false => None,
+            // The bit DX10_CLAMP of MODE decides what a NaN becomes.
             true if self.mode.clamps_nan()? => Some(GcnFunction::Clamp),
             true => Some(GcnFunction::ClampNumber),
         };
         let clamped = |half| match clamp {
             None => word(half),
             Some(function) => {
+                // The clamp compares whole numbers, so each word of its result depends on both words.
                 let words: Vec<Expr> = halves.iter().map(|half| word(*half)).collect();
                 apply(function, format, GcnMode::KEEP, &words, half)
             }
@@ -149,7 +153,7 @@ impl FloatInstr<'_> {
         Some(Meaning::set(self.o.dest_cell(0, 0)?, value))
     }
 
-    /// Assignments of the mask of active lanes in which a value is not 0 to a pair of scalar cells.
+    /// Assignments of the mask of active lanes whose value is not 0, to a pair of scalar cells.
     pub(super) fn ballot(&self, dest: usize, value: &Expr) -> Option<[(Cell, Expr); 2]> {
         let operand = self.o.dest(dest)?;
         let word = |number, half| {
@@ -161,7 +165,7 @@ impl FloatInstr<'_> {
     }
 }
 
-/// A word of the result of a function.
+/// One word of the result of a function.
 pub(super) fn apply(
     function: GcnFunction,
     format: Format,
@@ -186,7 +190,7 @@ fn inline_number(number: u8, format: Format) -> Option<u64> {
         (248, Format::Double) => 0x3fc4_5f30_6dc9_c882,
         (_, Format::Single) => single.into(),
         (_, Format::Double) => f64::from(f32::from_bits(single)).to_bits(),
-        // Powers of two: only the bias of the exponent differs.
+        // The other constants are powers of two, so only the bias of the exponent differs.
         (_, Format::Half) => {
             let exponent = (single >> 23 & 0xff) - (127 - 15);
             u64::from(single >> 16 & 0x8000 | exponent << 10)

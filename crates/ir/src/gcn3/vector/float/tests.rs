@@ -1,4 +1,4 @@
-//! Meanings of floating-point instructions, by hand from the GCN3 manual. The words are those of LLVM's assembler.
+//! Meanings of floating-point instructions, by hand from the GCN3 manual. LLVM's assembler made the words.
 
 use crate::gcn3::memory::tests::text;
 
@@ -118,7 +118,7 @@ fn half_and_double_arithmetic() {
             "R2 = gcn.f64.ldexp(R4, R5, R6), R3 = gcn.f64.ldexp.high(R4, R5, R6)",
         ),
     ]);
-    // Both words of a clamped result are those of one number.
+    // Both words of a clamped result belong to one number.
     let sum = "(R4, and(R5, 0x7fffffff), R6, xor(R7, 0x80000000))";
     let words = format!("(gcn.f64.add{sum}, gcn.f64.add.high{sum})");
     let expected = format!("R2 = gcn.f64.clamp{words}, R3 = gcn.f64.clamp.high{words}");
@@ -208,7 +208,7 @@ fn conversions() {
             "R2 = gcn.f32.convert.f64.flush_operands(R4), R3 = gcn.f32.convert.f64.flush_operands.high(R4)",
         ),
     ]);
-    // Rounding of halves and doubles is that of MODE's bits 3:2.
+    // MODE's bits 3:2 are the rounding of halves and doubles.
     let down = text(0x7e02_1502, KEEP | 2 << 2);
     assert_eq!(down, "R1 = gcn.f32.convert.f16.down(R2)");
 }

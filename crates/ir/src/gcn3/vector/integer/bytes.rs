@@ -1,4 +1,5 @@
-//! Bytes of words: permutations, averages, sums of differences.
+//! Bytes of words: permutations, averages, sums of differences. For example, v_sad_u8 of 0x00000105, 0x00000301 and
+//! 10 is 2 + 4 + 10 = 16.
 
 use warpbound_isa::amd::{GcnOpcode, GcnOperand};
 
@@ -7,13 +8,13 @@ use crate::gcn3::operands::{Operands, register};
 use crate::{Cell, Expr, TernaryOp};
 use GcnOpcode as Op;
 
-/// Result; `None` if it is unknown or that of another instruction.
+/// Result; `None` if it is unknown or the instruction is another one.
 pub(super) fn word(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     let [a, b, c] = [o.word(0, 0)?, o.word(1, 0)?, o.word(2, 0)?];
     let distances = |bits| total(fields(&a, &b, bits).into_iter().map(distance));
     Some(match opcode {
         Op::VPermB32 => permuted(&a, &b, &c),
-        // Averages of bytes; the lowest bit of each byte of the third source rounds up.
+        // Averages of bytes. The lowest bit of each byte of the third source rounds up.
         Op::VLerpU8 => {
             let averages = fields(&a, &b, 8).into_iter().zip(0u32..);
             let averages = averages.map(|((a, b), n)| {
@@ -37,11 +38,12 @@ pub(super) fn word(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     })
 }
 
-/// Words of v_qsad and v_mqsad: sums of differences of the second source and of four bytes of the first one, at each of its
-/// first four bytes, each added to a field of the third source; with `m`, bytes of the second source that are 0 do not
-/// count.
+/// Words of v_qsad and v_mqsad. Each field of the result adds to a field of the third source the sum of differences
+/// of the second source and four bytes of the first one; these begin at each of its first four bytes. With `m`, bytes
+/// of the second source that are 0 do not count.
 ///
-/// `None` if they are unknown: also where the destination overlaps a source, which assemblers refuse (LLVM, `VOP3_QSAD`).
+/// `None` if they are unknown, also if the destination overlaps a source, which assemblers refuse (LLVM,
+/// `VOP3_QSAD`).
 pub(super) fn at_four_places(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Vec<Expr>> {
     let (is_masked, bits) = match opcode {
         Op::VQsadPkU16U8 => (false, 16),
@@ -106,14 +108,14 @@ fn distance((a, b): (Expr, Expr)) -> Expr {
     sub(max_u(a.clone(), b.clone()), min_u(a, b))
 }
 
-/// v_perm_b32: bytes of `high:low` that the bytes of the third source name: 0 to 7 a byte, 8 to 11 the sign of bytes 1,
-/// 3, 5, 7, 12 zero, above all ones.
+/// v_perm_b32: selects bytes of `high:low`. Each byte of the third source selects one: 0 to 7 a byte, 8 to 11 the
+/// sign of bytes 1, 3, 5, 7, 12 zero, and above that all ones.
 fn permuted(high: &Expr, low: &Expr, selections: &Expr) -> Expr {
     let bytes = (0..4).map(|n| {
         let selection = || field(selections.clone(), 8 * n, 8);
         let shifted = |by| ternary(TernaryOp::FunnelRight, low.clone(), high.clone(), by);
         let byte = low_bits(shifted(shl(selection(), constant(3))), 8);
-        // Bit 15 for 8, 31 for 9 ...
+        // Bit 15 for 8, 31 for 9, and so on.
         let sign_bit = sub(shl(selection(), constant(4)), constant(8 * 16 - 15));
         let sign = mul(low_bits(shifted(sign_bit), 1), constant(0xff));
         let fixed = select(eq(selection(), constant(12)), constant(0), constant(0xff));

@@ -1,4 +1,5 @@
-//! Integers of 16 bits. The high half of the destination becomes 0 (LLVM, zero-extension of results of 16 bits on gfx8).
+//! Integers of 16 bits. The high half of the destination becomes 0 (LLVM, zero-extension of results of 16 bits on
+//! gfx8). For example, v_add_u16 of 0xffff and 1 is 0, and 0xffff with clamp.
 
 use warpbound_isa::amd::{GcnOpcode, GcnView};
 
@@ -7,7 +8,7 @@ use crate::gcn3::expressions::*;
 use crate::gcn3::operands::Operands;
 use GcnOpcode as Op;
 
-/// Result; `None` if it is unknown or that of another instruction.
+/// Result; `None` if it is unknown or the instruction is another one.
 pub(super) fn word(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
     let limited = limited(view, o);
     if limited.is_some() || !o.is_plain() {
@@ -37,7 +38,7 @@ pub(super) fn word(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
     Some(low_bits(value, 16))
 }
 
-/// Sums and differences that are limited to the numbers of 16 bits (clamp).
+/// Sums and differences that are clamped to 16-bit numbers.
 fn limited(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
     let modifiers = &view.modifiers;
     let is_plain = modifiers.omod == 0 && modifiers.sdwa.is_none() && o.has_plain_sources();
