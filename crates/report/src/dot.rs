@@ -40,8 +40,9 @@ pub(crate) fn dot(graph: &Graph) -> String {
     out
 }
 
-/// Quotes a text as DOT has it.
+/// Quotes a text for DOT.
 pub(crate) fn quoted(text: &str) -> String {
+    // Backslashes first, or the escapes of the others would be escaped again.
     let escaped = text
         .replace('\\', "\\\\")
         .replace('"', "\\\"")

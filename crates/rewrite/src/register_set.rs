@@ -20,13 +20,13 @@ impl RegisterSet {
     };
 
     /// Whether a cell is in the set. Cells of other kinds, which lanes share, always are.
-    // Shared cells are never free for a probe.
     pub fn contains(&self, cell: Cell) -> bool {
         let Reg { kind, number } = cell.register();
         match kind {
             RegisterKind::Vector => self.has_general(number),
             RegisterKind::Predicate => self.has_predicate(number),
             RegisterKind::Flag => self.condition_code,
+            // A probe must never write a register that other lanes share.
             RegisterKind::Mask | RegisterKind::Scalar => true,
         }
     }

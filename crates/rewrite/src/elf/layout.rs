@@ -122,7 +122,7 @@ pub(super) fn write_anew(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
     for segment in &segments {
         out.extend(raw_segment(segment));
     }
-    // A file without program headers has 0 here, which stays.
+    // Without program headers, the offset of their table stays as it was.
     if !segments.is_empty() {
         copy(&mut out, 32, &segments_at.to_le_bytes());
     }

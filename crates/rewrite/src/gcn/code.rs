@@ -266,7 +266,7 @@ pub(super) fn new_address(
 ) -> Option<u64> {
     let text = rewriter.object.text();
     match old.checked_sub(text.address) {
-        // The end of the code is an address as well, for example as the bound of a table.
+        // The end of the code has a label as well.
         Some(offset) if offset <= text.size => {
             let label = places.label(u32::try_from(offset).ok()?)?;
             Some(address.wrapping_add(label.into()))

@@ -220,8 +220,8 @@ impl Rewritten<'_> {
                 let at = u64_at(relocation, 0).unwrap_or(0);
                 let here =
                     |message: &str| Diagnostic::new(message).at(format_args!("address 0x{at:x}"));
+                // Such an address is not visible in the instruction, so nothing is known of its use.
                 if at
-                    // Such an address is not visible in the instruction, so nothing is known of its use.
                     .checked_sub(text.address)
                     .is_some_and(|at| at < text.size)
                 {
