@@ -1,4 +1,4 @@
-//! Untimed execution of a launch as a page of HTML.
+//! Untimed execution of a launch as one page of HTML.
 
 use std::fmt::Write as _;
 
@@ -87,7 +87,8 @@ impl FunctionalReport {
     }
 }
 
-/// Table of issue counts, with the number of all warp instructions, of which each row has a share.
+/// Table of issue counts. The number is the count of all warp instructions, from which the share of each row is
+/// computed.
 struct IssueTable(HtmlTable, u64);
 
 impl IssueTable {

@@ -1,4 +1,4 @@
-//! Report of a run of a mini-SIMT kernel.
+//! Report about a run of a mini-SIMT kernel.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct RunReport {
     pub issued: u64,
     /// Cycles in which no warp issued.
     pub stalled: u64,
-    /// Memory words that were compared with the values that the launch file expects; all are equal.
+    /// Number of memory words that were compared with the values that the launch file expects. All are equal.
     pub checked_words: usize,
 }
 
