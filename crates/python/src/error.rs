@@ -1,4 +1,4 @@
-//! Diagnostics as exceptions of the package.
+//! Diagnostics as exceptions of the Python package.
 
 use pyo3::{PyErr, import_exception};
 use warpbound_base::Diagnostic;

@@ -1,4 +1,4 @@
-//! Launches of the package.
+//! Launches of the Python package.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -52,6 +52,7 @@ impl NativeFile {
         path: PathBuf,
     ) -> Result<String, Diagnostic> {
         let name = path.display().to_string();
+        // Outside the closure: wrong options are an error of the call, not of one launch.
         let options = request.facts.options(&self.library)?;
         let runs = request.options(&self.library)?;
         let audit = || {
@@ -106,11 +107,13 @@ impl NativeFile {
                 None => Ok(row(RunOutcome::Timed(&run.report))),
             }
         };
+        // A campaign goes on after a launch that fails, so the failure becomes a row.
         Ok(run().unwrap_or_else(|why: Diagnostic| row(RunOutcome::Failed(&why.to_string()))))
     }
 
-    /// Bounds the kernels of a shard; returns the diagnostics of images and kernels that cannot be read. Of a shard
-    /// without kernels, it is no error that it has none.
+    /// Bounds the kernels of a shard. Returns the diagnostics of images and kernels that cannot be read. A shard
+    /// without
+    /// kernels is no error.
     pub(crate) fn bounds(
         &self,
         mut request: BoundRequest,
@@ -153,6 +156,7 @@ impl NativeFile {
                 check_interrupt()
             },
         )?;
+        // Only the shard that would have the first kernel reports that there is none; otherwise all shards would.
         if is_empty && (shard.contains(0) || !problems.is_empty()) {
             let nothing = || library.no_kernel(&images, kernel);
             return Err(problems.pop().unwrap_or_else(nothing).into());
@@ -161,7 +165,7 @@ impl NativeFile {
     }
 }
 
-/// Returns the table with a name: `bounds`, `audits` or `runs`.
+/// Returns the table with this name: `bounds`, `audits` or `runs`.
 fn table(name: &str) -> PyResult<ResultTable> {
     let tables = [ResultTable::Bounds, ResultTable::Audits, ResultTable::Runs];
     let found = tables.into_iter().find(|table| table.name() == name);

@@ -1,13 +1,13 @@
-//! Terms of a family of machines in texts: warps on SMs, or waves on compute units.
+//! Terms for the parts of a machine in texts: warps on SMs, or waves on compute units.
 
-/// Nouns by which texts call the parts of a machine. Keys of JSON are the same for all machines.
+/// Nouns that texts use for the parts of a machine. The keys of JSON are the same for all machines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MachineTerms {
     /// Threads that execute together: `warp`.
     pub warp: &'static str,
     /// Part of the machine that holds blocks: `SM`.
     pub unit: &'static str,
-    /// The same with an indefinite article: `an SM`.
+    /// Part of the machine that holds blocks, with an indefinite article: `an SM`.
     pub a_unit: &'static str,
     /// Part of a unit that issues instructions: `scheduler`.
     pub scheduler: &'static str,
@@ -34,7 +34,7 @@ impl MachineTerms {
         shared: "local data",
     };
 
-    /// Returns the terms of code whose warps are waves, or of other code.
+    /// Returns the terms for code of AMD's GPUs, whose warps are waves, or for other code.
     pub fn of(is_wave: bool) -> MachineTerms {
         match is_wave {
             true => MachineTerms::AMD,
