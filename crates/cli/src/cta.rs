@@ -24,7 +24,7 @@ pub(crate) struct CtaArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Estimates and bounds the cycles of a block; returns the exit code.
+/// Estimates and bounds the cycles of a block. Returns the exit code.
 pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {
     let CtaArguments {
         input,

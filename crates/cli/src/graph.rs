@@ -6,7 +6,7 @@ use crate::arguments::{CfgArguments, GraphFormat};
 use crate::output::Output;
 use crate::{CommandError, flow_options, input, print};
 
-/// Prints the control-flow graph of a kernel; returns the exit code.
+/// Prints the control-flow graph of a kernel. Returns the exit code.
 pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
     let CfgArguments {
         input,

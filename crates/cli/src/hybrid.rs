@@ -71,7 +71,7 @@ pub(crate) struct HybridArguments {
     output: OutputArguments,
 }
 
-/// Estimates the time of a kernel from observed times of its parts; returns the exit code.
+/// Estimates the time of a kernel from observed times of its parts. Returns the exit code.
 pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     let HybridArguments {
         input,
@@ -136,6 +136,7 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     if session.is_nvidia() {
         return of_warps(arguments, &session, kernel, &launches, &options);
     }
+    // Opened before the runs, which may take long, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done, all| progress.runs(done, all);
@@ -152,7 +153,7 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     Ok(code(&report))
 }
 
-/// Estimates the time of a warp of an NVIDIA GPU; returns the exit code.
+/// Estimates the time of a warp on an NVIDIA GPU. Returns the exit code.
 fn of_warps(
     arguments: &HybridArguments,
     session: &Session,
@@ -179,7 +180,7 @@ fn of_warps(
     write_estimate(arguments, session, out, &report)
 }
 
-/// Estimates the time of a thread from the times that stamps in the code kept; returns the exit code.
+/// Estimates the time of a thread from times that stamps in the code have kept. Returns the exit code.
 fn of_stamps(
     arguments: &HybridArguments,
     library: &Library,
@@ -222,7 +223,7 @@ fn of_stamps(
     write_estimate(arguments, &session, out, &report)
 }
 
-/// Writes an estimate of warps or threads; returns the exit code.
+/// Writes an estimate for warps or threads. Returns the exit code.
 fn write_estimate(
     arguments: &HybridArguments,
     session: &Session,
@@ -247,7 +248,7 @@ fn write_estimate(
     }
 }
 
-/// Returns the exit code: a run that exceeds its estimate has priority over a missing estimate.
+/// Returns the exit code. A run that exceeds its estimate takes precedence over a missing estimate.
 fn code(report: &HybridReport) -> u8 {
     if report.exceeded().is_some() {
         VIOLATED

@@ -44,7 +44,7 @@ pub(crate) struct MetricsArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Executes launches without timing and reports their metrics; returns the exit code.
+/// Executes launches without timing and reports their metrics. Returns the exit code.
 pub(crate) fn metrics(arguments: &MetricsArguments) -> Result<u8, CommandError> {
     let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
@@ -52,6 +52,7 @@ pub(crate) fn metrics(arguments: &MetricsArguments) -> Result<u8, CommandError> 
         let message = "metrics are of GPU kernels, this is mini-SIMT";
         return Err(Diagnostic::new(message).in_file(library.name()).into());
     }
+    // Opened before the runs, which may take long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
     let mut runs = Vec::new();
     for path in &arguments.launch {
