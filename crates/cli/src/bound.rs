@@ -311,6 +311,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     // Any shard may be empty. Only the first one is not if there is a kernel at all, so it reports that there is
     // none.
     if is_empty && (shard.contains(0) || !diagnostics.is_empty()) {
+        // It becomes the error of the command, so it must not be printed twice.
         let last = diagnostics.pop();
         diagnostics.iter().for_each(print_diagnostic);
         let nothing = || library.no_kernel(&images, kernel);

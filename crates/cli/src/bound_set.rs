@@ -34,6 +34,7 @@ pub(crate) fn bound_set(
     let report = session.bound_set(set, options)?;
     let text = match format {
         PageFormat::Json => to_json(&report),
+        // HTML was refused above.
         PageFormat::Text | PageFormat::Html => report.text(),
     };
     print(out, &text)?;

@@ -105,6 +105,7 @@ pub(crate) fn libraries(
     let mut found = Vec::new();
     for file in &files {
         match input::library(file) {
+            // Text of mini-SIMT is not part of a build.
             Ok(library) if library.is_text() => {}
             Ok(library) => found.push(library),
             Err(why) if input::begins_like_code(file) => damaged.push(why),
@@ -112,6 +113,7 @@ pub(crate) fn libraries(
         }
     }
     match (found.is_empty(), damaged.pop()) {
+        // It was taken out only to become the error if nothing was found.
         (false, last) => {
             damaged.extend(last);
             Ok(found)

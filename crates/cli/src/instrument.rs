@@ -291,6 +291,7 @@ fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u
     let mut images = crate::select(library, input)?;
     if let Some(kernel) = kernel {
         let pattern = NamePattern::new(kernel);
+        // An unreadable image is no error here, because the kernel may be in another one.
         images.retain(|&number| library.has_kernel(number, &pattern).unwrap_or(false));
     }
     let named = |kernel: Option<&str>| match kernel {
@@ -350,6 +351,7 @@ fn launch_text(path: &Path, stem: &Path, made: &Made) -> Result<String, Diagnost
     }
     for line in original.lines() {
         let mut line = line.to_owned();
+        // The sum above replaces this key.
         if made.shared > 0 && line.trim_start().starts_with("dynamic_shared") {
             continue;
         }

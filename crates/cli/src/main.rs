@@ -1,7 +1,7 @@
 //! `warpbound`: bounds, simulation and audits of GPU kernels from their machine code.
 //!
-//! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has
-//! no bound, 3 unusable input, 64 wrong usage.
+//! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel
+//! has no bound, 3 unusable input, 64 wrong usage. For example, a damaged file gives 3, and an unknown option 64.
 
 mod arguments;
 mod audit;

@@ -80,6 +80,7 @@ impl Sink {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
+        // In the same folder, because a rename works only within one file system.
         let temporary = create_temporary(folder)?;
         Ok(Sink::File {
             temporary: BufWriter::new(temporary),

@@ -36,6 +36,7 @@ impl SourceLines {
 
     /// Returns the line `FILE:NUMBER` without leading and trailing space.
     fn line(&mut self, source: &str) -> Option<String> {
+        // From the right, because a path may contain a colon.
         let (file, number) = source.rsplit_once(':')?;
         let index = number.parse::<usize>().ok()?.checked_sub(1)?;
         let folder = &self.folder;

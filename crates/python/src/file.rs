@@ -104,6 +104,7 @@ impl NativeFile {
         options: &str,
         launch: &Bound<'_, NativeLaunch>,
     ) -> PyResult<(String, Vec<NamedArray>)> {
+        // Shared, because the work runs without the lock of the interpreter.
         let launch = Arc::clone(&launch.get().launch);
         Ok(py.detach(|| self.run_launch(&parse(options)?, &launch))?)
     }

@@ -122,6 +122,7 @@ impl NativeFile {
         mut each: impl FnMut(u64, Result<KernelBound, LeftOutImages>),
     ) -> Result<Vec<Diagnostic>, QueryError> {
         let library = &self.library;
+        // Taken out first, because `options` consumes the request.
         let query = std::mem::take(&mut request.kernels);
         let jobs = request.jobs;
         let jobs =

@@ -368,6 +368,7 @@ impl AuditedAccess {
     fn row(&self) -> Vec<String> {
         let pairs = self.observed.named().into_iter().zip(self.limits.named());
         let differing = pairs.filter_map(|((name, seen), (_, limit))| {
+            // A number that one side lacks cannot be compared.
             let (seen, limit) = (seen?, limit?);
             (seen != limit).then(|| format!("{seen} of {limit} {name}"))
         });

@@ -140,6 +140,7 @@ impl<W: Write> BoundWriter<W> {
                     self.write_head()?;
                 }
                 let comma = if self.kernels > 0 { "," } else { "" };
+                // Indented by hand, so that the document looks as if it had been serialised as a whole.
                 let text = to_json(kernel);
                 write!(self.out, "{comma}\n    ")?;
                 self.out

@@ -199,8 +199,8 @@ impl KernelDiff {
 /// Figure with two values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FigureChange {
-    /// `bound`, `cycles`, `registers`, `scalar registers`, `shared`, `local`, `local accesses`, `occupancy`, `barriers`,
-    /// `parameters`, `code`.
+    /// `bound`, `cycles`, `registers`, `scalar registers`, `shared`, `local`, `local accesses`, `occupancy`,
+    /// `barriers`, `parameters`, `code`.
     pub figure: &'static str,
     /// Unit.
     pub unit: &'static str,

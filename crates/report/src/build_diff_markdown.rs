@@ -99,6 +99,7 @@ fn code(name: &str) -> String {
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {
+        // These characters can begin markup, or end the cell of a table.
         if matches!(
             c,
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#'

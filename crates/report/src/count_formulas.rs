@@ -16,7 +16,7 @@ pub struct CountFormulaReport {
     pub file: String,
     /// Demangled name.
     pub kernel: String,
-    /// Blocks of the grid in x, y, z, for the launch in which the formulas were checked.
+    /// Blocks of the grid in x, y, z, for the launch that checked the formulas.
     pub grid: Option<[u32; 3]>,
     /// Threads of a block in x, y, z, for that launch.
     pub block: Option<[u32; 3]>,
@@ -66,7 +66,7 @@ pub struct BlockFormulaReport {
     pub loops: Vec<String>,
     /// Reason why there is no formula.
     pub without: Option<NoFormulaReport>,
-    /// Value in the launch in which the formulas were checked.
+    /// Value in the launch that checked the formulas.
     pub value: Option<FormulaValue>,
 }
 

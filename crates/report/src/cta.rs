@@ -46,9 +46,9 @@ pub struct CtaReport {
     pub no_estimate: Option<String>,
     /// Bound in cycles of every run of the launch, for any memory contents.
     pub sound: Option<u64>,
-    /// Cycles of the bound in which a warp issues.
+    /// Part of the bound when some warp issues, in cycles.
     pub sound_issues: Option<u64>,
-    /// Cycles of the bound in which all warps stall.
+    /// Part of the bound when all warps stall, in cycles.
     pub sound_stalls: Option<u64>,
     /// Argument that limits the stalls.
     pub sound_rule: Option<&'static str>,

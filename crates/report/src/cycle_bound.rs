@@ -246,6 +246,7 @@ impl CycleBoundReport {
     pub(crate) fn condition(&self, conditions: BoundConditions) -> String {
         let assumes = |id: &str| self.assumptions.iter().any(|own| own.id == id);
         let conditions = BoundConditions {
+            // The cycles may rest on the launch even if no loop bound does.
             launch: conditions.launch || assumes("launch-range"),
             access_facts: assumes("access-facts"),
             ..conditions

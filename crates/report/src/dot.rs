@@ -24,6 +24,7 @@ pub(crate) fn dot(graph: &Graph) -> String {
         };
         out.push_str(&format!("  b{index} [label={label}{style}];\n"));
     }
+    // If no node ends, nothing leads to the end.
     if graph.edges.iter().any(|e| e.to.is_none()) {
         out.push_str("  end [shape=doublecircle, label=\"\"];\n");
     }

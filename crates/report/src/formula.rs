@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct BoundFormula {
     /// The formula in one line, with its range.
     pub text: String,
-    /// Ranges of the symbols in which the formula holds: `n >= 1`.
+    /// Ranges of the symbols where the formula holds: `n >= 1`.
     pub range: Vec<String>,
     /// Definitions of the loop counts in it: `L1 = max(1, ceil((n - 32) / 128) + 1)`.
     pub definitions: Vec<String>,

@@ -62,7 +62,7 @@ pub struct IssueCounts {
     pub warp_instructions: u64,
     /// Thread instructions: active lanes, summed over these issues.
     pub thread_instructions: u64,
-    /// Active lanes in which the guard held, summed over these issues.
+    /// Active lanes whose guard held, summed over these issues.
     pub executed_thread_instructions: u64,
 }
 

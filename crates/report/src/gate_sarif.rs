@@ -93,6 +93,7 @@ impl GateReport {
     fn result(&self, kernel: &GatedKernel, check: &GateCheck, root: Option<&str>) -> Value {
         let rule = match check.outcome {
             GateOutcome::Unproved => "not-proved",
+            // `failed` gives no figure that has passed.
             GateOutcome::Over | GateOutcome::Passed => "over-budget",
         };
         let (name, isa) = (&kernel.kernel.name, &kernel.kernel.isa);

@@ -199,6 +199,7 @@ impl HtmlTable {
                     let text = number.map_or(String::new(), |number| number.to_string());
                     (plain.to_owned(), text)
                 }
+                // Without a colour, to differ from the smallest share.
                 HtmlCell::Share(0, _) => (plain.to_owned(), "0".to_owned()),
                 HtmlCell::Share(value, largest) => (heat(*value, *largest), value.to_string()),
                 HtmlCell::Bar(None, _) => (plain.to_owned(), String::new()),

@@ -227,7 +227,7 @@ pub struct AuditSetReport {
     pub repetitions: Vec<RepetitionRounds>,
     /// Audit of each kernel and block size. Each execution of a launch counts as a run there, but the numbers of runs
     /// in
-    /// findings are those of the whole set.
+    /// findings count the runs of the whole set.
     pub kernels: Vec<AuditReport>,
     /// Number of buffer elements that were compared at the end with the values that the file expects.
     pub checked_elements: usize,

@@ -138,7 +138,7 @@ pub struct ImageSummary {
     pub packing: String,
     /// Archive member that contains the image.
     pub member: Option<String>,
-    /// Number of the image in which the same kernels are linked, if they are not linked here. Queries then leave this
+    /// Number of the image where the same kernels are linked, if they are not linked here. Queries then leave this
     /// image
     /// out unless it is selected by number.
     pub linked_in: Option<usize>,

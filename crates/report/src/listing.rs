@@ -78,6 +78,7 @@ impl Listing {
 impl ControlColumns {
     /// Returns the fields as columns: stall, yield, write and read scoreboard, awaited scoreboards, reuse.
     pub fn text(&self) -> String {
+        // Scoreboards have one digit, and a longer number would shift the columns.
         let digit = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n.min(9)));
         let bits = |mask: u8, names: &str| -> String {
             let flag = |(i, name)| if mask >> i & 1 == 1 { name } else { '-' };

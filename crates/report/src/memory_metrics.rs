@@ -30,7 +30,7 @@ pub struct AccessedMemory {
     pub name: Option<String>,
     /// Memory space of the addresses.
     pub space: &'static str,
-    /// Executions by a warp in which some lane accesses the space.
+    /// Executions by a warp with at least one lane that accesses the space.
     pub executions: u64,
     /// Transactions: lines of each request, or accesses to the banks of shared memory.
     pub transactions: u64,

@@ -148,7 +148,8 @@ impl MetricsSet {
         texts.collect::<Vec<String>>().join("\n")
     }
 
-    /// Returns activity factors and memory intensities as bars, as in `efficient-instrumentation-2014`, Figures 5 and 6.
+    /// Returns activity factors and memory intensities as bars, as in Figures 5 and 6 of
+    /// `efficient-instrumentation-2014`.
     pub fn svg(&self) -> String {
         let panel = |title: &str, value: fn(&InstructionMetrics) -> Option<f64>| BarPanel {
             title: title.to_owned(),
@@ -174,6 +175,7 @@ impl MetricsSet {
         let bar = |run: &RunMetrics| {
             let kernel = &run.metrics.kernel;
             let name = kernel.strip_prefix("void ").unwrap_or(kernel);
+            // Template arguments and parameters would not fit under a bar.
             let name = name.split(['(', '<']).next().unwrap_or(name);
             (name.to_owned(), vec![value(&run.metrics.total)])
         };

@@ -120,6 +120,7 @@ impl CountRange {
         // in the same run, so the range is wider than need be (SOUNDNESS 15.6).
         let most = match (self.most, whole.least) {
             (_, 0) => return None,
+            // A part is at most its whole, whatever the limits allow.
             (Some(most), least) => (most as f64 / (scale * least as f64)).min(1.0),
             (None, _) => 1.0,
         };

@@ -228,6 +228,7 @@ impl ProbePlan {
     pub fn from_json(text: &str) -> Result<ProbePlan, String> {
         let plan: ProbePlan = serde_json::from_str(text)
             .map_err(|error| format!("it is no plan of probes, which is JSON: {error}"))?;
+        // The keys of another version could have other meanings.
         match plan.schema.as_str() {
             ProbePlan::SCHEMA => Ok(plan),
             other => Err(format!(

@@ -84,7 +84,7 @@ pub struct ChoiceReport {
     pub at_most: Option<i128>,
 }
 
-/// Instruction because of which splitting may change a result.
+/// Instruction that may give another result if the wave splits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ObstacleReport {
     /// Address.

@@ -1,4 +1,5 @@
-//! Places of time stamps in a kernel: the file that `warpbound instrument --stamps` writes and `warpbound hybrid` reads.
+//! Places of time stamps in a kernel: the file that `warpbound instrument --stamps` writes and `warpbound hybrid`
+//! reads.
 
 use serde::{Deserialize, Serialize};
 

@@ -53,7 +53,7 @@ struct Route {
     back: bool,
 }
 
-/// Draws a graph. `ids` distinguishes its arrowheads from those of other drawings in the same document.
+/// Draws a graph. `ids` distinguishes its arrowheads from the arrowheads of other drawings in the same document.
 pub(crate) fn svg(graph: &Graph, ids: &str) -> String {
     let end = graph.nodes.len();
     let target = |to: Option<usize>| to.unwrap_or(end);
@@ -145,6 +145,7 @@ fn find_back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<
                     state[to] = 1;
                     path.push((to, 0));
                 }
+                // An edge to a node on the current path closes a cycle.
                 1 => back[edge] = true,
                 _ => {}
             }

@@ -92,6 +92,7 @@ pub(crate) fn wrapped(indent: usize, text: &str) -> String {
 pub(crate) fn counted(n: usize, one: &str) -> String {
     match n {
         1 => format!("1 {one}"),
+        // For example, `branch` and `batch`.
         n if one.ends_with("ch") => format!("{n} {one}es"),
         n => format!("{n} {one}s"),
     }

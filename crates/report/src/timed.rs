@@ -175,7 +175,7 @@ pub struct TheoreticalOccupancy {
 /// Warp cycles by stall reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Stalls {
-    /// Cycles in which an instruction was issued.
+    /// Cycles when an instruction was issued.
     pub issue: u64,
     /// Cycles stalled by the control word, or by a result that does not come from memory.
     pub dependency: u64,

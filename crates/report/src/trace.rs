@@ -259,6 +259,7 @@ impl<W: Write> TraceWriter<W> {
 
     /// Writes an event. After an error, writes nothing.
     pub fn event(&mut self, event: &TraceEvent<'_>) {
+        // The separator comes before an event, because it is not known which event is the last.
         let before: &[u8] = if self.is_first { b"" } else { b",\n" };
         self.is_first = false;
         self.out.write(before, event, b"");

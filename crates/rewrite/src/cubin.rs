@@ -57,6 +57,7 @@ impl<'a> CubinRewriter<'a> {
         };
         // Offset 48 is the field of the flags, which name the chip.
         let arch = arch.ok_or_else(|| fault(48, "this is no cubin for Maxwell or Pascal"))?;
+        // Before linking, addresses of code are not final.
         if !elf.is_executable() {
             return Err(fault(16, "this cubin is not linked")
                 .hint("link it first, e.g. by nvcc -dlink or nvlink"));

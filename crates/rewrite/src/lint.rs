@@ -225,6 +225,7 @@ impl InstrHazards {
     fn of(op: &Op, instr: &SassInstr, program: &SassProgram) -> InstrHazards {
         let control = instr.control;
         let timing = program.timing(instr);
+        // A warp has six scoreboards; 7 means none.
         let scoreboard = |number: Option<u8>| number.filter(|&number| number < 6);
         let (write_sb, read_sb) = (scoreboard(control.write_sb), scoreboard(control.read_sb));
         let latency = timing.map_or(LatencyKind::Fixed, |timing| timing.latency);
@@ -276,6 +277,7 @@ impl InstrHazards {
             read_sb,
             producer: is_fixed.then(|| ProducerClass::of(program, instr)),
             consumer,
+            // Without a guard, the LDG accesses memory in every case, which takes longer than any fixed latency.
             is_slow: write_sb.is_some()
                 && op.condition.decided_by().is_none()
                 && program.opcode(instr) == Some(Opcode::Ldg),
@@ -547,8 +549,8 @@ mod tests {
         }
     }
 
-    /// `@P0 LDG R4`, then a branch on P0: where P0 is false no lane has loaded. Fails if a guard is not followed past the
-    /// branch that its predicate decides, or if it is where the predicate is true or has changed.
+    /// `@P0 LDG R4`, then a branch on P0: where P0 is false, no lane has loaded. Fails if a guard is not followed past
+    /// the branch that its predicate decides, or if it is followed where the predicate is true or has changed.
     #[test]
     fn a_branch_tells_which_guarded_loads_were_executed() {
         use super::{ControlHazard, OpIndex, state::Underway};

@@ -33,7 +33,7 @@ pub enum ProbeFault {
     MissesAnExit,
     /// Between the instructions of a probe, the block may use the registers that the probe writes.
     NamesIgnored,
-    /// The rest of a stall is lost if a probe is placed in cycles in which the warp waited.
+    /// The rest of a stall is lost if a probe is placed in cycles when the warp waited.
     StallsLost,
 }
 
@@ -237,6 +237,7 @@ fn used_registers(code: &Code) -> RegisterSet {
 /// Returns the registers that are live at the end of a node. A function outside the file may read any register.
 fn live_after(cfg: &ThreadCfg, at_entry: &[RegisterSet], node: usize) -> RegisterSet {
     let resolved = cfg.resolved.get(node).and_then(Option::as_ref);
+    // The same holds where the successors are not known.
     if resolved.is_none_or(|resolved| resolved.external.is_some()) {
         return RegisterSet::ALL;
     }
@@ -304,6 +305,7 @@ impl Flight {
         let latency = program.timing(instr).map(|timing| timing.latency);
         let is_fixed = match latency {
             Some(LatencyKind::Fixed) => true,
+            // Nothing says when a branch reads its registers, so a branch with operands counts as in flight.
             Some(LatencyKind::Branch) => op.reads.is_empty() && op.writes.is_empty(),
             _ => false,
         };

@@ -1,4 +1,4 @@
-//! Sets of registers of which each lane of an NVIDIA GPU has its own copy.
+//! Sets of registers. Each lane of an NVIDIA GPU has its own copy of them.
 
 use warpbound_ir::Cell;
 use warpbound_isa::{Reg, RegisterKind};

@@ -168,9 +168,11 @@ impl EditedCode {
         stub: Option<u32>,
     ) -> Result<u64, Diagnostic> {
         match old.reference {
+            // The loader writes a relocated field, from a symbol that moves with the code.
             Reference::None | Reference::Relocated => Ok(old.word),
             Reference::Relative(target) => {
                 let to = match stub {
+                    // The stub ends with a branch to the old target.
                     Some(stub) => target_address(stub),
                     None => self.new_target(old.addr, target, map)?,
                 };
@@ -281,11 +283,13 @@ fn push<'a>(list: &mut Vec<Emitted<'a>>, code: &'a [NewInstr]) {
 
 /// Groups of a control word and three instructions; the number of words must be a multiple of three.
 fn pack(words: &[(u64, u32)]) -> Vec<u8> {
+    // Nothing remains, because `assemble` pads the words to a multiple of six.
     let (groups, _) = words.as_chunks::<{ SLOTS as usize }>();
     let mut bytes = Vec::with_capacity(groups.len() * GROUP as usize);
     for group in groups {
         let slots = group.iter().enumerate();
         let control = slots.fold(0_u64, |control, (slot, (_, bits))| {
+            // Three slots of 21 bits fill the control word but for its highest bit.
             control | u64::from(*bits) << (21 * slot)
         });
         bytes.extend(control.to_le_bytes());

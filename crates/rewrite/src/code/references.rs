@@ -52,6 +52,7 @@ impl Reference {
         let is_indirect = matches!(opcode, Some(Opcode::Brx | Opcode::Jmx));
         for operand in &view.operands {
             let reference = match operand.value {
+                // Before the other targets: the encoded one has no meaning until the loader writes it.
                 OperandValue::Target(_) if is_relocated => Reference::Relocated,
                 OperandValue::Target(BranchTarget::Code(target)) => Reference::Relative(target),
                 OperandValue::Target(BranchTarget::Outside) => {
@@ -110,6 +111,7 @@ pub(crate) fn listed(arch: Arch, word: u64) -> Option<Listed> {
     match opcode(arch, word)? {
         Opcode::Exit => Some(Listed::Exit),
         Opcode::S2r => {
+            // Which special register is read is an operand, so the opcode does not decide.
             let (program, instr) = decode(arch, word, plain_slot(0))?;
             let source = program.effects(&instr).source;
             let is_block = matches!(source, ValueSource::Special(SpecialReg::BlockIndex(_)));
@@ -138,7 +140,7 @@ pub(crate) fn is_padding(arch: Arch, instr: &OldInstr) -> bool {
 /// Whether execution never continues at the next instruction, except by a return from a call.
 pub(crate) fn never_falls_through(arch: Arch, instr: &OldInstr) -> bool {
     let Some((program, decoded)) = decode(arch, instr.word, instr.control) else {
-        // Code must not be placed after a word of which nothing is known, so the answer is no.
+        // Nothing is known of this word, so no code may be placed after it.
         return false;
     };
     let effects = program.effects(&decoded);

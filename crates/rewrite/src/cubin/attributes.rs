@@ -183,6 +183,7 @@ pub(super) fn move_addresses(
             return Err(fault(at, message));
         }
         match contents {
+            // Sizes and settings hold for the moved code as well.
             Contents::Plain => {}
             Contents::Addresses => {
                 for word in words {
@@ -293,6 +294,7 @@ pub(super) fn listed_branches(
             let end = usize::try_from(count)
                 .ok()
                 .and_then(|n| at.checked_add(n.checked_mul(4)?));
+            // A damaged count could reach into the next record.
             let end = end.filter(|end| *end <= record.length).ok_or_else(|| {
                 fault(
                     offset,
@@ -325,6 +327,7 @@ pub(super) fn set_registers(
             continue;
         }
         let value = data.get_mut(record.start..record.start + record.length);
+        // The value is the index of the kernel's symbol, then the count, four bytes each.
         if let Some([a, b, c, d, count @ ..]) = value
             && u32::from_le_bytes([*a, *b, *c, *d]) as usize == symbol
             && let Some(count) = count.first_chunk_mut::<4>()

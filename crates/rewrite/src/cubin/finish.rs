@@ -61,6 +61,7 @@ impl CubinRewriter<'_> {
             if old == Some(&assembled.bytes) {
                 continue;
             }
+            // Before the section gets the new code, because the search for tables decodes the old one.
             if code.has_indirect_branches() {
                 self.move_tables(section, &assembled.map)
                     .map_err(in_kernel)?;
@@ -120,6 +121,7 @@ impl CubinRewriter<'_> {
             let start = moved(symbol.value)?;
             let end = moved(symbol.value.saturating_add(symbol.size))?;
             symbol.value = start.0.into();
+            // A size of 0 stays, because it means that the size is unknown.
             if symbol.size != 0 {
                 symbol.size = end.0.saturating_sub(start.0).into();
             }

@@ -49,6 +49,7 @@ pub(super) fn move_tables(
     map: &CodeMap,
 ) -> Result<(), Diagnostic> {
     let reads = Reads::find(program);
+    // A set, because two branches may share a table, and a word must be moved only once.
     let mut moved = BTreeSet::new();
     for (at, table) in &reads.branches {
         let refuse = |why: &str| Diagnostic::new(format!("indirect branch: {why}")).at(*at);
@@ -131,6 +132,7 @@ fn functions_in(
         }
         // The table around the word, if an indexed load reads it.
         let table = reads.indexed.range(..=offset).next_back();
+        // An index may reach any word after the start of its table, so the nearest start before the word decides.
         let is_data = table.is_some_and(|(_, is_target)| !is_target);
         if reads.fixed.contains(&offset) || is_data {
             let message = format!(

@@ -13,7 +13,7 @@ use crate::elf::{
     SHT_PROGBITS, SHT_REL, SYMBOL_SIZE, fault,
 };
 
-/// Bank in which `ptxas` puts addresses of variables.
+/// Bank where `ptxas` puts addresses of variables.
 const ADDRESS_BANK: u8 = 4;
 
 /// Section types of variables and of addresses.

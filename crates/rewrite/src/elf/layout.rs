@@ -110,6 +110,7 @@ pub(super) fn write_anew(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
     pad(&mut out, 8);
     let sections_at = out.len() as u64;
     for (section, &offset) in file.sections.iter().zip(&offsets) {
+        // The empty entry 0 has no place in the file.
         let offset = if section.kind == 0 {
             section.offset
         } else {

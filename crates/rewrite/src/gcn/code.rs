@@ -127,6 +127,7 @@ pub(super) fn write(
                 .ok_or_else(|| unproven(instr, "it computes an address inside an instruction"))?;
             // `s_getpc_b64` has 4 bytes and gives the address of the next instruction.
             let after = out.len() as u64 + 4;
+            // Distances may be negative, so sums wrap, as the additions of the code do.
             let distance = target.wrapping_sub(address.wrapping_add(after));
             literals.insert(index + 1, distance as u32);
             literals.insert(index + 2, (distance >> 32) as u32);
@@ -196,7 +197,8 @@ pub(super) fn computed_addresses(
 }
 
 /// Address of the loaded file that `s_getpc_b64` and the next two instructions compute. For example, with
-/// `s_add_u32 s4, s4, 0x20` and `s_addc_u32 s5, s5, 0` after it, it is 0x20 bytes after the start of the first addition.
+/// `s_add_u32 s4, s4, 0x20` and `s_addc_u32 s5, s5, 0` after it, it is 0x20 bytes after the start of the first
+/// addition.
 fn computed_address(
     rewriter: &CodeObjectRewriter<'_>,
     index: usize,
@@ -301,6 +303,7 @@ fn retargeted(instr: &GcnInstr, places: &NewPlaces, at: usize) -> Result<u64, Di
         let GcnValue::Target(target) = &mut operand.value else {
             continue;
         };
+        // Without a move every target stays right, whatever the instruction does with it.
         if !is_branch && !places.is_identity {
             return Err(unproven(
                 instr,

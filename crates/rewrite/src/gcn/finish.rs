@@ -30,6 +30,7 @@ pub(super) fn finish(rewriter: &CodeObjectRewriter<'_>) -> Result<Vec<u8>, Diagn
         address,
         bytes: rewriter.object.bytes.to_vec(),
     };
+    // Appending the code leaves the offsets of all other parts as they are.
     out.code(&code)?;
     if !places.is_identity {
         out.symbols()?;
@@ -378,7 +379,7 @@ impl Rewritten<'_> {
         texts.extend_from_slice(format!("{name}\0").as_bytes());
         let at = usize::try_from(header.offset).map_err(|_| damaged())?;
         let end = at.saturating_add(usize::try_from(header.size).map_err(|_| damaged())?);
-        // From the changed bytes, in which symbols of the code have moved already.
+        // From the changed bytes, because the symbols of the code have moved already.
         let mut entries = self.bytes.get(at..end).ok_or_else(damaged)?.to_vec();
         let section = u16::try_from(count).map_err(|_| damaged())?;
         entries.extend_from_slice(&symbol_name.to_le_bytes());

@@ -49,6 +49,7 @@ pub(super) fn put_number(bytes: &mut [u8], at: usize, number: u16) -> bool {
         return false;
     };
     match (tail, u8::try_from(number)) {
+        // MessagePack writes numbers up to 127 in the first byte itself.
         ([value @ 0..=0x7f, ..], Ok(small @ 0..=0x7f)) => {
             *value = small;
             true

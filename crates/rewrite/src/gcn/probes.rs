@@ -97,6 +97,7 @@ impl CodeObjectRewriter<'_> {
             return self.add_empty_variable(probes.first_byte);
         }
         check_registers(&self.program)?;
+        // A wave must add its counters once, at an end that belongs to the kernel where it began.
         check_separation(self)?;
         let counters = probes.points.values().flatten().map(|inc| inc.counter + 1);
         let counters = counters.max().unwrap_or(0).max(probes.counters);
@@ -358,6 +359,8 @@ impl ProbeRegisters {
             let growth = match increment.quantity {
                 ProbedQuantity::Issues => weight,
                 ProbedQuantity::Lanes => {
+                    // Before the first instruction of the block, EXEC is the set of active lanes that counts
+                    // (SOUNDNESS 19).
                     let exec = GcnValue::Scalar(scalar::EXEC);
                     out.push(GcnOpcode::SBcnt1I32B64, Encoding::Sop1, &[lanes, exec]);
                     if increment.weight != 1 {

@@ -184,6 +184,7 @@ impl Underway {
                 let guard = facts.get(at.index()).and_then(|fact| fact.guard);
                 let fails =
                     guard.is_some_and(|(cell, negated)| cell == predicate && value == negated);
+                // If the predicate has changed since, nothing is known of its value at the operation.
                 !fails || *covered & SAME_GUARD == 0
             });
         }

@@ -119,6 +119,7 @@ impl Allocation {
         } else if has_leaders {
             allocation.lanes_below = Some(unused.one(u16::from(u8::MAX))?);
         }
+        // First, because `constant_value` depends on the predicates.
         allocation.choose_predicates(probed, points);
         allocation.place_counters(inputs, &mut unused)?;
         let in_memory =
@@ -200,6 +201,7 @@ impl Allocation {
             all.filter(|increment| increment.counter == counter).count()
         };
         let counts: Vec<usize> = counters.iter().map(|&counter| weight(counter)).collect();
+        // A counter that no probe increases needs no register.
         counters.retain(|&counter| counts.get(counter).is_some_and(|&count| count > 0));
         counters.sort_by_key(|&counter| std::cmp::Reverse(counts.get(counter).copied()));
         // If registers do not suffice, six are left for counters in memory: the pairs of address and value, and two

@@ -17,7 +17,7 @@ use super::{
     ProbedQuantity, REGISTER_LATENCY, at_op,
 };
 
-/// Representation of the one lane in which a probe counts for the warp.
+/// Representation of the one lane that counts for the warp.
 #[derive(Clone, Copy)]
 enum Leader {
     /// Predicate that holds in one active lane.
@@ -97,7 +97,7 @@ struct Body<'a> {
     ballot: u8,
     /// Register for the products of masks.
     second: u8,
-    /// Cycles in which registers that stay in use after the probe were written.
+    /// Cycles of the writes to registers that stay in use after the probe.
     written: Vec<u32>,
     /// Cycle from which the value register can be read.
     memory_ready: u32,

@@ -33,6 +33,7 @@ pub(super) fn exits(
             continue;
         };
         match op.control {
+            // No thread ends here.
             ControlEffect::Exit if op.condition.is_never() => {}
             // After a trap the host reads no counters.
             ControlEffect::Exit if op.meaning == Some(Meaning::Trap) => {}

@@ -117,6 +117,7 @@ pub(super) fn place(
         let end = end.map_or(ops.len(), |count| start.at + count);
         let usable = gaps.iter().filter(|gap| (start.at..=end).contains(&gap.at));
         let usable: Vec<Gap> = usable.copied().collect();
+        // Neither way is always cheaper, so both are tried.
         for takes_slots in [false, true] {
             let trial = attempt(steps, &instrs, &usable, takes_slots);
             let better =
@@ -185,7 +186,7 @@ fn attempt(
         Vec::new(),
         None,
     );
-    // Earliest cycle in which the instruction after the gap issues.
+    // Earliest issue cycle of the instruction after the gap.
     let (mut now, mut passed) = (0, 0);
     for gap in gaps {
         now += instrs

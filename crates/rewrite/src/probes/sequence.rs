@@ -64,7 +64,7 @@ pub(super) struct Sequence {
     /// Guard of the instructions that follow.
     pub(super) guard: Guard,
     instrs: Vec<ProbeInstr>,
-    /// Earliest cycle in which each instruction issues, counted from the first one.
+    /// Earliest issue cycle of each instruction, counted from the first one.
     issue: Vec<u32>,
     /// Scoreboards that the next instruction waits for.
     waits: u8,
