@@ -64,6 +64,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         max_instructions: *max_instructions,
         cycles: query,
     };
+    // Before any run, so that a facts file with errors shows early.
     let options = facts_options(&library, facts)?;
     let format = match format.report_or_rows() {
         Ok(format) => format,

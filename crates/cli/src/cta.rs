@@ -47,6 +47,7 @@ pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {
     let (file, machine) = input::launch(&launch.launch, launch.machine.as_deref())?;
     let session = library.only_session(&input.selection())?;
     let kernel = session.launched_kernel(launch.kernel.as_deref(), file.kernel.as_deref())?;
+    // Opened before the analysis, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let report = session.cta(kernel, &file, &machine, &options)?;
     let text = match format {

@@ -76,6 +76,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
     if let Some(text) = text {
         print(Output::open(output)?, &text)?;
     }
+    // On standard output, every format names the images itself.
     let code = left_out_code(&report.left_out, output.is_none());
     match report.unreadable.is_empty() {
         true => Ok(code),

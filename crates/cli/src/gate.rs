@@ -82,6 +82,7 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
     let gated = check(&build, &budget, &options);
     let report = &gated.report;
     let mut code = 0;
+    // An update makes the figures the budget, so there is nothing to check.
     if let Some(text) = &gated.updated {
         let mut out = Output::open(Some(&arguments.budget))?;
         out.write_all(text.as_bytes())?;

@@ -22,6 +22,7 @@ pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
     let images = crate::select(&library, input)?;
     library.check_launches(&images, Some(kernel), &options.launches)?;
     let (session, index) = library.only_kernel(&images, kernel)?;
+    // Opened before the analysis, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let graph = session.graph(session.kernel_at(index)?, (*level).into(), &options)?;
     let text = match format {

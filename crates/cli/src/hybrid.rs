@@ -199,6 +199,7 @@ fn of_stamps(
         let times = times.map_err(in_file(path))?;
         match &mut all {
             None => all = Some(times),
+            // Each file has the largest times of some runs, so the largest of all files counts.
             Some(all) => all.join(&times),
         }
     }

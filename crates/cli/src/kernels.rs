@@ -246,6 +246,7 @@ fn for_each_kernel(
             Ok((session, index)) => match work(&session, index) {
                 Ok(()) => answered += 1,
                 Err(CommandError::Input(diagnostic)) => {
+                    // The query asked for this kernel, so the answer is incomplete.
                     is_lacking = true;
                     diagnostics.push(diagnostic);
                 }

@@ -15,6 +15,7 @@ pub(crate) fn lint(arguments: &QueryArguments) -> Result<u8, CommandError> {
     let library = input::library(&arguments.input.file)?;
     let needs = "only code of NVIDIA's GPUs has control words to check";
     kernels::require_nvidia(&library, &arguments.input, needs)?;
+    // `report` takes an `Fn`, so the finding is noted in a cell.
     let found = Cell::new(false);
     let options = BoundOptions::default();
     let code = kernels::report(&library, arguments, &options, |session, kernel| {

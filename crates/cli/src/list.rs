@@ -59,6 +59,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
             }
             for diagnostic in &unread {
                 print_diagnostic(diagnostic);
+                // The kernel may be in the unreadable image, unless it was found.
                 if !is_answered {
                     code = UNUSABLE;
                 }

@@ -93,6 +93,7 @@ fn measured(
     stages.end("execute");
     let mut metrics = run.metrics(&prepared, grid)?;
     stages.end("analyse");
+    // A run of its own, because addresses do not follow from executions of blocks.
     metrics.memory_divergence = session.memory_divergence(&prepared, grid, &options)?;
     stages.end("execute");
     Ok(RunMetrics {

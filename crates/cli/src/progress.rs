@@ -50,6 +50,7 @@ impl Progress {
         }
         self.last = Instant::now();
         self.shown = true;
+        // A name that wraps would leave remains of itself at the next update.
         let name: String = kernel.name.chars().take(40).collect();
         let bar = match images {
             0 | 1 => String::new(),

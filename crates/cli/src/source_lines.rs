@@ -45,6 +45,7 @@ impl SourceLines {
             let text = std::fs::read(folder.join(file)).ok()?;
             // Sources may be in another encoding than UTF-8.
             let text = String::from_utf8_lossy(&text);
+            // The listing has its own indentation.
             Some(text.lines().map(|line| line.trim().to_owned()).collect())
         });
         lines.as_ref()?.get(index).cloned()

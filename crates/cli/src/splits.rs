@@ -44,6 +44,7 @@ pub(crate) fn splits(arguments: &SplitsArguments) -> Result<u8, CommandError> {
         machine: machine.map(input::gpu_model).transpose()?,
         bound,
     };
+    // `report` takes an `Fn`, so the reports are collected in a cell.
     let reports = RefCell::new(Vec::new());
     let code = kernels::report(
         &library,

@@ -37,6 +37,7 @@ impl NativeLaunch {
         files: HashMap<String, Vec<u8>>,
     ) -> PyResult<NativeLaunch> {
         let read = |name: &str| {
+            // Arrays of the caller stand for files, so nothing is read from disk.
             let contents = files.get(name).cloned();
             contents.ok_or_else(|| Diagnostic::new(format!("there is no array {name:?}")))
         };

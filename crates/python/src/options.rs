@@ -102,6 +102,7 @@ impl LaunchStatements {
             let message = "launch is for GPU kernels, this is mini-SIMT";
             return Err(Diagnostic::new(message).in_file(library.name()));
         }
+        // 64 lanes are the maximum, as on the command line.
         if let Some(lanes) = self.warp_width.filter(|lanes| !(1..=64).contains(lanes)) {
             let message = format!("warp_width: a warp of {lanes} lanes, not 1 to 64");
             return Err(Diagnostic::new(message));
@@ -339,6 +340,7 @@ impl AuditRequest {
     pub(crate) fn options(&self, library: &Library) -> Result<AuditOptions, Diagnostic> {
         check_range("runs", self.runs, 1..=u64::MAX)?;
         let cycles = self.cycles.as_ref();
+        // The defaults of the command line, so that both give the same audit.
         let defaults = AuditOptions::default();
         Ok(AuditOptions {
             runs: self.runs.unwrap_or(defaults.runs),

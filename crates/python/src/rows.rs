@@ -61,6 +61,7 @@ impl NativeFile {
             let kernel = session.launched_kernel(name, launch.kernel.as_deref())?;
             session.audit(kernel, &launch, &options, &runs, |_| ())
         };
+        // A launch that fails has a row as well, with the reason.
         let audit = audit().map_err(|why| why.to_string());
         let record = AuditRecord {
             position,

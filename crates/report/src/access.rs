@@ -200,6 +200,7 @@ impl AccessReport {
         }
         if !self.accesses.is_empty() {
             out.push_str("  assumed:\n");
+            // They concern the numbers of the accesses, so without an access there is none to state.
             for assumption in &self.assumptions {
                 out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
             }

@@ -149,6 +149,7 @@ impl BarPanel {
             self.draw_legend(from + 40.0, out);
         }
         let (bottom, top) = (from + HEAD + HEIGHT, self.top());
+        // `top` returns a positive number, so the scale is finite.
         let scale = HEIGHT / top;
         let right = LEFT + self.plot();
         let step = tick_step(top);
@@ -220,6 +221,7 @@ impl BarPanel {
                 true => left,
                 false => left + width * nth as f64,
             };
+            // A negative value has no bar, because the axis begins at 0.
             let known = value.filter(|value| value.is_finite() && *value >= 0.0);
             let height = known.unwrap_or(0.0) * scale;
             let y = bottom - base * scale - height;
@@ -304,6 +306,7 @@ fn tick_step(top: f64) -> f64 {
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
     // The tolerance keeps rounding from skipping a step that fits exactly.
     let step = steps.into_iter().find(|&step| step >= rough * (1.0 - 1e-9));
+    // A top of 0 or infinity has no step.
     step.filter(|step| step.is_finite() && *step > 0.0)
         .unwrap_or(top)
 }
@@ -312,6 +315,7 @@ fn tick_step(top: f64) -> f64 {
 fn name_lines(name: &str) -> Vec<String> {
     let name = printable(name);
     let mut lines = vec![String::new()];
+    // Words of names end with these characters.
     for part in name.split_inclusive(['_', ' ', '.', ':']) {
         let fits = |line: &String| {
             line.is_empty() || line.chars().count() + part.chars().count() <= NAME_CHARACTERS
@@ -329,6 +333,7 @@ fn name_lines(name: &str) -> Vec<String> {
         line.push('…');
     }
     for line in &mut lines {
+        // A single word may be longer than a line.
         if line.chars().count() > NAME_CHARACTERS + 1 {
             *line = line.chars().take(NAME_CHARACTERS).chain(['…']).collect();
         }

@@ -138,6 +138,7 @@ impl KernelBound {
         // The sort is stable, so blocks of equal weight stay in the order of their addresses.
         heaviest.sort_by_key(|b| Reverse(b.total));
         heaviest.truncate(MAX_BLOCKS);
+        // A column without any cell is left out.
         let with_function = heaviest.iter().any(|b| b.function.is_some());
         let (right, left) = (Align::Right, Align::Left);
         let mut columns = vec![right, right, right, right, left, left];

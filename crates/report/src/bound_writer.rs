@@ -162,6 +162,7 @@ impl<W: Write> BoundWriter<W> {
                 for message in messages(&self.left_out) {
                     writeln!(self.out, "{message}\n")?;
                 }
+                // A table of one kernel would only repeat its section.
                 if self.kernels > 1 {
                     let text = self.summary.text(&self.file);
                     writeln!(self.out, "{text}")?;
@@ -190,6 +191,7 @@ impl<W: Write> BoundWriter<W> {
             }
             BoundFormat::Json => {
                 let end = if self.kernels > 0 { "\n  ]" } else { "]" };
+                // Without kernels the head has not been written yet.
                 if self.kernels == 0 {
                     self.write_head()?;
                 }

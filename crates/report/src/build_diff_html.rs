@@ -18,6 +18,7 @@ impl BuildDiffReport {
             index.rows(kernel, &format!("#{id}"));
             sections.push_str(&section(kernel, &id));
         }
+        // A single section is shown unfolded, since there is no other to choose from.
         if self.kernels.len() == 1 {
             sections = unfolded(&sections);
         }

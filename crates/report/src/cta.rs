@@ -231,6 +231,7 @@ impl CtaReport {
                     number(self.t_instr),
                     number(self.t_stall)
                 ));
+                // Without loops both estimates are the same.
                 if let Some(corrected) = self.corrected.filter(|&c| c != estimate) {
                     out.push_str(&format!(
                         "    it omits that each warp evaluates the predicate of a loop once more than it \

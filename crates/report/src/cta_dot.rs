@@ -52,7 +52,6 @@ impl FlatWarp {
                     if first < self.nodes.len() {
                         self.edges.extend(ends.iter().map(|&end| (end, first)));
                     }
-                    // A loop without a separate head is left at its end.
                     before = if body.is_empty() { ends } else { leaves };
                     continue;
                 }

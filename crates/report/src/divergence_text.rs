@@ -63,6 +63,7 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     rows.extend(report.items.iter().map(|item| row(item, keeps_masks)));
     let lines = table(2, &columns, &rows);
+    // By whole suffixes: equal ends of two chains are explained once.
     let mut shown: HashMap<Vec<ChainLink>, String> = HashMap::new();
     let mut lines = lines.lines();
     out.push_str(lines.next().unwrap_or_default());

@@ -19,6 +19,7 @@ impl FunctionalReport {
         let notes: Vec<String> = self.notes.iter().map(note_text).collect();
         list(2, "Notes", &notes, &mut out);
         self.html_totals(&mut out);
+        // Shares are of all instructions, so that the colours of all tables can be compared.
         let most = self.issued.warp_instructions;
         let mut lines = IssueTable::new("Source lines", "line", &["diverged"], most);
         for line in &self.lines {

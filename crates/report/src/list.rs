@@ -193,6 +193,7 @@ impl Directory {
                 }),
             ]);
         }
+        // Otherwise no image is supported, and the table has heads alone.
         if rows.len() > 1 {
             let columns = [
                 Align::Right,

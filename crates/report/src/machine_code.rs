@@ -59,6 +59,7 @@ impl MachineCodeReport {
     ) -> MachineCodeReport {
         let mut lines = LineCyclesOnce::new(bound);
         let annotate = |line: ListingLine| {
+            // Without a line table, cycles are listed by address.
             let cycles = lines.take(line.source.as_ref().unwrap_or(&line.at));
             annotated(line, cycles, bound, accesses, operations)
         };

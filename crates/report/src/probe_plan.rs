@@ -415,6 +415,7 @@ impl DecodedReport {
     fn blocks(&self) -> BTreeMap<u32, ([Option<u64>; 2], String)> {
         let mut blocks: BTreeMap<u32, ([Option<u64>; 2], String)> = BTreeMap::new();
         for value in &self.values {
+            // A sum belongs to no block.
             let Some((at, quantity)) = value.block else {
                 continue;
             };

@@ -133,6 +133,7 @@ impl<W: Write> ReportWriter<W> {
                     write!(self.out, "\n{message}\n")?;
                 }
             }
+            // No kernel was passed, so there is no form of a document to choose.
             (ReportFormat::Json, None) => {}
         }
         Ok(self.out)

@@ -322,6 +322,7 @@ impl SandwichReport {
 /// Formats a part of a gap in percent with one decimal; empty without a gap.
 pub(crate) fn part(part: i128, gap: i128) -> String {
     match gap {
+        // If the chain inverts as a whole, the gap has no parts.
         ..=0 => String::new(),
         gap => format!("{:.1} %", part as f64 * 100.0 / gap as f64),
     }

@@ -251,6 +251,7 @@ impl Bar {
         let (top, bottom, class) = match self.role {
             Role::Bound => (to, axis.y(axis.low), "bound"),
             Role::Simulated => (to, axis.y(axis.low), "simulated"),
+            // A step up is an error of the chain, so it has a colour of its own.
             Role::Drop if self.to > self.from => (to, from, "inverted"),
             Role::Drop => (from, to, "drop"),
         };

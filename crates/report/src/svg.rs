@@ -350,6 +350,7 @@ fn draw_edges(
     out: &mut String,
 ) {
     let mut paths: BTreeMap<EdgeKind, String> = BTreeMap::new();
+    // Each back edge has a lane of its own, so that they do not overlap.
     let mut lane = 0.0;
     for route in routes {
         let Some(&kind) = kinds.get(route.edge) else {
@@ -453,6 +454,7 @@ fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
     };
     let (x1, y1) = (from.x + from.width * 0.8, from.y + from.height);
     let (x2, y2) = (to.x + to.width * 0.8, to.y);
+    // In the gaps between layers, where no box is.
     let (low, high) = (y1 + GAP_Y / 3.0, y2 - GAP_Y / 3.0);
     format!(
         "M{x1:.1},{y1:.1} L{x1:.1},{low:.1} L{lane:.1},{low:.1} L{lane:.1},{high:.1} L{x2:.1},{high:.1} L{x2:.1},{y2:.1}"

@@ -444,6 +444,7 @@ impl Spread {
                         change,
                     })
                 };
+                // `of` is 0 without an entry, so only a change in this direction is recorded.
                 if change < of(&spread.fewest) {
                     spread.fewest = swing();
                 } else if change > of(&spread.most) {

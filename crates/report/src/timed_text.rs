@@ -487,6 +487,7 @@ fn rounded_part(part: u64, all: u64, steps: u64) -> u64 {
     // In 128 bits, because cycles times steps may exceed 64.
     let all = u128::from(all.max(1));
     let rounded = (u128::from(part) * u128::from(steps) * 2 + all) / (2 * all);
+    // A part is at most its whole, so the quotient fits.
     u64::try_from(rounded).unwrap_or(steps)
 }
 

@@ -40,6 +40,7 @@ impl<W: Write> JsonLines<W> {
         let written = serde_json::to_writer(&mut self.line, value).map_err(io::Error::from);
         self.line.extend_from_slice(after);
         let written = written.and_then(|()| self.out.write_all(&self.line));
+        // A simulation goes on without its events, and `finish` reports the error.
         self.failed = written.err();
     }
 

@@ -37,6 +37,7 @@ impl<W: Write + Send> ParquetFile<W> {
                 CellKind::Real => (PhysicalType::DOUBLE, None),
             };
             let field = Type::primitive_type_builder(name, physical);
+            // Any cell may be absent.
             let field = field.with_repetition(Repetition::OPTIONAL);
             field.with_logical_type(logical).build().map(Arc::new)
         });
@@ -64,6 +65,7 @@ impl<W: Write + Send> ParquetFile<W> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         self.rows.push(cells);
+        // Columns of a group are written one after the other, so its rows must all be there.
         match self.rows.len() < GROUP_ROWS {
             true => Ok(()),
             false => self.write_group(),
