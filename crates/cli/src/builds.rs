@@ -90,8 +90,7 @@ pub(crate) fn jobs(given: Option<usize>) -> usize {
 }
 
 /// Opens a file, or all files with machine code in a folder and its subfolders. Files of the folder that begin like
-/// machine
-/// code of a GPU but cannot be read go to `damaged`.
+/// machine code of a GPU but cannot be read go to `damaged`.
 pub(crate) fn libraries(
     path: &Path,
     damaged: &mut Vec<Diagnostic>,

@@ -330,8 +330,7 @@ fn write_all(files: &[(PathBuf, Vec<u8>)]) -> Result<u8, std::io::Error> {
 }
 
 /// Returns the text of the launch file with the variable of the counters. Files that the launch names stay in the
-/// folder
-/// of the original launch file.
+/// folder of the original launch file.
 fn launch_text(path: &Path, stem: &Path, made: &Made) -> Result<String, Diagnostic> {
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     // Absolute, because the new launch file may be in another folder.

@@ -217,8 +217,7 @@ struct Failures {
 
 impl Failures {
     /// Prints the diagnostics, which follow the answer, and returns the exit code. The images were left out, and
-    /// `is_shown`
-    /// is whether the answer names them on standard output.
+    /// `is_shown` is whether the answer names them on standard output.
     fn code(self, left_out: &[LeftOutImages], is_shown: bool) -> u8 {
         self.diagnostics.iter().for_each(print_diagnostic);
         let code = left_out_code(left_out, is_shown);
@@ -230,8 +229,7 @@ impl Failures {
 }
 
 /// Applies `work` to each requested kernel. Failures of kernels and unusable images are collected. It is an error if
-/// no
-/// kernel succeeds.
+/// no kernel succeeds.
 fn for_each_kernel(
     library: &Library,
     images: &[usize],

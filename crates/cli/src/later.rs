@@ -3,8 +3,7 @@
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// Arguments of a command whose clap description is built only if the command is used. The descriptions of all
-/// commands
-/// together would take a considerable part of the time for listing a small file.
+/// commands together would take a considerable part of the time for listing a small file.
 pub(crate) struct Deferred<T>(pub(crate) Box<T>);
 
 impl<T: Args> Args for Deferred<T> {

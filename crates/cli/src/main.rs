@@ -147,8 +147,7 @@ fn facts_options(library: &Library, facts: &FactsArguments) -> Result<BoundOptio
 }
 
 /// Returns the image whose kernel is launched: the image that contains it, or the only image. Also names other images
-/// that
-/// have the kernel but cannot be used.
+/// that have the kernel but cannot be used.
 fn launched_session(
     library: &Library,
     input: &Input,
@@ -212,8 +211,7 @@ fn print(mut out: Output, text: &str) -> Result<(), CommandError> {
 }
 
 /// Returns the exit code of a query that left these images out. Prints their names to standard error unless the
-/// answer
-/// on standard output names them.
+/// answer on standard output names them.
 fn left_out_code(left_out: &[LeftOutImages], is_shown: bool) -> u8 {
     for images in left_out.iter().filter(|_| !is_shown) {
         messages::error(&images.message());

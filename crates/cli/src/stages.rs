@@ -21,8 +21,7 @@ impl Stages {
     }
 
     /// Ends a stage, such as `parse`, `analyse`, `instrument` or `execute`, and begins the next one. Times of stages
-    /// with the
-    /// same name are added.
+    /// with the same name are added.
     pub(crate) fn end(&mut self, name: &'static str) {
         let now = Instant::now();
         let passed = now.duration_since(self.last);

@@ -87,8 +87,7 @@ pub(crate) fn param(text: &str) -> Result<StatedParam, String> {
 }
 
 /// Parses a clock frequency with its unit, or two with `..` between them. The unit of the second one may stand for
-/// both.
-/// Returns kHz. For example, `850..1300MHz` is (850000, 1300000).
+/// both. Returns kHz. For example, `850..1300MHz` is (850000, 1300000).
 pub(crate) fn clock(text: &str) -> Result<(u64, u64), String> {
     let wrong =
         || format!("{text:?} is no frequency with its unit, as 850MHz, 850..1300MHz or 1.3GHz");

@@ -113,8 +113,7 @@ impl NativeFile {
     }
 
     /// Bounds the kernels of a shard. Returns the diagnostics of images and kernels that cannot be read. A shard
-    /// without
-    /// kernels is no error.
+    /// without kernels is no error.
     pub(crate) fn bounds(
         &self,
         mut request: BoundRequest,

@@ -1,6 +1,5 @@
 //! Report of memory accesses: their classes, and upper bounds on requests, transactions, sectors, lines and bank
-//! conflicts
-//! for one execution by a warp.
+//! conflicts for one execution by a warp.
 //!
 //! For example, a coalesced load of 4 bytes per lane by 32 lanes touches 128 bytes: up to 4 sectors of 32 bytes in
 //! one line if it is aligned, 5 sectors in two lines if not.

@@ -92,8 +92,7 @@ pub struct AuditedCycles {
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// Violated statement: `fact`, `bound`, `profile`, `derived`, `cycles`, or a claim of the analyses (`node`,
-    /// `edge`,
-    /// `stack`, `relation`, `agreement`, `machine`, `access`).
+    /// `edge`, `stack`, `relation`, `agreement`, `machine`, `access`).
     pub claim: &'static str,
     /// First run with the violation, from 1.
     pub run: u64,

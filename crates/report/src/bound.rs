@@ -24,8 +24,7 @@ pub enum BoundVerdict {
         /// Upper bound of the warp instructions that a warp issues.
         bound: u128,
         /// Warp instructions of the worst path, that is the objective of an integral solution of all count rows, if
-        /// one was
-        /// found.
+        /// one was found.
         worst_path_value: Option<u128>,
     },
     /// The control flow is known, but flow facts are missing.

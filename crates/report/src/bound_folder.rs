@@ -19,8 +19,7 @@ pub struct BoundFolder<'a> {
 
 impl<'a> BoundFolder<'a> {
     /// Creates a report about `file`, which is the name that the user gave. `pages` receives each page when it is
-    /// complete,
-    /// and the index last.
+    /// complete, and the index last.
     pub fn new(
         file: &str,
         pages: impl FnMut(&str, &str) -> io::Result<()> + 'a,

@@ -237,8 +237,7 @@ impl KernelBound {
 }
 
 /// Returns the line that follows the row of a loop: the evidence of its bound, or the reason why no bound was
-/// derived.
-/// Empty if there is nothing to say.
+/// derived. Empty if there is nothing to say.
 fn derivation(l: &LoopReport) -> String {
     let is_derived = l.derivation.evidence.is_some();
     match l.derivation.text() {

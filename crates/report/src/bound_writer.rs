@@ -19,8 +19,7 @@ pub enum BoundFormat {
     /// Text, about one screen for each kernel. A table of all kernels comes first if there are several.
     Text,
     /// One JSON object with schema `warpbound.bound/1`: `schema`, `file`, and `kernels`, a list of [`KernelBound`];
-    /// also
-    /// `left_out`, a list of [`LeftOutImages`], if there are any.
+    /// also `left_out`, a list of [`LeftOutImages`], if there are any.
     Json,
     /// One page of HTML: a table of all kernels, then a section for each.
     Html,
@@ -69,8 +68,7 @@ struct Row {
 
 impl<W: Write> BoundWriter<W> {
     /// Creates a report about `file`, which is the name that the user gave. Nothing is written before the first
-    /// kernel. The
-    /// spool is in memory.
+    /// kernel. The spool is in memory.
     pub fn new(out: W, format: BoundFormat, file: &str) -> BoundWriter<W> {
         BoundWriter {
             out,

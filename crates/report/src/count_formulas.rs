@@ -59,8 +59,7 @@ pub struct BlockFormulaReport {
     /// Sum over all threads of a launch, if it has a simple form.
     pub sum: Option<String>,
     /// Whether warps execute the block with all their live lanes. A warp then executes it as often as its lane with
-    /// the
-    /// most executions.
+    /// the most executions.
     pub is_whole: bool,
     /// Names of the iteration counts that the formula mentions, directly or through other counts.
     pub loops: Vec<String>,

@@ -44,10 +44,8 @@ pub struct CountsAuditReport {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CountsFinding {
     /// Kind of statement: `instruction` (counts of one instruction contradict each other), `block` (the count differs
-    /// from
-    /// the first instruction of the block), `unreached` (no thread can reach it), `flow` (no counts of steps give
-    /// these
-    /// counts of blocks), `loop`, `never`, `guard` or `facts` (several facts together).
+    /// from the first instruction of the block), `unreached` (no thread can reach it), `flow` (no counts of steps
+    /// give these counts of blocks), `loop`, `never`, `guard` or `facts` (several facts together).
     pub claim: &'static str,
     /// Address of the instruction, block or loop header.
     pub at: Option<String>,

@@ -1,6 +1,5 @@
 //! The abstract warp in Graphviz's DOT language, as in `abstract-cta-2014`, Figure 3. Boxes are time nodes, circles
-//! are
-//! memory access nodes, and bars are barriers.
+//! are memory access nodes, and bars are barriers.
 
 use crate::cta::{CtaReport, ElementReport, span};
 

@@ -27,8 +27,7 @@ pub struct CycleBoundReport {
     /// Longest duration of [`CycleBoundReport::times`], in milliseconds.
     pub milliseconds: Option<f64>,
     /// Durations of the bound: at the lowest frequency that the user states, else in each mode of the machine or at
-    /// its base
-    /// clock.
+    /// its base clock.
     pub times: Vec<ClockTime>,
     /// Name of the machine; `None` if no machine has the architecture of the code.
     pub machine: Option<String>,
@@ -100,8 +99,7 @@ pub struct LaunchShapeReport {
     /// Minimum and maximum number of blocks that an SM holds.
     pub resident: [u64; 2],
     /// Warps of a block that wait for each other: no warp for any other (`one-warp`), all for the last one to arrive
-    /// at each
-    /// barrier (`aligned-barriers`), or all one after the other (`all-warps`).
+    /// at each barrier (`aligned-barriers`), or all one after the other (`all-warps`).
     pub chain: &'static str,
 }
 
@@ -255,8 +253,7 @@ impl CycleBoundReport {
     }
 
     /// Appends the bound, its sum and the most expensive lines. `conditions` are the statements about loops on which
-    /// the
-    /// bound depends.
+    /// the bound depends.
     pub(crate) fn write(&self, out: &mut String, conditions: BoundConditions) {
         let Some(bound) = self.bound else {
             let reason = self.reason.as_deref().unwrap_or("none was computed");

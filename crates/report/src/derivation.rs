@@ -17,8 +17,7 @@ pub struct LoopDerivation {
 }
 
 /// Evidence of a derived bound: the counter of a loop and the branch that compares it. Start, step and limit are
-/// empty
-/// if no single counter has the pattern.
+/// empty if no single counter has the pattern.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LoopEvidence {
     /// Address of the branch that leaves the loop.
@@ -26,8 +25,7 @@ pub struct LoopEvidence {
     /// Source line of that branch.
     pub source: Option<String>,
     /// Pattern of the count: `affine`, `unrolled`, `halving`, `never` if the loop is not entered, or `width` if only
-    /// the
-    /// width of a register limits it.
+    /// the width of a register limits it.
     pub pattern: &'static str,
     /// Value of the counter when the loop is entered: `tid.x + 256*ctaid.x`.
     pub start: String,

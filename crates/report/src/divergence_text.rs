@@ -177,8 +177,7 @@ fn write_contexts(answer: &DivergenceAnswer, item: &OpReport, out: &mut String) 
 }
 
 /// Appends the links that were not yet shown for another operation. `shown` maps each suffix of a chain to the
-/// address
-/// under which it was shown.
+/// address under which it was shown.
 fn write_chain(
     links: &[ChainLink],
     under: &str,

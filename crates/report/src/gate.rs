@@ -188,8 +188,7 @@ impl GateReport {
     }
 
     /// Whether a figure is over its budget, a row matches no kernel, or a kernel that must have a row has none.
-    /// Kernels of
-    /// images that were left out have none either.
+    /// Kernels of images that were left out have none either.
     pub fn is_over(&self) -> bool {
         // Kernels in images that were not read may lack a row, so they count as uncovered.
         let has_uncovered = !(self.uncovered.is_empty() && self.left_out.is_empty());

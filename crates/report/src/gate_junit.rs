@@ -1,10 +1,8 @@
 //! Comparison with a budget as JUnit XML. There is a test case for each kernel with a row, each row without a kernel,
-//! each
-//! kernel that must have a row, and each architecture whose images were left out.
+//! each kernel that must have a row, and each architecture whose images were left out.
 //!
 //! Elements and attributes follow the schema of JUnit's Ant task, as Jenkins and others read them. The same input
-//! gives
-//! the same bytes, because the time stamp, host and durations that the schema demands are constants.
+//! gives the same bytes, because the time stamp, host and durations that the schema demands are constants.
 
 use crate::gate::{GateCheck, GateOutcome, GateReport, GatedKernel};
 
@@ -26,8 +24,7 @@ impl GateReport {
         let tests = self.kernels.len() + self.stale.len() + missing.len();
         let left_out = self.left_out.len();
         // Images that were left out may hide kernels without a row. If these are errors, the test has failed;
-        // otherwise it
-        // could not be run.
+        // otherwise it could not be run.
         let (denied, unchecked) = match self.deny_uncovered {
             true => (left_out, 0),
             false => (0, left_out),

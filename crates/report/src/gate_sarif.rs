@@ -1,8 +1,6 @@
 //! Comparison with a budget as SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"). There is a result
-//! for
-//! each figure that did not pass, each row without a kernel, each kernel that must have a row, and each image or
-//! kernel that
-//! could not be read or was left out. Each result has a place, in the source or else in the budget.
+//! for each figure that did not pass, each row without a kernel, each kernel that must have a row, and each image or
+//! kernel that could not be read or was left out. Each result has a place, in the source or else in the budget.
 
 use serde_json::{Value, json};
 

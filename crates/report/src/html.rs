@@ -110,8 +110,8 @@ fn shade(scale: char, value: u128, largest: u128) -> String {
     if value == 0 {
         return String::new();
     }
-    // Rounded up, so that every share other than 0 has a colour.
-    // A value above the largest one, or a largest one of 0, is clamped to the darkest step.
+    // Rounded up, so that every share other than 0 has a colour. A value above the largest one, or a largest one of
+    // 0, is clamped to the darkest step.
     let step = (value as f64 / largest as f64 * STEPS).ceil();
     format!(" class={scale}{:.0}", step.clamp(1.0, STEPS))
 }
@@ -141,8 +141,7 @@ pub(crate) enum HtmlCell<'a> {
     /// Number and the largest number of its column. The quotient gives the colour.
     Share(u128, u128),
     /// Difference with a sign, or nothing, and the number that changed. The colour shows growth or decrease, and its
-    /// size
-    /// in relation to that number.
+    /// size in relation to that number.
     Change(Option<i128>, u128),
     /// Number or nothing, over a bar whose length is its share in another number. A negative number has no bar.
     Bar(Option<i128>, u128),
@@ -159,8 +158,7 @@ impl HtmlCell<'_> {
 
 impl HtmlTable {
     /// Begins a table with a caption and column heads, each with a flag for numbers. End tags and quotes that HTML
-    /// does not
-    /// need are left out.
+    /// does not need are left out.
     pub(crate) fn new(caption: &str, heads: &[(&str, bool)]) -> HtmlTable {
         let label = escaped(caption);
         let mut out = format!(

@@ -1,6 +1,5 @@
 //! Report of a hybrid analysis, which computes the time of a kernel from observed times of its parts. The result is
-//! an
-//! estimate and no bound.
+//! an estimate and no bound.
 //!
 //! For example, if the largest observed times on the edges P0 → P1 and P1 → P2 are 40 and 60 cycles, a path over both
 //! counts 100, although no run may have had both (SOUNDNESS 13).
@@ -74,8 +73,7 @@ pub struct SplitEstimate {
     /// Number of reserve slots of a launch wave.
     pub splits: u32,
     /// Cycles of the worst run, from the first point of the first wave to the moment when the last compute unit
-    /// becomes
-    /// idle.
+    /// becomes idle.
     pub observed: u64,
     /// Cycles of the same run, from the launch to the end of the kernel.
     pub observed_with_launch: u64,

@@ -1,6 +1,5 @@
 //! Drawings of instrumentation points (`wavefront-splitting-2022`, Figure 5.3): the control-flow graph with its
-//! points,
-//! and the graph of the points.
+//! points, and the graph of the points.
 
 use crate::dot::quoted;
 use crate::graph::{EdgeKind, Graph, GraphEdge, GraphNode};
@@ -8,8 +7,7 @@ use crate::hybrid::{HybridEdge, HybridReport};
 use crate::svg::POINTS;
 
 /// Returns both graphs in Graphviz's DOT language. Edges between points have their largest times for the first number
-/// of
-/// reserve slots; edges that no run has passed are dashed.
+/// of reserve slots; edges that no run has passed are dashed.
 pub(crate) fn dot(report: &HybridReport) -> String {
     let mut out = format!("digraph {} {{\n", quoted(&report.kernel));
     out.push_str("  node [fontname=monospace, fontsize=10];\n");

@@ -226,8 +226,7 @@ pub struct AuditSetReport {
     /// Repetitions of the set, as given.
     pub repetitions: Vec<RepetitionRounds>,
     /// Audit of each kernel and block size. Each execution of a launch counts as a run there, but the numbers of runs
-    /// in
-    /// findings count the runs of the whole set.
+    /// in findings count the runs of the whole set.
     pub kernels: Vec<AuditReport>,
     /// Number of buffer elements that were compared at the end with the values that the file expects.
     pub checked_elements: usize,

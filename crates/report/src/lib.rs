@@ -1,10 +1,8 @@
 //! Reports: plain data, and writers that turn the data into text, JSON, HTML, DOT or SVG.
 //!
 //! This crate computes no results. Every value arrives decided, and every address arrives as text. The keys of JSON
-//! are an
-//! interface of the command, so `#[serde(rename)]` keeps a key where the field's Rust name differs. For example,
-//! `observed`
-//! is `most` in JSON.
+//! are an interface of the command, so `#[serde(rename)]` keeps a key where the field's Rust name differs. For
+//! example, `observed` is `most` in JSON.
 
 pub mod access;
 pub mod audit;

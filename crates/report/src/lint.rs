@@ -20,8 +20,7 @@ pub struct LintReport {
     /// Hazards, in order of address.
     pub findings: Vec<FindingReport>,
     /// Hazards that exist only if a lane executes both instructions, whose guards differ. The computations of the
-    /// code may
-    /// exclude that, so these are no reason for an exit code.
+    /// code may exclude that, so these are no reason for an exit code.
     pub possible: Vec<FindingReport>,
 }
 

@@ -139,8 +139,7 @@ pub struct ImageSummary {
     /// Archive member that contains the image.
     pub member: Option<String>,
     /// Number of the image where the same kernels are linked, if they are not linked here. Queries then leave this
-    /// image
-    /// out unless it is selected by number.
+    /// image out unless it is selected by number.
     pub linked_in: Option<usize>,
 }
 

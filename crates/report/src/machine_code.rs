@@ -32,8 +32,7 @@ pub struct AnnotatedInstruction {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_text: Option<String>,
     /// Cycles that the whole source line contributes to the bound, at the first instruction of the line. Without a
-    /// line
-    /// table, cycles of the instruction.
+    /// line table, cycles of the instruction.
     pub line_cycles: Option<u64>,
     /// Control word: stall, yield, write and read scoreboard, awaited scoreboards, reuse.
     pub control: Option<String>,
@@ -158,7 +157,7 @@ fn describe_divergence(operation: &OpReport) -> Option<String> {
         end.unwrap_or_default()
     };
     let mut parts = Vec::new();
-    // Both analyses are sound, so lanes agree if either of them proves it.
+    // Lanes agree if either analysis proves it.
     if operation.values.gsa && operation.values.agreement {
         parts.push(format!("lanes may differ{}", reason(&operation.values)));
     }

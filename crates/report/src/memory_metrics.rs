@@ -5,8 +5,7 @@ use serde::Serialize;
 use crate::table::{Align, section};
 
 /// Memory divergence of a launch, counted in a run from the addresses of the lanes, with the upper bounds by the
-/// classes
-/// of the accesses.
+/// classes of the accesses.
 ///
 /// For example, 10 executions of a load with 4 sectors each and a class that allows 32 have 40 sectors of at most
 /// 320.

@@ -56,8 +56,7 @@ pub struct InstructionMetrics {
     /// Warp instructions that access memory of any space.
     pub memory_instructions: Option<u64>,
     /// Warp instructions that access global memory. Absent if instructions with generic addresses were executed,
-    /// because
-    /// these may access global memory.
+    /// because these may access global memory.
     pub global_instructions: Option<u64>,
     /// Share of global memory instructions in all warp instructions, 0 to 1: the paper's memory intensity.
     pub memory_intensity: Option<f64>,

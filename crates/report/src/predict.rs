@@ -43,8 +43,7 @@ pub struct PredictReport {
     /// Instructions of active lanes; `None` if a count is unknown.
     pub lanes: Option<u64>,
     /// Active lanes divided by all lanes of the issued instructions (`efficient-instrumentation-2014`); `None` if a
-    /// count is
-    /// unknown.
+    /// count is unknown.
     pub activity_factor: Option<f64>,
     /// Share of the instructions that access global memory (`efficient-instrumentation-2014`); `None` if a count is
     /// unknown.
@@ -112,12 +111,10 @@ impl CountRange {
     }
 
     /// Returns the range of a quotient of a part and a whole times `scale`; `None` if the whole may be 0. For
-    /// example, a part
-    /// of 2 to 4 in a whole of 5 to 10 gives 0.2 to 0.8.
+    /// example, a part of 2 to 4 in a whole of 5 to 10 gives 0.2 to 0.8.
     fn share(self, whole: CountRange, scale: f64) -> Option<[f64; 2]> {
         // Each side is at its worst: the largest part of the smallest whole, and the reverse. Part and whole may not
-        // reach them
-        // in the same run, so the range is wider than need be (SOUNDNESS 15.6).
+        // reach them in the same run, so the range is wider than need be (SOUNDNESS 15.6).
         let most = match (self.most, whole.least) {
             (_, 0) => return None,
             // A part is at most its whole, whatever the limits allow.
@@ -146,8 +143,7 @@ pub struct TotalRanges {
 
 impl TotalRanges {
     /// Computes the ranges of the metrics from the ranges of warp instructions, of their lanes and of accesses to
-    /// global
-    /// memory, for warps of this width.
+    /// global memory, for warps of this width.
     pub fn new(
         issued: CountRange,
         lanes: CountRange,
@@ -167,8 +163,7 @@ impl TotalRanges {
 #[derive(Clone, Debug, Serialize)]
 pub struct PaperCountReport {
     /// `measured` (at an edge after a branch on the thread index), `undecided` (loaded data decides, with which the
-    /// rule does
-    /// not deal), or `stated`.
+    /// rule does not deal), or `stated`.
     pub rule: &'static str,
     /// Executions by a warp that the rule states.
     pub issues: Option<u64>,

@@ -1,6 +1,5 @@
 //! Computation tree of a kernel (`efficient-instrumentation-2014`, Figures 3 and 4). Nodes are its control statements
-//! with
-//! symbolic conditions and with the origins of these conditions; edges are the blocks between them.
+//! with symbolic conditions and with the origins of these conditions; edges are the blocks between them.
 
 use serde::Serialize;
 

@@ -1,6 +1,5 @@
 //! Plan of probes: which quantity is measured in which block, and the proof that all wanted counts follow. The same
-//! structure
-//! is the report of `warpbound probes`, the file that `--write` makes, and the input of `decode`.
+//! structure is the report of `warpbound probes`, the file that `--write` makes, and the input of `decode`.
 //!
 //! For example, if every path passes block A and then either B or C, counters in A and B are enough: C was executed A
 //! − B times. The plan holds the factors 1 and −1, and `decode` checks them again (SOUNDNESS 16).
@@ -239,15 +238,13 @@ impl ProbePlan {
     }
 
     /// Digest of the paper's two sums (instructions times active lanes, and times lanes of a warp). It differs from
-    /// the
-    /// digest of the plan, so that the sums are never taken for counters of the plan.
+    /// the digest of the plan, so that the sums are never taken for counters of the plan.
     pub fn digest_of_paper_sums(&self) -> u64 {
         !self.digest()
     }
 
     /// Digest of everything that the counters depend on: code, rule, launch, probes, and sums in their order (64-bit
-    /// FNV-1a,
-    /// as in digests of code).
+    /// FNV-1a, as in digests of code).
     pub fn digest(&self) -> u64 {
         let probes = self.probes.iter();
         let probes = probes.map(|probe| format!("{:x} {}", probe.at, probe.quantity.name()));
@@ -378,8 +375,7 @@ pub struct DecodedReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<MetricsReport>,
     /// Active lanes divided by all lanes of the issued instructions (`efficient-instrumentation-2014`), if only their
-    /// sums
-    /// are known.
+    /// sums are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity_factor: Option<f64>,
     /// Share of the instructions that access global memory, if only sums are known.

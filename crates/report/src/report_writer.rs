@@ -29,11 +29,9 @@ pub trait KernelReport: Serialize {
 }
 
 /// Writer that takes reports one at a time. In JSON, a single kernel is its report. Several kernels are one object
-/// with
-/// `schema` ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of reports. Reports that are always
-/// listed
-/// ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for a single kernel as well. `left_out`, a list of
-/// [`LeftOutImages`], is present if images were left out.
+/// with `schema` ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of reports. Reports that are
+/// always listed ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for a single kernel as well. `left_out`, a list
+/// of [`LeftOutImages`], is present if images were left out.
 pub struct ReportWriter<W> {
     out: W,
     format: ReportFormat,
@@ -61,8 +59,7 @@ impl<W: Write> ReportWriter<W> {
     }
 
     /// Sets the images that were left out; must be called before the first kernel. They follow the kernels. In JSON,
-    /// a single
-    /// kernel is then a list as well.
+    /// a single kernel is then a list as well.
     #[must_use]
     pub fn without(mut self, left_out: &[LeftOutImages]) -> ReportWriter<W> {
         self.left_out = left_out.to_vec();

@@ -58,8 +58,7 @@ pub struct SandwichReport {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ChainValue {
     /// One of [`SandwichReport::CHAIN`] or [`SandwichReport::LAUNCH_CHAIN`]. It names the claims that this element
-    /// replaces in
-    /// addition to the claims of the elements before it.
+    /// replaces in addition to the claims of the elements before it.
     pub name: &'static str,
     /// Cycles.
     pub value: u64,
@@ -185,8 +184,7 @@ impl SandwichReport {
     }
 
     /// Returns the quotient of the bound and the worst simulated cycles, both without launch overhead; `None` if the
-    /// run has
-    /// no other cycles.
+    /// run has no other cycles.
     pub fn ratio(&self) -> Option<f64> {
         let net = |cycles: u64| cycles.saturating_sub(self.launch_overhead);
         match net(self.worst_simulated) {

@@ -1,6 +1,5 @@
 //! Sandwiches as waterfalls in SVG: a bar for the bound, a step down for each part of the gap, and a bar for the
-//! worst
-//! simulated run.
+//! worst simulated run.
 
 use std::fmt::Write as _;
 
@@ -40,8 +39,7 @@ const STYLE: &str = "text { font-family: sans-serif; font-size: 12px; fill: #333
 
 impl SandwichReport {
     /// Returns the report as a waterfall in SVG. If the gap is small compared with the bound, the vertical axis
-    /// begins above
-    /// 0, and the drawing says so.
+    /// begins above 0, and the drawing says so.
     pub fn svg(&self) -> String {
         let bars = bars(self);
         let axis = Axis::of(&bars);

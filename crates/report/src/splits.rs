@@ -37,8 +37,7 @@ pub struct SiteReport {
     /// Kind of the branch.
     pub kind: &'static str,
     /// Whether waves may split there: `splits and merges`, `splits` (only if the splits do not merge), `merges` (only
-    /// if
-    /// they do), or `refused`.
+    /// if they do), or `refused`.
     pub verdict: &'static str,
     /// Address of the instruction before which the splits merge.
     pub merge_point: Option<String>,

@@ -1,12 +1,9 @@
 //! Control-flow graphs as SVG: a layered drawing whose back edges run along the right side.
 //!
 //! The steps follow Sugiyama, Tagawa and Toda (1981). Back edges are set aside. Each node gets the layer of its
-//! longest
-//! path from the top. An edge that spans several layers gets a bend in each of them. The order within a layer follows
-//! the
-//! barycentres of the neighbours. For example, in the loop A → B → A, B → C the layers are A, B, C, and B → A is the
-//! back
-//! edge.
+//! longest path from the top. An edge that spans several layers gets a bend in each of them. The order within a layer
+//! follows the barycentres of the neighbours. For example, in the loop A → B → A, B → C the layers are A, B, C, and B
+//! → A is the back edge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -12,8 +12,7 @@ use crate::timed_waves::{SplittingReport, WaveReport};
 
 impl TimedReport {
     /// Returns the report as one page of HTML: cycles and their reasons, memory, source lines, machine code, SMs, and
-    /// the
-    /// parameters on which the cycles depend.
+    /// the parameters on which the cycles depend.
     pub fn html(&self) -> String {
         let mut out = head(&format!("{} on {}", self.kernel, self.machine_title));
         self.html_head(&mut out);

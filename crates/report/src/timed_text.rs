@@ -21,8 +21,7 @@ const BAR: u64 = 30;
 
 impl TimedReport {
     /// Returns the report as text: cycles, stall reasons, memory traffic and unpublished parameters. `stats` adds
-    /// tables
-    /// of SMs, lines and instructions, and the reasons for these parameters.
+    /// tables of SMs, lines and instructions, and the reasons for these parameters.
     pub fn text(&self, stats: bool) -> String {
         let mut out = self.header();
         self.write_stalls(&mut out);

@@ -1,6 +1,5 @@
 //! Writers of simulation events as they occur: JSON lines, and the Trace Event Format that Perfetto opens ("Trace
-//! Event
-//! Format", a document of the Chromium project).
+//! Event Format", a document of the Chromium project).
 
 use std::io::{self, Write};
 

@@ -1,6 +1,5 @@
 //! Report of a hybrid analysis of warps on NVIDIA's GPUs, which computes the time of a warp from observed times
-//! between the
-//! entries of its blocks. The result is an estimate and no bound.
+//! between the entries of its blocks. The result is an estimate and no bound.
 
 use serde::Serialize;
 
@@ -75,8 +74,7 @@ pub struct MissingSegment {
     /// Time at the slowest observed rate of instructions.
     pub assumed: u64,
     /// Maximum number of passes on any path, which is how much the estimate may grow for each cycle of this step.
-    /// Absent if
-    /// it has no limit or was not computed.
+    /// Absent if it has no limit or was not computed.
     pub most_passes: Option<u64>,
     /// Increase of the estimate if warps take this step too, but no other new one; absent if it was not computed.
     pub raises: Option<u64>,

@@ -2,8 +2,7 @@
 //!
 //! A section of Maxwell or Pascal is a sequence of groups of 32 bytes: a control word with three slots, and three
 //! instructions. New code is laid out as one list of instructions and divided into groups again. Every reference to
-//! an
-//! address becomes a label and is written anew.
+//! an address becomes a label and is written anew.
 //!
 //! For example, `BRA 0x30` names the second slot of the second group, position 4. With one instruction inserted
 //! earlier in the section, the target is position 5, at 0x38.
@@ -298,8 +297,7 @@ impl EditedCode {
             place -= 1;
         }
         // The last instruction may fall through, for example a call that never returns. Stubs then stand after the
-        // branch to
-        // itself that follows it.
+        // branch to itself that follows it.
         (place..=end).find(|&place| {
             let last = place.checked_sub(1).and_then(|last| self.instrs.get(last));
             last.is_some_and(|last| references::never_falls_through(self.arch, last))

@@ -1,10 +1,9 @@
 //! An editable ELF file: header, sections byte for byte, and segments, written again with new sizes and offsets.
 //!
 //! Without edits, a file keeps its bytes. If a section changes its size, all sections keep their indices and their
-//! order in
-//! the file, and each begins at the next multiple of its alignment, as `ptxas` lays them out. For example, a code
-//! section
-//! that ends at 0x6c0 is followed by one with alignment 32 at 0x6c0, and by one with alignment 128 at 0x700.
+//! order in the file, and each begins at the next multiple of its alignment, as `ptxas` lays them out. For example, a
+//! code section that ends at 0x6c0 is followed by one with alignment 32 at 0x6c0, and by one with alignment 128 at
+//! 0x700.
 
 mod layout;
 
@@ -203,8 +202,7 @@ impl ElfFile {
         let table = part(data, sections_at, section_count * section_size)
             .ok_or_else(|| damaged(sections_at))?;
         // Headers may name overlapping contents, and names may share their ends. The budget keeps the copies of a
-        // hostile file
-        // within a few times its own size.
+        // hostile file within a few times its own size.
         let mut budget = data.len().saturating_mul(4);
         let mut sections = Vec::new();
         for raw in table.chunks_exact(SECTION_HEADER_SIZE) {

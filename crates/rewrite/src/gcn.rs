@@ -1,14 +1,10 @@
 //! Code objects of GCN3 (gfx803), taken apart and written again with instructions inserted.
 //!
 //! The code section is decoded as a whole. Branches with a constant distance get new distances. Of the addresses that
-//! code
-//! computes, only the idiom of compilers is followed: `s_getpc_b64`, then the distance to a symbol added to both
-//! words.
-//! Descriptors, symbols and relocations of the loader get the new addresses. Any other way to an address of the code
-//! is
-//! refused with its address. A section that no longer fits between its neighbours moves to the end of the loaded
-//! file;
-//! nothing else moves. Debug sections of changed code are emptied.
+//! code computes, only the idiom of compilers is followed: `s_getpc_b64`, then the distance to a symbol added to both
+//! words. Descriptors, symbols and relocations of the loader get the new addresses. Any other way to an address of
+//! the code is refused with its address. A section that no longer fits between its neighbours moves to the end of the
+//! loaded file; nothing else moves. Debug sections of changed code are emptied.
 
 mod code;
 mod elf;
@@ -71,8 +67,7 @@ impl<'a> CodeObjectRewriter<'a> {
     /// # Errors
     ///
     /// Fails for a file other than a linked code object of version 3 or later for gfx803, and for a file whose code
-    /// is in
-    /// several sections or shares its segment.
+    /// is in several sections or shares its segment.
     pub fn open(file: &'a [u8]) -> Result<CodeObjectRewriter<'a>, Diagnostic> {
         let object = ObjectFile::parse(file)?;
         let program = GcnProgram::decode(object.code())?;
@@ -108,8 +103,7 @@ impl<'a> CodeObjectRewriter<'a> {
     }
 
     /// Inserts instructions before an instruction of the code; jumps to that address execute them as well.
-    /// Instructions
-    /// that were inserted there earlier are executed first.
+    /// Instructions that were inserted there earlier are executed first.
     ///
     /// # Errors
     ///
@@ -142,8 +136,7 @@ impl<'a> CodeObjectRewriter<'a> {
     }
 
     /// Demands a minimum number of registers for all kernels: numbered SGPRs (VCC, FLAT_SCRATCH and XNACK_MASK are
-    /// added)
-    /// and VGPRs. A kernel with more registers keeps its number.
+    /// added) and VGPRs. A kernel with more registers keeps its number.
     pub fn require_registers(&mut self, scalar: u16, vector: u16) {
         /// Number of registers for VCC, FLAT_SCRATCH and XNACK_MASK.
         const NAMED: u16 = 6;
@@ -152,8 +145,7 @@ impl<'a> CodeObjectRewriter<'a> {
     }
 
     /// Adds a variable, initially zero, to the writable memory of the loaded file. Returns its address there. A file
-    /// has at
-    /// most one.
+    /// has at most one.
     ///
     /// # Errors
     ///
@@ -170,8 +162,7 @@ impl<'a> CodeObjectRewriter<'a> {
     }
 
     /// New places of each instruction by its address: where jumps to it lead, which is what is inserted before it,
-    /// and the
-    /// place of the instruction itself. All addresses are relative to the code section.
+    /// and the place of the instruction itself. All addresses are relative to the code section.
     ///
     /// # Errors
     ///

@@ -1,10 +1,8 @@
 //! Static check of control words: whether each result is present when an instruction reads it.
 //!
 //! A forward dataflow over the thread-level graph carries two facts for each register: the results of fixed latency
-//! that
-//! may not be present yet, with the minimum number of cycles since their issue, and the operations of variable
-//! latency
-//! whose results or sources no wait has covered yet. A hazard that control words leave open on some path is a
+//! that may not be present yet, with the minimum number of cycles since their issue, and the operations of variable
+//! latency whose results or sources no wait has covered yet. A hazard that control words leave open on some path is a
 //! [`LintFinding`].
 //!
 //! For example, `IADD R2, R0, R1` with a stall count of 1 before `IADD R3, R2, R2` is "read too early": 1 cycle
@@ -66,8 +64,8 @@ pub struct LintFinding {
     /// Cycles between both issues and the minimum that is safe, for [`ControlHazard::ReadTooEarly`].
     pub cycles: Option<(u8, u8)>,
     /// Whether the hazard exists only if a lane executes both operations, which the code may exclude by its
-    /// computations:
-    /// the guards differ or may have changed, or one has a guard and a branch lies between the operations.
+    /// computations: the guards differ or may have changed, or one has a guard and a branch lies between the
+    /// operations.
     pub is_possible: bool,
 }
 
@@ -168,8 +166,7 @@ struct InstrHazards {
     /// Registers that are read, including the condition and the base of an indirect target.
     reads: Vec<Cell>,
     /// General registers that an operation of variable latency reads some time after its issue. Predicates are read
-    /// at the
-    /// issue.
+    /// at the issue.
     sources: Vec<Cell>,
     writes: Vec<Cell>,
     /// Cycles to the next issue.
@@ -186,8 +183,7 @@ struct InstrHazards {
     producer: Option<ProducerClass>,
     consumer: ConsumerClass,
     /// Whether this is an access to memory, in all lanes of the warp, that keeps its scoreboard busy for longer than
-    /// any
-    /// fixed latency.
+    /// any fixed latency.
     is_slow: bool,
     /// Whether the warp waits for the instruction in its queue.
     is_barrier: bool,
@@ -213,8 +209,7 @@ impl InstrHazards {
     }
 
     /// Whether a lane that executes one instruction may also execute the other, as long as the predicate keeps its
-    /// value:
-    /// at most one has a guard, or both have the same guard.
+    /// value: at most one has a guard, or both have the same guard.
     fn runs_with(&self, other: &InstrHazards) -> bool {
         match (self.guard, other.guard) {
             (Some(one), Some(another)) => one == another,
@@ -310,8 +305,7 @@ fn written(op: &Op, program: &SassProgram, instr: &SassInstr) -> Vec<Cell> {
 }
 
 /// Predicates and condition codes that the table lists as reads for all modifiers and masks, but that this operation
-/// does
-/// not read: outside the mask of P2R, or unused by the operation's meaning.
+/// does not read: outside the mask of P2R, or unused by the operation's meaning.
 fn flags_not_read(op: &Op, program: &SassProgram, instr: &SassInstr) -> Vec<Cell> {
     let is_flag = |cell: &&Cell| cell.is_predicate() || **cell == Cell::CC;
     let flags = op.reads.iter().filter(is_flag).copied();

@@ -2,10 +2,8 @@
 //! write.
 //!
 //! Both are facts about one lane and its own copies of the registers, on every path of the thread-level graph. That
-//! is
-//! enough for inserted instructions, although other lanes of the warp wait elsewhere: an instruction writes the
-//! copies of
-//! the lanes that execute it, and no other copy (SOUNDNESS 18.1).
+//! is enough for inserted instructions, although other lanes of the warp wait elsewhere: an instruction writes the
+//! copies of the lanes that execute it, and no other copy (SOUNDNESS 18.1).
 //!
 //! For example, after the last read of R4 a probe may write R4, unless a store that was issued earlier may still have
 //! to read it.
@@ -49,8 +47,7 @@ pub struct Liveness {
     /// By operation: registers that a lane may read before it writes them, when it is about to execute the operation.
     live: Vec<RegisterSet>,
     /// By operation: registers that an earlier operation of variable latency may still read or write, after the waits
-    /// of
-    /// all operations before this one.
+    /// of all operations before this one.
     in_flight: Vec<RegisterSet>,
     /// By operation: the registers in `in_flight` that no scoreboard protects.
     unprotected: Vec<RegisterSet>,
@@ -63,8 +60,7 @@ pub struct Liveness {
 
 impl Liveness {
     /// Computes the registers in use at each operation of `code`, from its thread-level graph. At operations that no
-    /// lane
-    /// reaches, all registers count as in use.
+    /// lane reaches, all registers count as in use.
     pub fn compute(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Liveness {
         Liveness::with_fault(code, program, cfg, None)
     }
@@ -252,8 +248,7 @@ fn live_after(cfg: &ThreadCfg, at_entry: &[RegisterSet], node: usize) -> Registe
 }
 
 /// Turns the registers that are live after an operation into the registers that are live before it. Only a write in
-/// all
-/// lanes that execute the operation ends a live range: where the condition fails, the old value stays.
+/// all lanes that execute the operation ends a live range: where the condition fails, the old value stays.
 fn step_back(op: &Op, live: &mut RegisterSet, fault: Option<ProbeFault>) {
     // Writes before reads: `IADD R2, R2, R3` keeps R2 live.
     if op.condition.is_always() || fault == Some(ProbeFault::GuardedWritesKill) {

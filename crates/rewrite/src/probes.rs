@@ -1,12 +1,9 @@
 //! Probes: instructions that count executions of blocks, for code of Maxwell and Pascal.
 //!
 //! A request says at which blocks which counters grow, and by how much. The result has the instructions to insert,
-//! with
-//! control words, and the number of registers that the kernel needs with them. Counters are sums of 64 bits in a
-//! variable
-//! of the module. While a thread runs, its part of a sum is in a register, which is added to the variable where the
-//! thread
-//! exits; or each probe adds to the variable at once.
+//! with control words, and the number of registers that the kernel needs with them. Counters are sums of 64 bits in a
+//! variable of the module. While a thread runs, its part of a sum is in a register, which is added to the variable
+//! where the thread exits; or each probe adds to the variable at once.
 //!
 //! For example, a loop body of 20 executions by 32 lanes counts 20 issues and 640 lanes.
 
@@ -42,12 +39,10 @@ pub enum ProbeStyle {
     /// Each probe adds to the variable.
     Memory,
     /// As in figure 2 of `efficient-instrumentation-2014`: one lane of the warp adds the population count of the
-    /// active
-    /// lanes, times a factor, to the variable.
+    /// active lanes, times a factor, to the variable.
     Paper,
     /// As in the text of the paper (2.5): atomic operations on shared memory, between fences, count the active lanes
-    /// and
-    /// choose one of them.
+    /// and choose one of them.
     PaperLocal,
 }
 
@@ -113,8 +108,7 @@ pub struct ProbeRequest {
     /// Shared memory, for probes that use it.
     pub shared: Option<SharedSlots>,
     /// Maximum number of registers of a thread with probes. A kernel with more registers keeps its number. Counters
-    /// without a
-    /// register are in memory.
+    /// without a register are in memory.
     pub most_registers: u16,
 }
 
@@ -190,8 +184,7 @@ impl ProbeEdits {
 }
 
 /// Upper end of the latency range, in cycles, for registers that instructions of fixed latency write, over all
-/// machines
-/// described (`latency.alu`, which `testkit` compares).
+/// machines described (`latency.alu`, which `testkit` compares).
 pub const REGISTER_LATENCY: u8 = 6;
 
 /// Upper end of the latency range of predicates, in cycles, over all machines described (`latency.predicate`).
@@ -307,8 +300,7 @@ fn reached_ops(cfg: &ThreadCfg) -> BTreeSet<OpIndex> {
 }
 
 /// Refuses kernels that call functions outside their section. Such a function might use the registers of counters,
-/// exit,
-/// or have blocks that no probe counts.
+/// exit, or have blocks that no probe counts.
 fn refuse_external_calls(probed: &ProbedCode<'_>) -> Result<(), Diagnostic> {
     for node in probed.cfg.space.ids() {
         let resolved = probed

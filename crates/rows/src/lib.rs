@@ -2,9 +2,8 @@
 //! launches and machines can be joined.
 //!
 //! A table is a list of columns ([`Column`]). Each has a name, a meaning, and the function that computes its cell
-//! from a
-//! record. The rows of all shards of a query are together the rows of the whole query. For example, four shards of a
-//! library give the same rows as one query, and `position` restores their order.
+//! from a record. The rows of all shards of a query are together the rows of the whole query. For example, four
+//! shards of a library give the same rows as one query, and `position` restores their order.
 
 mod column;
 mod parquet_file;

@@ -60,8 +60,7 @@ pub(super) fn of_warps(
 }
 
 /// Returns the header for host programs of HSA. They find the variable from the address of the kernel's descriptor,
-/// which
-/// the runtime states: a code object is in memory as a whole, so the distance between the two is fixed.
+/// which the runtime states: a code object is in memory as a whole, so the distance between the two is fixed.
 pub(super) fn of_waves(plan: &ProbePlan, made: &InstrumentedWaves) -> String {
     format!(
         "/* Counters of {kernel}, code {code}. Load the code object with an HSA executable, call warpbound_reset with the\n\

@@ -180,8 +180,7 @@ impl EditedCode {
             }
             Reference::Anchor(anchor) => {
                 // A table holds offsets in the section, and `move_tables` writes the new ones. With another anchor,
-                // the sum would
-                // depend on where the branch stands.
+                // the sum would depend on where the branch stands.
                 if anchor != 0 {
                     let message = format!(
                         "an indirect branch adds 0x{anchor:x} to its register, which cannot be moved"
@@ -254,8 +253,7 @@ impl EditedCode {
     }
 
     /// Slot of an instruction of the file. If another instruction than before follows, the two neither issue together
-    /// nor
-    /// share operands. The stall count for a pair then becomes 1 cycle. Distances between instructions only grow
+    /// nor share operands. The stall count for a pair then becomes 1 cycle. Distances between instructions only grow
     /// (SOUNDNESS 14).
     fn slot(&self, index: usize, old: &OldInstr, follows: Option<&Emitted<'_>>) -> u32 {
         let same = matches!(follows, Some(Emitted::Old(next, _)) if *next == index + 1);

@@ -80,8 +80,7 @@ impl CubinRewriter<'_> {
             // Line tables state addresses relative to the old values, which `move_symbols` overwrites.
             let old_values: Vec<u64> = self.symbols.iter().map(|symbol| symbol.value).collect();
             // Fields before addends: the addend of a relocated instruction is read at its new place. Addends before
-            // symbols: they
-            // are relative to the old values.
+            // symbols: they are relative to the old values.
             self.move_fields(&maps)?;
             self.move_addends(&maps)?;
             self.move_symbols(&maps)?;
@@ -248,8 +247,7 @@ impl CubinRewriter<'_> {
     }
 
     /// Moves the addresses in constant bank 2 of a code section with indirect branches. Requires that the section
-    /// still
-    /// has the contents of the file.
+    /// still has the contents of the file.
     fn move_tables(&mut self, section: usize, map: &CodeMap) -> Result<(), Diagnostic> {
         let Some(code) = self.elf.sections.get(section) else {
             return Ok(());
@@ -281,8 +279,7 @@ impl CubinRewriter<'_> {
     }
 
     /// Moves the line tables. Empties the other debug sections that hold addresses, and each line table that cannot
-    /// be
-    /// moved. Returns the names of the emptied sections; `old_values` are the values of the symbols in the file.
+    /// be moved. Returns the names of the emptied sections; `old_values` are the values of the symbols in the file.
     fn move_debug_sections(&mut self, maps: &Maps, old_values: &[u64]) -> Vec<String> {
         let mut emptied = Vec::new();
         for index in 0..self.elf.sections.len() {

@@ -1,10 +1,9 @@
 //! Line tables (`.debug_line`, `.nv_debug_line_sass`): their programs, rewritten for new addresses.
 //!
 //! NVIDIA's records of inlined calls refer to rows by number, so each row of the file becomes exactly one row. Only
-//! the
-//! operations that change the address are written anew. For example, a special operation that advances 8 bytes and 1
-//! line
-//! becomes `ADVANCE_PC`, `ADVANCE_LINE 1`, `COPY`: after insertions, the advance may no longer fit the special form.
+//! the operations that change the address are written anew. For example, a special operation that advances 8 bytes
+//! and 1 line becomes `ADVANCE_PC`, `ADVANCE_LINE 1`, `COPY`: after insertions, the advance may no longer fit the
+//! special form.
 
 use std::collections::BTreeMap;
 

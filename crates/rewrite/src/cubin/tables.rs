@@ -1,8 +1,8 @@
 //! Addresses of code in constant bank 2: jump tables, and functions that pointers select.
 //!
 //! The bank also holds literals. For example, the word 0x48 may be a target or the number 72. A word counts as an
-//! address
-//! only if an indirect branch loads it and nothing else reads it. Where that is not certain, the kernel is refused.
+//! address only if an indirect branch loads it and nothing else reads it. Where that is not certain, the kernel is
+//! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 

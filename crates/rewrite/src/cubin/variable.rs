@@ -1,6 +1,5 @@
 //! A variable added to a cubin, in global memory and initially zero. Its address is in immediates of inserted
-//! instructions,
-//! where reading it takes no time, or in constant bank 4.
+//! instructions, where reading it takes no time, or in constant bank 4.
 //!
 //! For example, two `MOV32I` receive the low and the high half of the address, and the loader writes both immediates.
 
@@ -48,8 +47,7 @@ pub struct VariableSlot {
 
 impl CubinRewriter<'_> {
     /// Adds a variable of `bytes` bytes in global memory, initially zero, that a host program finds by its name. A
-    /// file has
-    /// at most one.
+    /// file has at most one.
     ///
     /// # Errors
     ///

@@ -90,8 +90,7 @@ fn pad(out: &mut Vec<u8>, align: u64) {
 pub(super) fn write_anew(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
     let mut order: Vec<usize> = (1..file.sections.len()).collect();
     // Stable sort: sections with the same offset are empty or were added. Among them the allocated ones come last, as
-    // in all
-    // files of `ptxas`.
+    // in all files of `ptxas`.
     order.sort_by_key(|&index| {
         let section = file.sections.get(index);
         section.map_or((0, 0), |s| (s.offset, s.flags & SHF_ALLOC))
@@ -175,8 +174,7 @@ fn segments(file: &ElfFile, offsets: &[u64], table: u64) -> Result<Vec<ElfSegmen
             && file.sections.iter().any(variables)
         {
             // The file had no variables before. They get a segment of their own, before the segment of the table as
-            // in files of
-            // `ptxas`.
+            // in files of `ptxas`.
             let writable = ElfSegment {
                 flags: PF_RW,
                 ..segment.clone()

@@ -1,6 +1,5 @@
 //! Probes of GCN3: counters in scalar registers, which a wave increments by scalar instructions and adds to a
-//! variable
-//! where it ends.
+//! variable where it ends.
 //!
 //! EXEC and SCC are unchanged after each probe: its instructions do not depend on EXEC, and SCC is saved where it is
 //! live. Counters for which no scalar register is left are in lanes of vector registers.
@@ -82,8 +81,7 @@ impl CodeObjectRewriter<'_> {
     /// # Errors
     ///
     /// Fails if the kernel does not exist, if its code selects registers by M0, if no register is free, or if its
-    /// waves may
-    /// end in a function that other kernels share.
+    /// waves may end in a function that other kernels share.
     pub fn add_probes(&mut self, probes: &ScalarProbes) -> Result<ScalarProbesPlaced, Diagnostic> {
         let kernel = self
             .kernels
@@ -400,8 +398,7 @@ impl ProbeRegisters {
     }
 
     /// Instructions that add all counters to the variable, in one lane. The wave ends after them, so EXEC, SCC and
-    /// the first
-    /// vector registers may be overwritten.
+    /// the first vector registers may be overwritten.
     fn flush(&self, address: u64) -> Result<Vec<NewGcnInstr>, Diagnostic> {
         let mut out = GcnSequence::default();
         let (low, high) = (self.scratch(0), self.scratch(1));

@@ -3,10 +3,8 @@
 //!
 //! The latencies are published: 6 cycles for the arithmetic pipes of Pascal and 12 for predicates (Jia et al.,
 //! arXiv:1804.06826, Table 4.1); maxas and Mesa's NAK wait 13 cycles for predicates. Instructions of the queues read
-//! their
-//! sources some cycles after their issue, and no source says how many. There the minimum is the shortest distance
-//! that
-//! `ptxas` leaves in our kernels and in NVIDIA's libraries (experiment).
+//! their sources some cycles after their issue, and no source says how many. There the minimum is the shortest
+//! distance that `ptxas` leaves in our kernels and in NVIDIA's libraries (experiment).
 //!
 //! For example, `IADD R2, R0, R1` needs 6 cycles before `IADD R3, R2, R2`, and 4 cycles before a queue reads `R2`.
 
@@ -99,8 +97,7 @@ pub fn least_distance(producer: ProducerClass, consumer: ConsumerClass, cell: Ce
 }
 
 /// Minimum number of cycles from the issue of an instruction to the next issue of its warp. Codes 29 to 31 are read
-/// as in
-/// maxas, because no document says how long they wait (docs/timing-model.md).
+/// as in maxas, because no document says how long they wait (docs/timing-model.md).
 pub(super) fn distance(instr: &SassInstr, timing: Option<&Timing>) -> u8 {
     let least = timing.map_or(1, |timing| timing.min_wait.max(1));
     match instr.control.usched {
@@ -114,8 +111,7 @@ pub(super) fn distance(instr: &SassInstr, timing: Option<&Timing>) -> u8 {
 }
 
 /// Scoreboards that a DEPBAR waits for. With a count other than 0 it leaves the latest operations outstanding, which
-/// is
-/// not checked.
+/// is not checked.
 pub(super) fn released(program: &SassProgram, instr: &SassInstr) -> u8 {
     if program.opcode(instr) != Some(Opcode::Depbar) {
         return 0;

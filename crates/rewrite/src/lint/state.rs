@@ -75,10 +75,8 @@ impl Checked<'_> {
     }
 
     /// Hazard with an earlier operation. The hazard is only possible if both have guards that differ or may have
-    /// changed, or
-    /// if one has a guard and a branch lies between them: the code may have computed the guard such that no lane
-    /// executes
-    /// both.
+    /// changed, or if one has a guard and a branch lies between them: the code may have computed the guard such that
+    /// no lane executes both.
     fn finding(
         &self,
         hazard: ControlHazard,
@@ -123,8 +121,7 @@ impl Underway {
         self.release(instr.wait_mask | instr.releases);
         for &cell in &instr.writes {
             // The new result replaces the old one, even if the old one was not waited for. A guarded write counts as
-            // a write in
-            // all lanes, because compilers write a register under a guard and its complement.
+            // a write in all lanes, because compilers write a register under a guard and its complement.
             self.fixed.retain(|(old, _), _| *old != cell);
             if cell.is_predicate() {
                 self.change_guards(cell, facts);
@@ -174,10 +171,8 @@ impl Underway {
     }
 
     /// Removes operations that the lane has not executed, because their guard fails for the value of a predicate that
-    /// has
-    /// not changed since. For example, a loop loads under `@P0` for the next iteration and ends when P0 is false: the
-    /// loads
-    /// of the last iteration need no wait after the loop.
+    /// has not changed since. For example, a loop loads under `@P0` for the next iteration and ends when P0 is false:
+    /// the loads of the last iteration need no wait after the loop.
     pub(super) fn learn(&mut self, predicate: Cell, value: bool, facts: &[InstrHazards]) {
         for entries in [&mut self.results, &mut self.sources] {
             entries.retain(|(_, at), covered| {
@@ -404,8 +399,7 @@ impl DataflowProblem for LintProblem<'_> {
 }
 
 /// Calls `visit` for each reachable operation with the state before it. An operation in several contexts is visited
-/// once
-/// for each of them.
+/// once for each of them.
 pub(super) fn visit(
     cfg: &ThreadCfg,
     facts: &[InstrHazards],

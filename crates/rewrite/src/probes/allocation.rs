@@ -261,8 +261,7 @@ impl Allocation {
     }
 
     /// Chooses pairs for the flush. At an exit no value of the program is needed any more, so all its registers are
-    /// free
-    /// except the registers of operations that no scoreboard protects.
+    /// free except the registers of operations that no scoreboard protects.
     fn choose_flush_pairs(
         &mut self,
         probed: &ProbedCode<'_>,

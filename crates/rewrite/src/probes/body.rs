@@ -370,8 +370,7 @@ impl Body<'_> {
     }
 
     /// Ends the probe. The registers that it wrote must be ready when the next probe reads them, and a scoreboard
-    /// that the
-    /// program uses as well must be free again.
+    /// that the program uses as well must be free again.
     fn finish(mut self) -> Result<Vec<ProbeInstr>, Diagnostic> {
         // The next probe begins after this block at the earliest, so the block's own distances count.
         let rest = least_cycles_of_block(self.probed, self.at);

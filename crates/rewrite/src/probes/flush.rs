@@ -1,6 +1,5 @@
 //! Beginning and end of counting: counters are cleared where the kernel begins and added to the variable where
-//! threads
-//! exit.
+//! threads exit.
 //!
 //! For example, before `@P0 EXIT` the flush runs under `@P0`: the other lanes go on, and their registers stay as they
 //! are.
@@ -209,8 +208,7 @@ struct Flush<'a> {
 
 impl Flush<'_> {
     /// Adds the counters to the variable. Counters of one register pass through the pairs for values, as many at a
-    /// time as
-    /// there are pairs.
+    /// time as there are pairs.
     fn add_counters(
         &mut self,
         counters: &[(usize, CounterHome)],

@@ -2,9 +2,8 @@
 //!
 //! All instructions of a block are executed equally often by the same lanes (SOUNDNESS 17), so a probe may count
 //! anywhere between the first and the last of them. An instruction inserted after one with a stall count of n may
-//! issue
-//! in one of the n - 1 cycles that pass unused. The stall is then divided between both, and the distance between the
-//! instructions of the program stays as it was.
+//! issue in one of the n - 1 cycles that pass unused. The stall is then divided between both, and the distance
+//! between the instructions of the program stays as it was.
 //!
 //! For example, after `IADD` with a stall count of 6 a probe instruction issues 1 cycle later and gets a stall count
 //! of 5. It costs nothing.
@@ -80,8 +79,7 @@ pub(super) struct PrivateCells<'a> {
 }
 
 /// Places the steps of a probe in order in the block from `at` on. Returns `None` if there is no gap at which all
-/// private
-/// registers are free.
+/// private registers are free.
 pub(super) fn place(
     probed: &ProbedCode<'_>,
     at: OpIndex,
@@ -168,8 +166,7 @@ fn gaps_of(probed: &ProbedCode<'_>, instrs: &[&SassInstr]) -> Vec<Gap> {
 }
 
 /// Places the steps in these gaps: each where it costs nothing or, with `takes_slots`, as soon as it need not wait
-/// for
-/// another one. Remaining steps go into the last gap.
+/// for another one. Remaining steps go into the last gap.
 fn attempt(
     steps: &[Step],
     instrs: &[&SassInstr],

@@ -1,13 +1,10 @@
 //! Time stamps: instructions that read the clock at the entries of blocks and where threads exit. For each step
-//! between
-//! two stamps, they keep the longest time of any thread.
+//! between two stamps, they keep the longest time of any thread.
 //!
 //! The first counter is the longest time of a thread, from its first stamp to its exit. Then follows a table. It has
-//! a row
-//! for each place where a step may end (the points in order, then the exit), and in each row a column for each place
-//! where it may begin (the points in order, then the start of the kernel). Times are modulo 2^32 cycles. For example,
-//! with
-//! 2 points there are 10 counters, and the step from the start to the first point is counter 3.
+//! a row for each place where a step may end (the points in order, then the exit), and in each row a column for each
+//! place where it may begin (the points in order, then the start of the kernel). Times are modulo 2^32 cycles. For
+//! example, with 2 points there are 10 counters, and the step from the start to the first point is counter 3.
 
 use std::collections::BTreeSet;
 
@@ -208,8 +205,7 @@ impl<'a> Stamps<'a> {
         sequence.difference(self.time, self.clock, self.last)?;
         sequence.until(sum + latency);
         // The condition code may be live, so the carry is found by a comparison: a sum below a summand has
-        // overflowed. The
-        // result is 0 or -1, and its subtraction adds the carry.
+        // overflowed. The result is 0 or -1, and its subtraction adds the carry.
         let carry = sequence.mask_if_below(high, low, self.column)?;
         sequence.copy(self.last, self.clock)?;
         if let Some(number) = to {

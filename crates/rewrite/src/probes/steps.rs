@@ -15,8 +15,7 @@ use super::{
 };
 
 /// Returns the placed instructions of the probe. Returns `None` if a counter is in memory or if no predicate is free.
-/// The
-/// counters are ready `start` cycles after the block begins.
+/// The counters are ready `start` cycles after the block begins.
 pub(super) fn probe(
     probed: &ProbedCode<'_>,
     request: &ProbeRequest,
