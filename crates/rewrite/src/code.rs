@@ -152,12 +152,14 @@ impl EditedCode {
         };
         for &start in starts {
             let at = u32::try_from(start).ok().map(CodeAddr);
+            // A symbol may also stand at the end of the section, where no instruction begins.
             let index = at.and_then(|at| edited.boundary_index(at));
             let index = index.ok_or_else(|| {
                 Diagnostic::new(format!(
                     "a function of section {section:?} begins at 0x{start:x}, between instructions"
                 ))
             })?;
+            // A function ends where the next one begins, which is where its stubs go.
             edited.starts.insert(index);
         }
         Ok(edited)

@@ -173,6 +173,7 @@ impl<'a> CubinRewriter<'a> {
         }
         let info = self.elf.sections.get(section).map_or(0, |s| s.info);
         let symbol = (info & 0xff_ffff) as usize;
+        // The attributes of the file hold the count as well; `finish` writes it there.
         self.registers.insert(symbol, registers);
         if let Some(section) = self.elf.sections.get_mut(section) {
             section.info = info & 0xff_ffff | u32::from(registers) << 24;

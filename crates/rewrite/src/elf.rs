@@ -193,6 +193,7 @@ impl ElfFile {
         let half = |at: usize| u64::from(fields.u16(at).unwrap_or(0));
         let (segment_size, segment_count) = (half(54), half(56));
         let (section_size, section_count, names) = (half(58), half(60), half(62));
+        // Without segments, the size of their headers does not matter.
         if (segment_count != 0 && segment_size != SEGMENT_HEADER_SIZE as u64)
             || section_size != SECTION_HEADER_SIZE as u64
             || names >= section_count

@@ -113,6 +113,7 @@ impl<'a> CodeObjectRewriter<'a> {
         at: CodeAddr,
         instrs: Vec<NewGcnInstr>,
     ) -> Result<(), Diagnostic> {
+        // Checked here, so that the error belongs to this call.
         self.instr(at)?;
         sequence::append(&mut self.inserted.entry(at).or_default().body, instrs);
         Ok(())

@@ -106,6 +106,7 @@ pub fn lint(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Linted {
             before.check(at, instr, &facts, &mut findings, &mut dependences);
         }
     });
+    // Pairs and reuse bits concern the next instruction in the code.
     for (index, pair) in facts.windows(2).enumerate() {
         if let [first, second] = pair {
             check_neighbours(OpIndex(index as u32), first, second, &mut findings);

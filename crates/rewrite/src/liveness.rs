@@ -94,6 +94,7 @@ impl Liveness {
             }
         }
         for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
+            // Nothing is proven there, so no register is free.
             liveness.live[index] = RegisterSet::ALL;
             liveness.in_flight[index] = RegisterSet::ALL;
             liveness.unprotected[index] = RegisterSet::ALL;

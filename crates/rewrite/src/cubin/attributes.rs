@@ -131,6 +131,7 @@ fn records(data: &[u8], offset: u64) -> Result<Vec<Record>, Diagnostic> {
             1..=3 => (at + 2, 2),
             4 => (at + 4, usize::from(u16::from_le_bytes([low, high]))),
             _ => {
+                // Without the length of this record, the next one cannot be found.
                 let message = format!("attribute 0x{number:02x} has the unknown format {format}");
                 return Err(fault(offset.saturating_add(at as u64), message));
             }

@@ -193,6 +193,7 @@ impl Program<'_, '_> {
     /// Reads a number in unsigned LEB128.
     fn unsigned(&mut self) -> Option<u64> {
         let mut value = 0_u64;
+        // Ten bytes hold 64 bits, so a longer number is damaged.
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f) << shift;
@@ -239,6 +240,7 @@ impl Program<'_, '_> {
         let bytes = new.checked_sub(self.new)?;
         self.new = new;
         let unit = self.unit.unit_of_address;
+        // No advance can be written then, and none is needed if the address stays.
         if unit == 0 || !bytes.is_multiple_of(unit) {
             return (bytes == 0).then_some(());
         }

@@ -56,6 +56,7 @@ pub(super) fn move_tables(
         let branch = listed
             .get(at)
             .ok_or_else(|| refuse("the file does not list its targets"))?;
+        // A pointer may select any function, so a call has no table of its own.
         if branch.is_call {
             // Such a move may make a pointer in a register, which no table holds. Moving the function would break it.
             let mut immediates = reads.immediates.iter();
@@ -229,6 +230,7 @@ fn table_of(program: &SassProgram, branch: usize, register: u8) -> Option<u32> {
     let load = before
         .iter()
         .rev()
+        // Backwards, because the last write before the branch decides.
         .find(|instr| writes(program, instr, register))?;
     let view = program.view(load)?;
     view.operands

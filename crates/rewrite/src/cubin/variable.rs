@@ -149,6 +149,7 @@ impl CubinRewriter<'_> {
                     ElfSection {
                         name: GLOBAL.to_owned(),
                         name_at: 0,
+                        // Zeros need no bytes in the file.
                         kind: SHT_NOBITS,
                         flags: SHF_WRITE | SHF_ALLOC,
                         address: 0,

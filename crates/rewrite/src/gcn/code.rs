@@ -247,6 +247,7 @@ fn added(instr: &GcnInstr, opcode: GcnOpcode, register: u8) -> Option<u32> {
         return None;
     };
     let own = GcnValue::Scalar(register);
+    // Addition is commutative, so the constant may be on either side.
     let constant = match (to.value == own, first.value == own, second.value == own) {
         (true, true, false) => second.value,
         (true, false, true) => first.value,
@@ -254,6 +255,7 @@ fn added(instr: &GcnInstr, opcode: GcnOpcode, register: u8) -> Option<u32> {
     };
     match constant {
         GcnValue::Literal(literal) => Some(literal),
+        // Inline constants are sign-extended.
         GcnValue::Int(number) => Some(number as u32),
         _ => None,
     }
@@ -273,6 +275,7 @@ pub(super) fn new_address(
             let label = places.label(u32::try_from(offset).ok()?)?;
             Some(address.wrapping_add(label.into()))
         }
+        // Only code moves.
         _ => Some(old),
     }
 }

@@ -280,6 +280,7 @@ impl<'a> ObjectFile<'a> {
             let entry = entry.filter(|entry| *entry < text.size);
             let entry = entry.and_then(|entry| u32::try_from(entry).ok());
             let entry = entry.ok_or_else(|| refuse("its first instruction is not in the code"))?;
+            // The descriptor does not say where the code ends, but the symbol of the function may.
             let function = symbols.iter().find(|(function, ..)| function == name);
             let size = function.map_or(0, |(_, _, size, _)| *size);
             kernels.push(ObjectKernel {

@@ -32,6 +32,7 @@ pub(super) fn finish(rewriter: &CodeObjectRewriter<'_>) -> Result<Vec<u8>, Diagn
     };
     // Appending the code leaves the offsets of all other parts as they are.
     out.code(&code)?;
+    // Otherwise all addresses of code stay right, also in debug sections.
     if !places.is_identity {
         out.symbols()?;
         out.relocations()?;
@@ -351,6 +352,7 @@ impl Rewritten<'_> {
             if u32_at(&self.bytes, at) == Some(PT_LOAD)
                 && u64_at(&self.bytes, at + 16) == Some(last.address)
             {
+                // In memory only: loaders fill the part that the file does not have with zeros.
                 self.put_u64(at + 40, (address - last.address).saturating_add(size))?;
             }
         }

@@ -22,7 +22,7 @@ use crate::probes::{Increment, ProbedQuantity};
 /// Name of the variable that holds the counters.
 const VARIABLE: &str = "warpbound_counters";
 
-/// Number of scalar registers up to the last six of 102, which are VCC, FLAT_SCRATCH and XNACK_MASK.
+/// Number of scalar registers without the last six of 102, which hold VCC, FLAT_SCRATCH and XNACK_MASK.
 const MOST_SCALAR: u8 = 96;
 
 /// Counters that fit into one vector register, one in each lane.
@@ -120,8 +120,10 @@ impl CodeObjectRewriter<'_> {
         for at in ends(self, &kernel)? {
             let flush = registers.flush(address)?;
             inserted += flush.len();
+            // Part of the body, so that a jump to the end passes it as well.
             self.insert_before(at, flush)?;
         }
+        // In the prologue, so that a jump back to the first instruction does not clear the counters.
         let start = whole(registers.start())?;
         inserted += start.len();
         self.insert_at_start(&kernel, start)?;

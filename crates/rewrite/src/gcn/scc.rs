@@ -22,6 +22,7 @@ pub(super) fn live_before(program: &GcnProgram) -> Vec<bool> {
             let is_live =
                 |at: &Option<usize>| at.is_some_and(|at| live.get(at).copied().unwrap_or(true));
             let after = step.is_unknown || step.next.iter().any(is_live);
+            // An instruction such as `s_addc_u32` reads SCC before it writes it.
             let before = step.reads || after && !step.writes;
             if let Some(slot) = live.get_mut(index)
                 && *slot != before
@@ -66,6 +67,7 @@ impl SccStep {
             GcnFlow::Next => ([after, None], false),
             GcnFlow::Jump(target) => ([at(target), None], at(target).is_none()),
             GcnFlow::Branch(_, target) => ([after, at(target)], at(target).is_none()),
+            // Nothing reads SCC after the wave has ended.
             GcnFlow::Exit => ([None; 2], false),
             GcnFlow::Call { .. } | GcnFlow::Indirect { .. } | GcnFlow::Unsupported => {
                 ([after, None], true)

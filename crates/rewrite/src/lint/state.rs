@@ -295,6 +295,7 @@ impl Underway {
 
     /// Checks the registers that an instruction writes.
     fn check_writes(&self, checked: &Checked<'_>, findings: &mut BTreeSet<LintFinding>) {
+        // In one queue, a later write cannot overtake an earlier access.
         let is_open = |producer: OpIndex, covered: u8| {
             !checked.is_safe(producer, covered) && !checked.is_ordered(producer)
         };
@@ -335,6 +336,7 @@ impl Underway {
                 result
             });
             grown |= result.age < own.age || own.outlasted_by & !result.outlasted_by != 0;
+            // The shortest path decides whether a reader may be too early.
             own.age = own.age.min(result.age);
             own.outlasted_by &= result.outlasted_by;
         }

@@ -290,6 +290,7 @@ impl Allocation {
             let top = probed.registers.min(254) as u8;
             let pairs = (0..top / 2).map(|half| 2 * half);
             let free = pairs.filter(|&pair| is_free(pair) && is_free(pair + 1));
+            // Idle pairs need no wait, so they are taken first.
             let (idle, busy): (Vec<u8>, Vec<u8>) = free.partition(is_idle);
             // One pair for the address and one for a value are enough to go on without a wait.
             let waits = idle.len() < wanted.min(2);

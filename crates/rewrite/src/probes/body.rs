@@ -68,6 +68,7 @@ pub(super) fn probe(
         None
     };
     if !by_leader {
+        // The lanes are counted while the result of the ballot is under way.
         for increment in of(ProbedQuantity::Lanes) {
             body.count_in_all_lanes(increment)?;
         }
@@ -187,7 +188,7 @@ impl Body<'_> {
             return Ok(());
         }
         let second = self.second;
-        // A leader's mask has overwritten the active lanes, so they are asked for again.
+        // The mask of the leader has overwritten the mask of the active lanes, so VOTE is repeated.
         let ballot = match leader {
             Leader::Predicate(_) => self.ballot,
             Leader::Mask(_) => {
@@ -328,6 +329,7 @@ impl Body<'_> {
 
     /// Waits until no addition reads the value register any more.
     fn before_value_changes(&mut self) {
+        // If the program uses the scoreboard as well, each probe has waited for it at its end.
         if self.held || self.allocation.is_scoreboard_own {
             self.sequence.wait(self.scoreboard_mask());
         }

@@ -114,6 +114,7 @@ impl Sequence {
             // A NOP has no operand, so it always has an encoding.
             let _ = self.add(Opcode::Nop, &[], &[]);
             (self.guard, self.waits) = (guard, waits);
+            // Again, because one NOP waits for 15 cycles at most.
             self.until(cycle);
         }
     }

@@ -89,6 +89,7 @@ impl Steps<'_> {
         let mut sequence = Sequence::new(self.probed.program.arch(), guard);
         build(&mut sequence)?;
         let instrs = sequence.finish()?;
+        // A wait that is left over would add a NOP, which has no place of its own.
         let [instr] = instrs[..] else {
             return Err(Diagnostic::new("a step of a probe is one instruction"));
         };
