@@ -35,6 +35,7 @@ impl CycleLimit {
             .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)));
         let (number, (times, parts)) = found.ok_or_else(wrong)?;
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+        // `parse` accepts NaN and infinity.
         match number.is_finite() && number >= 0.0 {
             true => Ok(CycleLimit::Milliseconds(number * times / parts)),
             false => Err(wrong()),

@@ -116,6 +116,7 @@ impl Sink {
 static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn incomplete() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A panic in another thread leaves the list usable.
     INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| format!("{text:?} is not a number"))?;
+    // Fails for negative numbers, NaN and infinity.
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(format!("{text} is not a positive time")),

@@ -194,6 +194,7 @@ impl<W: Write> BoundWriter<W> {
                     self.write_head()?;
                 }
                 self.out.write_all(end.as_bytes())?;
+                // Last, because images may be left out after kernels were written.
                 write_member(&mut self.out, &self.left_out)?;
                 self.out.write_all(b"\n}\n")?;
             }

@@ -31,6 +31,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            // Text may have these two control characters.
             '\n' | '\t' => out.push(c),
             // A reference to a control character is an error in HTML as well.
             c if c.is_control() => out.push('\u{fffd}'),

@@ -45,6 +45,7 @@ impl SandwichReport {
         let axis = Axis::of(&bars);
         let plot = bars.len() as f64 * (BAR + GAP) + GAP;
         let head = self.head();
+        // SVG does not wrap text, so the page is as wide as its longest line.
         let longest = head.iter().map(|line| line.chars().count()).max();
         let text = longest.unwrap_or(0) as f64 * CHARACTER + LEFT + RIGHT;
         let width = (LEFT + plot + RIGHT).max(LEAST_WIDTH).max(text);

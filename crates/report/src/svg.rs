@@ -461,6 +461,7 @@ fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
 /// Returns at most 100 characters of a text, without control characters, which XML does not allow.
 pub(crate) fn printable(text: &str) -> String {
     let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    // The name of a template may have thousands of characters.
     let mut shown: String = text.chars().map(visible).take(100).collect();
     if text.chars().nth(100).is_some() {
         shown.push('…');
