@@ -545,7 +545,7 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// Returns the format of a report, or else that of rows.
+    /// Returns the format of a report, or else the format of rows.
     pub(crate) fn report_or_rows(self) -> Result<PageFormat, RowFormat> {
         match self {
             OutputFormat::Text => Ok(PageFormat::Text),
@@ -568,7 +568,7 @@ pub(crate) enum LaunchFormat {
 }
 
 impl LaunchFormat {
-    /// Returns the format of a report, or else that of rows.
+    /// Returns the format of a report, or else the format of rows.
     pub(crate) fn report_or_rows(self) -> Result<Format, RowFormat> {
         match self {
             LaunchFormat::Text => Ok(Format::Text),

@@ -21,7 +21,7 @@ use crate::{
     session_of_set,
 };
 
-/// Audits a launch and its variations; returns the exit code.
+/// Audits a launch and its variations. Returns the exit code.
 pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     let AuditArguments {
         input,
@@ -41,6 +41,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         output,
     } = arguments;
     let library = input::library(&input.file)?;
+    // Measured counts need no run, so most of the other options do not apply.
     if counts.counts.is_some() {
         return audit_counts(arguments, &library);
     }
@@ -65,6 +66,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         max_instructions: *max_instructions,
         cycles: query,
     };
+    // Before any run, so that a facts file with errors shows early.
     let options = facts_options(&library, facts)?;
     let format = match format.report_or_rows() {
         Ok(format) => format,
@@ -79,10 +81,12 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     let name = kernel.as_deref();
     let session = launched_session(&library, input, name, &grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
+    // Opened before the runs, which may take long, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done| progress.runs(done, runs.runs);
     let report = warpbound_audit::audit(&session, kernel, &grid, &options, &runs, show);
+    // The progress line must be gone before an error is printed.
     progress.clear();
     let report = report?;
     if let Some(path) = write_facts {
@@ -97,7 +101,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     Ok(code(&report))
 }
 
-/// Audits launches and writes a row for each; returns the exit code.
+/// Audits launches and writes a row for each. Returns the exit code.
 fn audit_rows(
     arguments: &AuditArguments,
     library: &Library,
@@ -139,7 +143,7 @@ fn audit_rows(
     })
 }
 
-/// Audits a launch set and its variations; returns the exit code.
+/// Audits a launch set and its variations. Returns the exit code.
 fn audit_set(
     arguments: &AuditArguments,
     library: &Library,
@@ -155,6 +159,7 @@ fn audit_set(
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     let out = Output::open(arguments.output.output.as_deref())?;
     let mut progress = Progress::new();
+    // A set may have more runs than requested: one with another order of streams.
     let show = |done| progress.runs(done, done.max(runs.runs));
     let report = warpbound_audit::audit_set(&session, set, options, runs, show);
     progress.clear();
@@ -168,11 +173,11 @@ fn audit_set(
         return Ok(VIOLATED);
     }
     let codes = report.kernels.iter().map(code);
-    // A fault has a greater code than a kernel without a bound, and priority.
+    // A fault has a greater code than a kernel without a bound, so it takes precedence.
     Ok(codes.max().unwrap_or_default())
 }
 
-/// Returns the exit code. A violation has priority; next, a fault of the given launch makes the audit unusable.
+/// Returns the exit code. A violation takes precedence; next, a fault of the given launch makes the audit unusable.
 fn code(report: &AuditReport) -> u8 {
     if report.violations > 0 {
         VIOLATED
@@ -185,7 +190,7 @@ fn code(report: &AuditReport) -> u8 {
     }
 }
 
-/// Whether a bound in cycles was asked for and does not exist.
+/// Whether a bound in cycles was requested but does not exist.
 fn is_without_cycles(report: &AuditReport) -> bool {
     let cycles = report.cycles.as_ref();
     cycles.is_some_and(|cycles| cycles.no_bound.is_some())

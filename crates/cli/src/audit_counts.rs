@@ -29,7 +29,7 @@ pub(crate) struct CountsArguments {
     pub(crate) block: Vec<u32>,
 }
 
-/// Compares measured counts with what every run satisfies; returns the exit code.
+/// Compares measured counts with the statements that every run satisfies. Returns the exit code.
 pub(crate) fn audit_counts(
     arguments: &AuditArguments,
     library: &Library,
@@ -62,8 +62,9 @@ pub(crate) fn audit_counts(
     let images = crate::select(library, &arguments.input)?;
     let bare = measured.bare_kernel();
     let in_file = measured.kernel.as_deref();
+    // The name in the file counts only if it is one of a kernel here: tools spell names in their own ways.
     let in_file = in_file.filter(|name| library.only_kernel(&images, name).is_ok());
-    // A name that is spelled otherwise is tried without arguments; instructions are compared in any case.
+    // A name with another spelling is tried without its arguments. The instructions are compared in any case.
     let name = name.or(in_file).or(bare.as_deref());
     let session = match name {
         Some(name) => library.only_kernel(&images, name)?.0,
@@ -87,6 +88,7 @@ pub(crate) fn audit_counts(
     print(out, &text)?;
     Ok(match report {
         ref report if report.violations > 0 => VIOLATED,
+        // Without violations, an incomplete comparison still proves less than a complete one.
         ref report if report.refused.is_some() || !report.unchecked.is_empty() => NO_BOUND,
         _ => 0,
     })
@@ -102,7 +104,7 @@ fn check_axes(option: &str, axes: &[u32]) -> Result<(), CommandError> {
     }
 }
 
-/// Returns a size in x, y, z; `None` if it is not stated.
+/// Returns a size in x, y, z; `None` if none is stated.
 fn size(axes: &[u32]) -> Option<[u32; 3]> {
     let axis = |n: usize| axes.get(n).copied().unwrap_or(1);
     (!axes.is_empty()).then(|| [axis(0), axis(1), axis(2)])

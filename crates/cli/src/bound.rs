@@ -1,4 +1,7 @@
 //! `warpbound bound`.
+//!
+//! For example, `warpbound bound lib.so --shard 1/4 --format jsonl` writes a row for every fourth kernel. Each output
+//! takes one kernel at a time, so a large library needs no memory for all bounds.
 
 use warpbound_base::Diagnostic;
 use warpbound_bounds::bounds;
@@ -22,11 +25,11 @@ use crate::source_lines::SourceLines;
 use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED};
 use crate::{facts_options, input, left_out_code, pages, print_diagnostic, rows};
 
-/// Maximum of text bytes spooled in memory until the table before them is complete; beyond it, a temporary file is
-/// used.
+/// Maximum number of bytes of text that are spooled in memory until the table before them is complete. Beyond it, a
+/// temporary file is used.
 const SPOOLED: usize = 16 << 20;
 
-/// Returns machine and caches of the bounds in cycles, if they are asked for.
+/// Returns the machine and the caches of the bounds in cycles, if requested.
 fn cycle_query(
     library: &Library,
     arguments: &BoundArguments,
@@ -82,7 +85,7 @@ fn cycle_query(
     }))
 }
 
-/// Returns the options of the bounds, without the launches.
+/// Returns the options of the bounds, without launches.
 fn options_without_launch(
     library: &Library,
     arguments: &BoundArguments,
@@ -96,6 +99,7 @@ fn options_without_launch(
         time_limit: arguments.time_limit,
         timing: arguments.timing,
         machine_code: arguments.machine_code
+            // Source lines stand between instructions, and a page always shows them.
             || arguments.sources.is_some()
             || arguments.format == OutputFormat::Html,
         cycles: cycle_query(library, arguments)?,
@@ -103,7 +107,7 @@ fn options_without_launch(
     })
 }
 
-/// Returns the launch set of the user, if the launch file is one.
+/// Returns the user's launch set, if the launch file is one.
 fn launch_set(
     library: &Library,
     arguments: &BoundArguments,
@@ -185,9 +189,10 @@ impl<'a> BoundOutput<'a> {
         Ok(BoundOutput::File(writer))
     }
 
-    /// Writes the images at a position of the query that are left out.
+    /// Writes the images at a position of the query that were left out.
     fn leave_out(&mut self, position: u64, images: &LeftOutImages) -> std::io::Result<()> {
         match self {
+            // A row for them as well, so that a join over many files shows that they have no bound.
             BoundOutput::Rows(writer, file) => {
                 let record = BoundRecord {
                     position,
@@ -227,13 +232,13 @@ impl<'a> BoundOutput<'a> {
     }
 }
 
-/// Number of threads that work on kernels: as stated, or one for each core.
+/// Returns the number of threads that work on kernels: as stated, or one for each core.
 fn threads(jobs: Option<u64>) -> usize {
     let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
     jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Bounds kernels and returns the exit code.
+/// Bounds kernels. Returns the exit code.
 pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let BoundArguments {
         input,
@@ -257,7 +262,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let mut report = BoundOutput::open(arguments)?;
     let mut progress = Progress::new();
     let (mut is_empty, mut code) = (true, 0);
-    // With --kernel, an unreadable image is no error of the command: the kernel may be in another one.
+    // With --kernel, an unreadable image is no error of the command, because another image may have the kernel.
     let image_code = match kernel {
         Some(_) => 0,
         None => UNUSABLE,
@@ -302,10 +307,13 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     };
     let done: Result<(), CommandError> =
         bounds(&library, asked, kernel, &options, (shard, jobs), each);
+    // The progress line must be gone before diagnostics are printed.
     progress.clear();
     done?;
-    // A shard may be empty, but for the first one if there is a kernel at all.
+    // Any shard may be empty. Only the first one is not if there is a kernel at all, so it reports that there is
+    // none.
     if is_empty && (shard.contains(0) || !diagnostics.is_empty()) {
+        // It becomes the error of the command, so it must not be printed twice.
         let last = diagnostics.pop();
         diagnostics.iter().for_each(print_diagnostic);
         let nothing = || library.no_kernel(&images, kernel);

@@ -9,12 +9,13 @@ use crate::arguments::{BoundArguments, Cost, PageFormat};
 use crate::output::Output;
 use crate::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_of_set};
 
-/// Bounds a launch set in cycles; returns the exit code.
+/// Bounds a launch set in cycles. Returns the exit code.
 pub(crate) fn bound_set(
     library: &Library,
     arguments: &BoundArguments,
     (set, options): (&LaunchSet, &BoundOptions),
 ) -> Result<u8, CommandError> {
+    // The instructions of a warp do not add up over launches, but the cycles of launches do.
     if arguments.cost != Cost::Cycles {
         let message = "this is a launch set, not one launch";
         let refused = Diagnostic::new(message).in_file(set.file.as_str());
@@ -34,6 +35,7 @@ pub(crate) fn bound_set(
     let report = warpbound_bounds::bound_set(&session, set, options)?;
     let text = match format {
         PageFormat::Json => to_json(&report),
+        // HTML was refused above.
         PageFormat::Text | PageFormat::Html => report.text(),
     };
     print(out, &text)?;

@@ -1,4 +1,4 @@
-//! Builds: files and folders with machine code, and the options of their bounds.
+//! Builds: files and folders with machine code, and the options for their bounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl BuildArguments {
     }
 }
 
-/// Returns a size that is no range.
+/// Returns a size if it is no range.
 fn one_size(block: [NumberRange; 3]) -> Option<[u32; 3]> {
     let one =
         |range: NumberRange| (range.least == range.most).then(|| u32::try_from(range.least).ok());
@@ -83,13 +83,13 @@ fn one_size(block: [NumberRange; 3]) -> Option<[u32; 3]> {
     Some([x?, y?, z?])
 }
 
-/// Returns the number of threads: as given, or that of the cores.
+/// Returns the number of threads: as given, or one for each core.
 pub(crate) fn jobs(given: Option<usize>) -> usize {
     given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Opens a file, or all files with machine code of a folder and the folders in it; files of the folder that begin like
-/// machine code of a GPU and cannot be read are `damaged`.
+/// Opens a file, or all files with machine code in a folder and its subfolders. Files of the folder that begin like
+/// machine code of a GPU but cannot be read go to `damaged`.
 pub(crate) fn libraries(
     path: &Path,
     damaged: &mut Vec<Diagnostic>,
@@ -99,10 +99,11 @@ pub(crate) fn libraries(
     }
     let mut files = Vec::new();
     collect(path, 0, &mut files)?;
-    // Other files than those with machine code are expected in the folder of a build.
+    // The folder of a build has other files too, so a file without machine code is no error there.
     let mut found = Vec::new();
     for file in &files {
         match input::library(file) {
+            // Text of mini-SIMT is not part of a build.
             Ok(library) if library.is_text() => {}
             Ok(library) => found.push(library),
             Err(why) if input::begins_like_code(file) => damaged.push(why),
@@ -110,6 +111,7 @@ pub(crate) fn libraries(
         }
     }
     match (found.is_empty(), damaged.pop()) {
+        // It was taken out only to become the error if nothing was found.
         (false, last) => {
             damaged.extend(last);
             Ok(found)
@@ -120,7 +122,7 @@ pub(crate) fn libraries(
     }
 }
 
-/// Most folders within folders.
+/// Maximum depth of nested folders.
 const MAX_DEPTH: usize = 32;
 
 /// Collects the files of a folder in the order of their names.
@@ -133,11 +135,13 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
     for entry in entries {
         paths.push(entry.map_err(unreadable)?.path());
     }
+    // The order in which a file system lists a folder varies; reports must not depend on it.
     paths.sort();
     for path in paths {
         if path.is_file() {
             files.push(path);
         } else if path.is_dir() && !path.is_symlink() && depth < MAX_DEPTH {
+            // A symbolic link is not followed, because it may lead back to a folder around it.
             collect(&path, depth + 1, files)?;
         }
     }

@@ -24,7 +24,7 @@ pub(crate) struct CtaArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Estimates and bounds the cycles of a block; returns the exit code.
+/// Estimates and bounds the cycles of a block. Returns the exit code.
 pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {
     let CtaArguments {
         input,
@@ -47,6 +47,7 @@ pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {
     let (file, machine) = input::launch(&launch.launch, launch.machine.as_deref())?;
     let session = library.only_session(&input.selection())?;
     let kernel = session.launched_kernel(launch.kernel.as_deref(), file.kernel.as_deref())?;
+    // Opened before the analysis, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let report = warpbound_bounds::cta(&session, kernel, &file, &machine, &options)?;
     let text = match format {

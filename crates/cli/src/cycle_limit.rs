@@ -1,4 +1,6 @@
 //! Limits of bounds in cycles: `--limit`.
+//!
+//! For example, `2ms` is exceeded by a bound of 3,300,000 cycles at 1607 MHz, which takes 2.05 ms.
 
 use warpbound_base::Diagnostic;
 use warpbound_report::KernelBound;
@@ -8,7 +10,7 @@ use warpbound_report::KernelBound;
 pub(crate) enum CycleLimit {
     /// Cycles.
     Cycles(u64),
-    /// Milliseconds at the slowest clock that times are for.
+    /// Milliseconds at the slowest clock for which durations are stated.
     Milliseconds(f64),
 }
 
@@ -20,10 +22,12 @@ impl CycleLimit {
         if let Ok(cycles) = text.parse() {
             return Ok(CycleLimit::Cycles(cycles));
         }
+        // A factor and a divisor: `350us` is exactly 350 / 1000, while 350 times 0.001 would be rounded twice.
         let units = [
             ("ns", (1.0, 1e6)),
             ("us", (1.0, 1e3)),
             ("ms", (1.0, 1.0)),
+            // Last, because every other unit ends in it as well.
             ("s", (1e3, 1.0)),
         ];
         let found = units
@@ -31,20 +35,21 @@ impl CycleLimit {
             .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)));
         let (number, (times, parts)) = found.ok_or_else(wrong)?;
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+        // `parse` accepts NaN and infinity.
         match number.is_finite() && number >= 0.0 {
             true => Ok(CycleLimit::Milliseconds(number * times / parts)),
             false => Err(wrong()),
         }
     }
 
-    /// Returns the message about a kernel whose bound exceeds the limit.
+    /// Returns a message if the bound of a kernel exceeds the limit.
     pub(crate) fn exceeded(self, kernel: &KernelBound) -> Option<Diagnostic> {
         let cycles = kernel.cycles.as_ref()?;
         let exceeded = self.exceeded_by(cycles.bound?, cycles.milliseconds?)?;
         Some(exceeded.in_kernel(kernel.name.clone()))
     }
 
-    /// Returns the message about a bound in cycles, and in milliseconds, that exceeds the limit.
+    /// Returns a message if a bound, in cycles and in milliseconds, exceeds the limit.
     pub(crate) fn exceeded_by(self, bound: u64, milliseconds: f64) -> Option<Diagnostic> {
         let message = match self {
             CycleLimit::Cycles(limit) if bound > limit => {

@@ -49,7 +49,7 @@ pub(crate) enum DiffFormat {
     Html,
 }
 
-/// Compares two builds; returns the exit code.
+/// Compares two builds. Returns the exit code.
 pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
     let old = build(&arguments.old, &arguments.build)?;
     let new = build(&arguments.new, &arguments.build)?;
@@ -66,6 +66,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
         DiffFormat::Markdown => Some(report.markdown()),
         DiffFormat::Html => match pages::folder(output) {
             Some(folder) => {
+                // Pages are written one by one, so there is no single text.
                 report.html_folder(pages::page_writer(folder)?)?;
                 None
             }
@@ -75,6 +76,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
     if let Some(text) = text {
         print(Output::open(output)?, &text)?;
     }
+    // On standard output, every format names the images itself.
     let code = left_out_code(&report.left_out, output.is_none());
     match report.unreadable.is_empty() {
         true => Ok(code),
@@ -82,7 +84,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
     }
 }
 
-/// Returns the options of the bounds of a build.
+/// Returns the options for the bounds of a build.
 fn with_facts(
     arguments: &DiffArguments,
     build: &Build,

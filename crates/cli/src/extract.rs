@@ -28,7 +28,7 @@ pub(crate) struct ExtractArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Writes images as files; returns the exit code.
+/// Writes images as files. Returns the exit code.
 pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> {
     let ExtractArguments {
         input,
@@ -45,6 +45,7 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
     for diagnostic in &unread {
         print_diagnostic(diagnostic);
     }
+    // Several images need a folder, unless they go to standard output, which takes only one.
     let folder = output.filter(|path| is_folder(path) || numbers.len() > 1 && !is_stdout(path));
     let Some(folder) = folder else {
         let [number] = numbers.as_slice() else {
@@ -70,7 +71,7 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
     for number in numbers {
         let image = match library.extract(number) {
             Ok(image) => image,
-            // A damaged image does not prevent the others from being extracted.
+            // A damaged image must not prevent the extraction of the others.
             Err(diagnostic) => {
                 print_diagnostic(&diagnostic);
                 code = UNUSABLE;
@@ -87,7 +88,7 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
     Ok(code)
 }
 
-/// Returns the images with a kernel of this name, at least one, and the diagnostics of the unreadable images.
+/// Returns the images that have the kernel, at least one, and the diagnostics of unreadable images.
 fn with_kernel(
     library: &Library,
     numbers: &[usize],
@@ -114,13 +115,13 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Whether a path is that of an existing folder, or ends in `/`.
+/// Whether a path names an existing folder or ends in `/`.
 fn is_folder(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     path.is_dir() || bytes.ends_with(b"/")
 }
 
-/// Returns the name of an extracted image: `NAME.NUMBER.ARCHITECTURE.cubin`, or with the extension of another kind.
+/// Returns the name for an extracted image: `NAME.NUMBER.ARCHITECTURE.cubin`, or another extension for other kinds.
 fn file_name(file: &Path, image: &ExtractedImage) -> PathBuf {
     let stem = match is_stdout(file) {
         true => "stdin".into(),

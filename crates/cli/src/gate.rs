@@ -48,9 +48,10 @@ pub(crate) struct GateArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Checks kernels against a budget, or updates it; returns the exit code.
+/// Checks kernels against a budget, or updates the budget. Returns the exit code.
 pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
     let file = arguments.budget.display().to_string();
+    // With --update, a budget that does not exist is created.
     let text = match arguments.update && !arguments.budget.exists() {
         true => String::new(),
         false => input::text(&arguments.budget)?,
@@ -82,6 +83,7 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
     let gated = check(&build, &budget, &options);
     let report = &gated.report;
     let mut code = 0;
+    // An update makes the figures the budget, so there is nothing to check.
     if let Some(text) = &gated.updated {
         let mut out = Output::open(Some(&arguments.budget))?;
         out.write_all(text.as_bytes())?;
@@ -108,7 +110,7 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
     if report.summary.unproved > 0 {
         code = NO_BOUND;
     }
-    // The text of a check on standard output names them.
+    // The text of a check already names these images on standard output.
     let is_text = !arguments.update && arguments.format == Format::Text;
     let is_shown = is_text && arguments.output.output.is_none();
     code = code.max(left_out_code(&report.left_out, is_shown));
@@ -127,7 +129,7 @@ fn write(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), Comma
     }
 }
 
-/// Returns the options of the bounds under the conditions of a budget.
+/// Returns the options for the bounds under the conditions of a budget.
 fn bound_options(build: &Build, budget: &Budget, path: &Path) -> Result<BoundOptions, Diagnostic> {
     let conditions = &budget.conditions;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -138,6 +140,7 @@ fn bound_options(build: &Build, budget: &Budget, path: &Path) -> Result<BoundOpt
     let one = |n: u32| NumberRange::one(n);
     options.launches.block = conditions.block.map(|block| block.map(one));
     if let Some(facts) = &conditions.facts {
+        // Files that a budget names are relative to its folder, so a check does not depend on the working folder.
         let path = folder.join(facts);
         options.facts = FactsFile::parse(&path.display().to_string(), &input::text(&path)?)?;
         build.check_facts(&options.facts)?;

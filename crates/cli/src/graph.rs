@@ -6,7 +6,7 @@ use crate::arguments::{CfgArguments, GraphFormat};
 use crate::output::Output;
 use crate::{CommandError, flow_options, input, print};
 
-/// Prints the control-flow graph of a kernel; returns the exit code.
+/// Prints the control-flow graph of a kernel. Returns the exit code.
 pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
     let CfgArguments {
         input,
@@ -22,6 +22,7 @@ pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
     let images = crate::select(&library, input)?;
     library.check_launches(&images, Some(kernel), &options.launches)?;
     let (session, index) = library.only_kernel(&images, kernel)?;
+    // Opened before the analysis, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let graph = session.graph(session.kernel_at(index)?, (*level).into(), &options)?;
     let text = match format {

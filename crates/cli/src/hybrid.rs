@@ -73,7 +73,7 @@ pub(crate) struct HybridArguments {
     output: OutputArguments,
 }
 
-/// Estimates the time of a kernel from observed times of its parts; returns the exit code.
+/// Estimates the time of a kernel from observed times of its parts. Returns the exit code.
 pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     let HybridArguments {
         input,
@@ -138,6 +138,7 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     if session.family() == Some(Family::Maxwell) {
         return of_warps(arguments, &session, kernel, &launches, &options);
     }
+    // Opened before the runs, which may take long, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done, all| progress.runs(done, all);
@@ -154,7 +155,7 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     Ok(code(&report))
 }
 
-/// Estimates the time of a warp of an NVIDIA GPU; returns the exit code.
+/// Estimates the time of a warp on an NVIDIA GPU. Returns the exit code.
 fn of_warps(
     arguments: &HybridArguments,
     session: &Session,
@@ -181,7 +182,7 @@ fn of_warps(
     write_estimate(arguments, session, out, &report)
 }
 
-/// Estimates the time of a thread from the times that stamps in the code kept; returns the exit code.
+/// Estimates the time of a thread from times that stamps in the code have kept. Returns the exit code.
 fn of_stamps(
     arguments: &HybridArguments,
     library: &Library,
@@ -200,6 +201,7 @@ fn of_stamps(
         let times = times.map_err(in_file(path))?;
         match &mut all {
             None => all = Some(times),
+            // Each file has the largest times of some runs, so the largest of all files counts.
             Some(all) => all.join(&times),
         }
     }
@@ -224,7 +226,7 @@ fn of_stamps(
     write_estimate(arguments, &session, out, &report)
 }
 
-/// Writes an estimate of warps or threads; returns the exit code.
+/// Writes an estimate for warps or threads. Returns the exit code.
 fn write_estimate(
     arguments: &HybridArguments,
     session: &Session,
@@ -249,7 +251,7 @@ fn write_estimate(
     }
 }
 
-/// Returns the exit code: a run that exceeds its estimate has priority over a missing estimate.
+/// Returns the exit code. A run that exceeds its estimate takes precedence over a missing estimate.
 fn code(report: &HybridReport) -> u8 {
     if report.exceeded().is_some() {
         VIOLATED

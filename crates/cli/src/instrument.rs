@@ -122,7 +122,7 @@ pub(crate) struct InstrumentArguments {
     output: PathBuf,
 }
 
-/// Writes an instrumented cubin or code object; returns the exit code.
+/// Writes an instrumented cubin or code object. Returns the exit code.
 pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandError> {
     let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
@@ -152,7 +152,7 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
             let metrics = arguments.metrics.iter().copied().map(ProbeMetric::from);
             let rule = ProbedBlocks::from(arguments.blocks);
             let options = ProbeOptions {
-                // Waves have no sums: each probe has a counter of its own.
+                // Waves have no sums, so each probe has a counter of its own.
                 each: arguments.each || kernel.code_object.is_some(),
                 ..ProbeOptions::for_launch(launch.as_ref(), rule, metrics.collect())
             };
@@ -230,7 +230,7 @@ fn probed(
     })
 }
 
-/// Writes a kernel with time stamps, their places, and the launch with the variable of the times.
+/// Writes a kernel with time stamps, their places, and a launch file with the variable of the times.
 fn write_stamped(
     arguments: &InstrumentArguments,
     session: &Session,
@@ -268,32 +268,34 @@ fn write_stamped(
     Ok(0)
 }
 
-/// Instrumented file, with what is written beside it.
+/// Instrumented file, with the data for the files next to it.
 struct Made {
     bytes: Vec<u8>,
     counters: usize,
     digest: u64,
-    /// Bytes of dynamic shared memory that its blocks need beside those of the launch.
+    /// Bytes of dynamic shared memory that blocks need in addition to the launch's.
     shared: u32,
     /// Header for host programs.
     header: String,
-    /// Text of what was done.
+    /// Summary of the changes.
     summary: String,
 }
 
-/// Returns the path with another ending; what precedes it may have dots.
+/// Returns the path with another ending. The stem may contain dots.
 fn beside(stem: &Path, ending: &str) -> PathBuf {
+    // `with_extension` would cut off the part of the stem after its last dot.
     let mut path = stem.as_os_str().to_owned();
     path.push(".");
     path.push(ending);
     path.into()
 }
 
-/// Returns the content of the only image with the kernel.
+/// Returns the contents of the only image that has the kernel.
 fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u8>, CommandError> {
     let mut images = crate::select(library, input)?;
     if let Some(kernel) = kernel {
         let pattern = NamePattern::new(kernel);
+        // An unreadable image is no error here, because the kernel may be in another one.
         images.retain(|&number| library.has_kernel(number, &pattern).unwrap_or(false));
     }
     let named = |kernel: Option<&str>| match kernel {
@@ -316,12 +318,13 @@ fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u
     }
 }
 
-/// Writes files: none appears before all are complete.
+/// Writes files. None appears under its name before all are complete.
 fn write_all(files: &[(PathBuf, Vec<u8>)]) -> Result<u8, std::io::Error> {
     let mut open = Vec::new();
     for (path, bytes) in files {
         let mut out = Output::open(Some(path))?;
         out.write_all(bytes)?;
+        // A file appears when it is finished, so all are written before the first one is.
         open.push(out);
     }
     for out in open {
@@ -330,10 +333,11 @@ fn write_all(files: &[(PathBuf, Vec<u8>)]) -> Result<u8, std::io::Error> {
     Ok(0)
 }
 
-/// Returns the text of the launch file with the variable of the counters. Files that the launch names are those in its
-/// own folder.
+/// Returns the text of the launch file with the variable of the counters. Files that the launch names stay in the
+/// folder of the original launch file.
 fn launch_text(path: &Path, stem: &Path, made: &Made) -> Result<String, Diagnostic> {
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    // Absolute, because the new launch file may be in another folder.
     let folder = std::fs::canonicalize(match folder.as_os_str().is_empty() {
         true => Path::new("."),
         false => &folder,
@@ -344,11 +348,13 @@ fn launch_text(path: &Path, stem: &Path, made: &Made) -> Result<String, Diagnost
     })?;
     let mut text = String::new();
     let (original, shared) = (input::text(path)?, input::grid(path)?.dynamic_shared);
+    // At the beginning: after a table, the key would belong to that table.
     if made.shared > 0 {
         text += &format!("dynamic_shared = {}\n", shared.saturating_add(made.shared));
     }
     for line in original.lines() {
         let mut line = line.to_owned();
+        // The sum above replaces this key.
         if made.shared > 0 && line.trim_start().starts_with("dynamic_shared") {
             continue;
         }
@@ -362,6 +368,7 @@ fn launch_text(path: &Path, stem: &Path, made: &Made) -> Result<String, Diagnost
         text += "\n";
     }
     let name = stem.file_name().unwrap_or_default().to_string_lossy();
+    // The first word holds the digest of the plan, so that counters are never decoded with another plan.
     let zeros = ", \"0\"".repeat(made.counters);
     text += &format!(
         "\n[[variable]]\nname = \"{COUNTERS}\"\ntype = \"u64\"\nvalues = [\"0x{:016x}\"{zeros}]\noutput = \"{name}.counters.npy\"\n",
@@ -370,7 +377,7 @@ fn launch_text(path: &Path, stem: &Path, made: &Made) -> Result<String, Diagnost
     Ok(text)
 }
 
-/// Returns what was done.
+/// Returns the summary for a kernel of an NVIDIA GPU.
 fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
     let in_memory = made
         .homes
@@ -387,6 +394,7 @@ fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
     );
     if before != after {
         text += &format!(" -> {after}");
+        // An SM allocates the registers of a thread in units of 8.
         let step = |registers: u16| registers.next_multiple_of(8);
         if step(before) != step(after) {
             text += &format!(
@@ -405,7 +413,7 @@ fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
     text + "\n"
 }
 
-/// Returns what was done with a kernel for GCN3.
+/// Returns the summary for a kernel of GCN3.
 fn waves_summary(plan: &ProbePlan, made: &InstrumentedWaves) -> String {
     let [instructions, inserted] = made.instructions;
     let (scalar, vector) = made.registers;

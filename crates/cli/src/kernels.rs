@@ -16,7 +16,7 @@ use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::{CommandError, UNUSABLE, flow_options, input, left_out_code, print_diagnostic};
 
-/// Disassembles kernels; returns the exit code.
+/// Disassembles kernels. Returns the exit code.
 pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     let DisasmArguments {
         input,
@@ -71,7 +71,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     Ok(done.code(&left_out, false))
 }
 
-/// Refuses files without a selected image for NVIDIA's GPUs, with one diagnostic for all kernels.
+/// Refuses files that have no selected image for NVIDIA's GPUs, with one diagnostic for all kernels.
 pub(crate) fn require_nvidia(
     library: &Library,
     input: &Input,
@@ -88,7 +88,7 @@ pub(crate) fn require_nvidia(
     }
 }
 
-/// Reports the divergence of kernels; returns the exit code.
+/// Reports the divergence of kernels. Returns the exit code.
 pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandError> {
     let DivergenceArguments {
         query,
@@ -102,7 +102,7 @@ pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandE
     })
 }
 
-/// Reports the memory accesses of kernels; returns the exit code.
+/// Reports the memory accesses of kernels. Returns the exit code.
 pub(crate) fn access(arguments: &AccessArguments) -> Result<u8, CommandError> {
     let AccessArguments {
         query,
@@ -116,7 +116,7 @@ pub(crate) fn access(arguments: &AccessArguments) -> Result<u8, CommandError> {
     })
 }
 
-/// Writes the report of each kernel that `query` makes for the launches of the options; returns the exit code.
+/// Writes the report that `query` makes on each kernel, for the launches in the options. Returns the exit code.
 pub(crate) fn report<R: KernelReport>(
     library: &Library,
     arguments: &QueryArguments,
@@ -146,7 +146,7 @@ pub(crate) fn report<R: KernelReport>(
     Ok(done.code(&left_out, is_shown))
 }
 
-/// Prints a template of a facts file, with the facts of an earlier build that hold; returns the exit code.
+/// Prints a template of a facts file, with the facts of an earlier build that still hold. Returns the exit code.
 pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let TemplateArguments {
         input,
@@ -184,7 +184,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         let kernel = session.kernel_at(index)?;
         let text = match &mut update {
             Some(update) => {
-                // Written once it is known that some facts are about these kernels.
+                // Written at the end, because it must first be known that some facts concern these kernels.
                 updated.push_str(&updated_facts(session, kernel, update)?);
                 return Ok(());
             }
@@ -208,7 +208,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     Ok(done.code(&left_out, output.output.is_none()))
 }
 
-/// Failures of a query that succeeded for at least one kernel.
+/// Failures in a query that succeeded for at least one kernel.
 struct Failures {
     /// Whether a requested kernel or image is among the failures.
     is_incomplete: bool,
@@ -216,8 +216,8 @@ struct Failures {
 }
 
 impl Failures {
-    /// Prints the diagnostics, which follow the answer, and returns the exit code of it with these images left out;
-    /// `is_shown` says whether the answer names them on standard output.
+    /// Prints the diagnostics, which follow the answer, and returns the exit code. The images were left out, and
+    /// `is_shown` is whether the answer names them on standard output.
     fn code(self, left_out: &[LeftOutImages], is_shown: bool) -> u8 {
         self.diagnostics.iter().for_each(print_diagnostic);
         let code = left_out_code(left_out, is_shown);
@@ -228,7 +228,7 @@ impl Failures {
     }
 }
 
-/// Applies `work` to each requested kernel. Failures of kernels and unusable images are collected; it is an error if
+/// Applies `work` to each requested kernel. Failures of kernels and unusable images are collected. It is an error if
 /// no kernel succeeds.
 fn for_each_kernel(
     library: &Library,
@@ -244,13 +244,16 @@ fn for_each_kernel(
             Ok((session, index)) => match work(&session, index) {
                 Ok(()) => answered += 1,
                 Err(CommandError::Input(diagnostic)) => {
+                    // The query asked for this kernel, so the answer is incomplete.
                     is_lacking = true;
                     diagnostics.push(diagnostic);
                 }
+                // Errors of the output and of the usage would occur for the other kernels as well.
                 Err(stop) => return Err(stop),
             },
             Err(diagnostic) => {
-                // With a name, an unreadable image is no error of the command: the kernel may be in another one.
+                // With a name, an unreadable image is no error of the command, because another image may have the
+                // kernel.
                 is_lacking |= name.is_none();
                 diagnostics.push(diagnostic);
             }
@@ -262,6 +265,7 @@ fn for_each_kernel(
             diagnostics,
         });
     }
+    // The last diagnostic becomes the error of the command, so it must not be printed twice.
     Err(match diagnostics.pop() {
         Some(last) => {
             diagnostics.iter().for_each(print_diagnostic);

@@ -2,8 +2,8 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// Arguments of a command whose clap description is built only if the command is used: descriptions of all commands
-/// would take a considerable part of the time in which a small file is listed.
+/// Arguments of a command whose clap description is built only if the command is used. The descriptions of all
+/// commands together would take a considerable part of the time for listing a small file.
 pub(crate) struct Deferred<T>(pub(crate) Box<T>);
 
 impl<T: Args> Args for Deferred<T> {
@@ -16,7 +16,8 @@ impl<T: Args> Args for Deferred<T> {
     }
 }
 
-/// Adds the arguments to a command. `augment_args` would replace the summary of the command by that of `T`.
+/// Adds the arguments to a command. Plain `augment_args` would replace the summary of the command by the summary of
+/// `T`.
 fn describe<T: Args>(command: Command) -> Command {
     let about = command.get_about().cloned().unwrap_or_default();
     T::augment_args(command).about(about)
@@ -41,7 +42,7 @@ mod tests {
     #[test]
     fn only_the_used_command_is_described() {
         let mut all = Arguments::command();
-        // All commands have the options that all share.
+        // The common options belong to all commands.
         let own = |argument: &&clap::Arg| !argument.is_global_set();
         let described = |command: &clap::Command| command.get_arguments().filter(own).count();
         assert!(all.get_subcommands().all(|command| described(command) == 0));

@@ -1,4 +1,4 @@
-//! Launches that analyses are about: options and launch file.
+//! Launches that analyses assume: options and launch file.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use warpbound_query::{BoundOptions, Library, StatedLaunches};
 use crate::arguments::LaunchArguments;
 use crate::input;
 
-/// Adds the launches of the user to options.
+/// Adds the user's launches to options.
 ///
 /// # Errors
 ///
-/// The launch file cannot be used.
+/// If the launch file cannot be used.
 pub(crate) fn launch_options(
     library: &Library,
     launch: &LaunchArguments,
@@ -45,7 +45,7 @@ pub(crate) fn launch_options(
     })
 }
 
-/// Returns the name of the kernels that are meant: that of `--kernel`, or that of the launch file.
+/// Returns the name of the requested kernels: from `--kernel`, else from the launch file.
 pub(crate) fn kernel_name<'a>(
     kernel: Option<&'a str>,
     options: &'a BoundOptions,

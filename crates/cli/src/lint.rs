@@ -10,11 +10,12 @@ use crate::{CommandError, input, kernels};
 /// Exit code for kernels with findings.
 const FOUND: u8 = 1;
 
-/// Checks the control words of kernels; returns the exit code: 1 if there is a finding.
+/// Checks the control words of kernels. Returns the exit code, which is 1 if there is a finding.
 pub(crate) fn lint(arguments: &QueryArguments) -> Result<u8, CommandError> {
     let library = input::library(&arguments.input.file)?;
     let needs = "only code of NVIDIA's GPUs has control words to check";
     kernels::require_nvidia(&library, &arguments.input, needs)?;
+    // `report` takes an `Fn`, so the finding is noted in a cell.
     let found = Cell::new(false);
     let options = BoundOptions::default();
     let code = kernels::report(&library, arguments, &options, |session, kernel| {
@@ -22,5 +23,6 @@ pub(crate) fn lint(arguments: &QueryArguments) -> Result<u8, CommandError> {
         found.set(found.get() || !report.findings.is_empty());
         Ok(report)
     })?;
+    // Possible hazards do not count: the code may exclude them.
     Ok(if found.get() { FOUND } else { code })
 }

@@ -27,7 +27,7 @@ pub(crate) struct ListArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Lists the kernels of images, or the images of a file; returns the exit code.
+/// Lists the kernels of images, or the images of a file. Returns the exit code.
 pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     let ListArguments {
         input,
@@ -40,7 +40,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     let selection = input.selection();
     let is_all = selection.image.is_none() && selection.isa.is_none() && kernel.is_none();
     let mut code = 0;
-    // The directory names all images.
+    // The directory already names all images.
     let left_out = match is_all {
         true => Vec::new(),
         false => library.left_out(&selection, kernel),
@@ -50,7 +50,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
         false => {
             let numbers = crate::select(&library, input)?;
             let (found, unread) = read_reports(&library, &numbers, kernel)?;
-            // Without --image, a kernel found in another image answers the query.
+            // Without --image, a kernel that another image has answers the query.
             let is_answered = kernel.is_some() && selection.image.is_none() && !found.is_empty();
             if found.is_empty() {
                 if let Some(diagnostic) = unread.into_iter().next() {
@@ -60,6 +60,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
             }
             for diagnostic in &unread {
                 print_diagnostic(diagnostic);
+                // The kernel may be in the unreadable image, unless it was found.
                 if !is_answered {
                     code = UNUSABLE;
                 }
@@ -74,7 +75,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     code = code.max(left_out_code(&left_out, false));
     for (_, report) in found_reports.iter().flatten() {
         if let Some(why) = &report.refused {
-            // The names of the kernels have been printed nevertheless.
+            // The names of the kernels were printed in spite of that.
             print_diagnostic(&Diagnostic::new(why).in_file(report.file.as_str()));
             code = UNUSABLE;
         }
@@ -82,10 +83,10 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     Ok(code)
 }
 
-/// Reports of images, with the numbers of the images.
+/// Reports on images, with the numbers of the images.
 type Reports = Vec<(usize, FileReport)>;
 
-/// Returns the readable images that have the kernel, and the diagnostics of the unreadable ones.
+/// Returns reports on the readable images that have the kernel, and the diagnostics of unreadable images.
 fn read_reports(
     library: &Library,
     numbers: &[usize],
@@ -101,6 +102,7 @@ fn read_reports(
                     found.push((number, report));
                 }
             }
+            // With a single image nothing else can be listed.
             Err(diagnostic) if library.is_single() => return Err(diagnostic.into()),
             Err(diagnostic) => unread.push(diagnostic),
         }

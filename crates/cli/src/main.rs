@@ -1,7 +1,7 @@
 //! `warpbound`: bounds, simulation and audits of GPU kernels from their machine code.
 //!
-//! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has
-//! no bound, 3 unusable input, 64 wrong usage.
+//! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel
+//! has no bound, 3 unusable input, 64 wrong usage. For example, a damaged file gives 3, and an unknown option 64.
 
 mod arguments;
 mod audit;
@@ -63,13 +63,14 @@ const UNUSABLE: u8 = 3;
 const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
+    // Found before parsing, because errors of parsing have colours too.
     let color = messages::stated_color(std::env::args_os().filter_map(|a| a.into_string().ok()));
     let parsed = Arguments::command().color(color).try_get_matches();
     let parsed = parsed.and_then(|mut matches| Arguments::from_arg_matches_mut(&mut matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
-            // A closed terminal leaves nowhere to report the error.
+            // If the terminal is closed, there is no place to report the error.
             let _ = error.print();
             return match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
@@ -91,7 +92,7 @@ fn main() -> ExitCode {
             print_diagnostic(&diagnostic);
             ExitCode::from(UNUSABLE)
         }
-        // A reader that closes the pipe early (`head`) is no error.
+        // A reader that closes the pipe early, such as `head`, is no error.
         Err(CommandError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
@@ -122,7 +123,7 @@ impl From<io::Error> for CommandError {
     }
 }
 
-/// Returns the options of an analysis of control flow.
+/// Returns the options for an analysis of control flow.
 fn flow_options(
     library: &Library,
     launch: &LaunchArguments,
@@ -135,7 +136,7 @@ fn flow_options(
     launch_options(library, launch, options)
 }
 
-/// Returns the options with the flow facts of the user.
+/// Returns options with the user's flow facts.
 fn facts_options(library: &Library, facts: &FactsArguments) -> Result<BoundOptions, Diagnostic> {
     Ok(BoundOptions {
         facts: match &facts.facts {
@@ -147,8 +148,8 @@ fn facts_options(library: &Library, facts: &FactsArguments) -> Result<BoundOptio
     })
 }
 
-/// Returns the image whose kernel is launched: the one that contains it, or the only one. Names other images that have
-/// the kernel and cannot be used.
+/// Returns the image whose kernel is launched: the image that contains it, or the only image. Also names other images
+/// that have the kernel but cannot be used.
 fn launched_session(
     library: &Library,
     input: &Input,
@@ -156,15 +157,16 @@ fn launched_session(
     grid: &LaunchFile,
 ) -> Result<Arc<Session>, Diagnostic> {
     let name = kernel.or(grid.kernel.as_deref());
-    // The launch is of one image, so that the others do not make the answer incomplete.
+    // A launch uses one image, so the exit code of the other images does not count.
     left_out_code(&library.left_out(&input.selection(), name), false);
     library.launched_session(&input.selection(), kernel, grid)
 }
 
-/// Returns the numbers of the selected images; names on standard error those that are left out as copies that are not linked.
+/// Returns the numbers of the selected images. Names unlinked copies, which are left out, on standard error.
 fn select(library: &Library, input: &Input) -> Result<Vec<usize>, Diagnostic> {
     let selection = input.selection();
     let images = library.select(&selection)?;
+    // An image that was asked for by number is never left out.
     if selection.image.is_none() {
         for copy in library.unlinked_copies() {
             if images.contains(&copy.linked) {
@@ -194,7 +196,7 @@ fn session_of_set(
     }
     let images = select(library, input)?;
     let names = set.launches.iter();
-    // A launch without a kernel is of the only one, which the launches with a name then have too.
+    // A launch without a name launches the only kernel, which then is the kernel of all launches with a name too.
     match names
         .filter_map(|launch| launch.launch.kernel.as_deref())
         .next()
@@ -210,7 +212,7 @@ fn print(mut out: Output, text: &str) -> Result<(), CommandError> {
     Ok(out.finish()?)
 }
 
-/// Returns the exit code of a query with these images left out, and prints their names to standard error unless the
+/// Returns the exit code of a query that left these images out. Prints their names to standard error unless the
 /// answer on standard output names them.
 fn left_out_code(left_out: &[LeftOutImages], is_shown: bool) -> u8 {
     for images in left_out.iter().filter(|_| !is_shown) {

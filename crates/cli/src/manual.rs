@@ -33,7 +33,7 @@ pub(crate) struct ManArguments {
     output: Option<PathBuf>,
 }
 
-/// Prints the completions of a shell.
+/// Prints the completions for a shell.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<u8, CommandError> {
     let mut text = Vec::new();
     generate(
@@ -48,9 +48,10 @@ pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<u8, Comman
     Ok(0)
 }
 
-/// Prints a page of the manual, or writes all of them.
+/// Prints a page of the manual, or writes all pages.
 pub(crate) fn man(arguments: &ManArguments) -> Result<u8, CommandError> {
     let mut all = Arguments::command().disable_help_subcommand(true);
+    // Arguments of commands are described only when they are built.
     all.build();
     let Some(folder) = &arguments.output else {
         let described = match &arguments.command {

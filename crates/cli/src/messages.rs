@@ -1,4 +1,4 @@
-//! Messages on standard error, and what the user wants of them: colour, or no progress.
+//! Messages on standard error, and the user's choices for them: colour, and no progress.
 
 use std::fmt::Display;
 use std::io::{IsTerminal as _, stderr, stdout};
@@ -27,9 +27,9 @@ pub(crate) struct MessageArguments {
 /// Options of this process, set once by [`configure`].
 static OPTIONS: OnceLock<MessageArguments> = OnceLock::new();
 
-/// Sets the options of all messages that follow.
+/// Sets the options for all following messages.
 pub(crate) fn configure(options: MessageArguments) {
-    // There is one command in a process, so that nothing was set before.
+    // A process executes one command, so nothing was set before.
     let _ = OPTIONS.set(options);
 }
 
@@ -37,12 +37,12 @@ fn options() -> MessageArguments {
     OPTIONS.get().copied().unwrap_or_default()
 }
 
-/// Whether progress is shown: on a terminal, unless it is not wanted.
+/// Whether progress is shown: on a terminal, unless `--quiet` is given.
 pub(crate) fn has_progress() -> bool {
     stderr().is_terminal() && !options().quiet
 }
 
-/// Prints an error to standard error, after the name of the program.
+/// Prints an error to standard error, with the name of the program before it.
 pub(crate) fn error(message: &dyn Display) {
     let label = match is_coloured(stderr().is_terminal()) {
         true => red("warpbound:"),
@@ -51,14 +51,14 @@ pub(crate) fn error(message: &dyn Display) {
     eprintln!("{label} {message}");
 }
 
-/// Prints a note to standard error unless notes are not wanted.
+/// Prints a note to standard error unless `--quiet` is given.
 pub(crate) fn note(message: &dyn Display) {
     if !options().quiet {
         eprintln!("warpbound: {message}");
     }
 }
 
-/// Returns the function that marks text on standard output: it is unchanged unless colours are wanted.
+/// Returns the function that marks text on standard output. Without colours, it returns the text unchanged.
 pub(crate) fn mark_on_stdout() -> fn(&str) -> String {
     match is_coloured(stdout().is_terminal()) {
         true => red,
@@ -67,7 +67,7 @@ pub(crate) fn mark_on_stdout() -> fn(&str) -> String {
 }
 
 fn is_coloured(on_terminal: bool) -> bool {
-    // https://no-color.org: the variable counts if it is not empty.
+    // According to https://no-color.org, the variable counts only if it is not empty.
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match options().color {
         ColorChoice::Always => true,
@@ -81,8 +81,9 @@ fn red(text: &str) -> String {
     format!("\x1b[1;31m{text}\x1b[0m")
 }
 
-/// Returns the choice of colour among arguments that are not parsed yet, for messages about wrong usage.
+/// Returns the choice of colour among arguments that are not yet parsed, for messages about wrong usage.
 pub(crate) fn stated_color(arguments: impl Iterator<Item = String>) -> ColorChoice {
+    // After `--`, everything is an operand.
     let arguments: Vec<String> = arguments.take_while(|argument| argument != "--").collect();
     let joined = arguments.iter().filter_map(|a| a.strip_prefix("--color="));
     let pairs = arguments.iter().zip(arguments.iter().skip(1));

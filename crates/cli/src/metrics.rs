@@ -47,7 +47,7 @@ pub(crate) struct MetricsArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Executes launches without timing and reports their metrics; returns the exit code.
+/// Executes launches without timing and reports their metrics. Returns the exit code.
 pub(crate) fn metrics(arguments: &MetricsArguments) -> Result<u8, CommandError> {
     let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
@@ -55,6 +55,7 @@ pub(crate) fn metrics(arguments: &MetricsArguments) -> Result<u8, CommandError> 
         let message = "metrics are of GPU kernels, this is mini-SIMT";
         return Err(Diagnostic::new(message).in_file(library.name()).into());
     }
+    // Opened before the runs, which may take long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
     let mut runs = Vec::new();
     for path in &arguments.launch {
@@ -95,6 +96,7 @@ fn measured(
     stages.end("execute");
     let mut metrics = run.metrics(&prepared, grid)?;
     stages.end("analyse");
+    // A run of its own, because addresses do not follow from executions of blocks.
     metrics.memory_divergence = memory_divergence(&session, &prepared, grid, &options)?;
     stages.end("execute");
     Ok(RunMetrics {

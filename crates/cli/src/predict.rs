@@ -76,7 +76,7 @@ enum PredictFormat {
     Dot,
 }
 
-/// Predicts the counts of a launch, or prints the computation tree of a kernel; returns the exit code.
+/// Predicts the counts of a launch, or prints the computation tree of a kernel. Returns the exit code.
 pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> {
     let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
@@ -112,6 +112,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
         ranges: arguments.ranges,
         by_paper: arguments.rule == PredictRule::Paper,
     };
+    // Opened before the prediction, which may take long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
     stages.end("parse");
     if arguments.formula {
@@ -148,7 +149,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
     };
     print(out, &text)?;
     stages.print();
-    // Some counts may be unknown; without any, there is no answer.
+    // A prediction may lack some counts. Without any count there is no answer.
     Ok(match report.lost {
         Some(_) => NO_BOUND,
         None => 0,

@@ -111,7 +111,7 @@ pub(crate) struct DecodeArguments {
     output: OutputArguments,
 }
 
-/// Reports plans of probes; returns the exit code.
+/// Reports plans of probes. Returns the exit code.
 pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
     let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.query.input.file)?;
@@ -127,6 +127,7 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
             ..PredictOptions::default()
         },
     };
+    // `report` takes an `Fn`, so the plans are collected in a cell.
     let plans = RefCell::new(Vec::new());
     stages.end("parse");
     let code = kernels::report(
@@ -156,7 +157,7 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
     Ok(code)
 }
 
-/// Reconstructs counts from counters; returns the exit code.
+/// Reconstructs counts from counters. Returns the exit code.
 pub(crate) fn decode(arguments: &DecodeArguments) -> Result<u8, CommandError> {
     let in_file = |path: &Path| {
         let name = path.display().to_string();
@@ -178,6 +179,7 @@ pub(crate) fn decode(arguments: &DecodeArguments) -> Result<u8, CommandError> {
     let launch = arguments.launch.as_deref().map(input::grid).transpose()?;
     let library = input::library(&arguments.input.file)?;
     let images = crate::select(&library, &arguments.input)?;
+    // The plan names its kernel, so there is no option for it.
     let (session, _) = library.only_kernel(&images, &plan.kernel)?;
     let kernel = session.launched_kernel(Some(&plan.kernel), None)?;
     let report = decoded(&session, kernel, &plan, &counters, launch.as_ref())?;

@@ -1,4 +1,4 @@
-//! Progress line on standard error, if that is a terminal and `--quiet` is not given.
+//! Progress line on standard error, if standard error is a terminal and `--quiet` is not given.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -31,8 +31,9 @@ impl Progress {
         }
     }
 
-    /// Shows that `done` of `all` runs are done.
+    /// Shows how many of `all` runs are done.
     pub(crate) fn runs(&mut self, done: u64, all: u64) {
+        // A terminal is slow: an update for each run could take longer than the run.
         if !self.is_wanted || self.last.elapsed() < EVERY {
             return;
         }
@@ -41,7 +42,7 @@ impl Progress {
         write(&format!("\r\x1b[K{done} of {all} runs"));
     }
 
-    /// Shows that a kernel is done, which is in the image with index `place` of `images`.
+    /// Shows that a kernel is done. Its image has index `position` among `images` images.
     pub(crate) fn show(&mut self, kernel: &KernelBound, position: usize, images: usize) {
         self.done += 1;
         if !self.is_wanted || self.last.elapsed() < EVERY {
@@ -49,6 +50,7 @@ impl Progress {
         }
         self.last = Instant::now();
         self.shown = true;
+        // A name that wraps would leave remains of itself at the next update.
         let name: String = kernel.name.chars().take(40).collect();
         let bar = match images {
             0 | 1 => String::new(),
@@ -64,13 +66,14 @@ impl Progress {
         write(&format!("\r\x1b[K{bar}{} kernels, {name}", self.done));
     }
 
-    /// Shows that `done` of `all` blocks of a launch are done.
+    /// Shows how many of `all` blocks of a launch are done.
     pub(crate) fn blocks(&mut self, done: u64, all: u64) {
         if !self.is_wanted || self.last.elapsed() < EVERY {
             return;
         }
         self.last = Instant::now();
         self.shown = true;
+        // In 128 bits, because the product may exceed 64.
         let of = |whole: u64| u128::from(done) * u128::from(whole) / u128::from(all.max(1));
         let filled = usize::try_from(of(WIDTH as u64)).unwrap_or(WIDTH);
         let (bar, percent) = ("#".repeat(filled), of(100));
@@ -79,7 +82,7 @@ impl Progress {
         ));
     }
 
-    /// Shows that `done` launches of a set are done, of at most `all`.
+    /// Shows how many launches of a set are done, of at most `all`.
     pub(crate) fn launches(&mut self, done: u64, all: u64) {
         if !self.is_wanted || self.last.elapsed() < EVERY {
             return;

@@ -1,4 +1,4 @@
-//! Rows of results: a table for many files, launches or machines.
+//! Rows of results, as a table for many files, launches or machines.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) fn open(
     Ok(RowWriter::new(out, format, table)?)
 }
 
-/// Returns the only launch of a report, which is neither of several launches nor of a shard.
+/// Returns the launch of a report, which allows neither several launches nor a shard.
 pub(crate) fn only_launch(
     launches: &[PathBuf],
     shard: Option<Shard>,
@@ -42,13 +42,13 @@ pub(crate) fn only_launch(
 /// Row of a launch.
 pub(crate) struct LaunchRow {
     pub(crate) cells: Vec<TableCell>,
-    /// Exit code if there were no other launch.
+    /// Exit code of a command with this launch alone.
     pub(crate) code: u8,
 }
 
-/// Writes a row for each launch of a shard; returns the exit code, which is the greatest of all rows, but that of a
-/// violation if there is one. `row` receives the position of the launch and its file, as the user named it; where it
-/// fails, `failed` makes the row, and the reason is also printed.
+/// Writes a row for each launch of a shard. Returns the exit code: the greatest of all rows, but a violation takes
+/// precedence. `row` receives the position of the launch, and its file as the user named it. If `row` fails, `failed`
+/// makes the row, and the reason is printed as well.
 pub(crate) fn write(
     mut writer: RowWriter<Output>,
     (launches, shard): (&[PathBuf], Option<Shard>),
@@ -59,6 +59,7 @@ pub(crate) fn write(
     let (mut code, mut is_violated) = (0, false);
     let all = launches.len() as u64;
     let shard = shard.unwrap_or_default();
+    // Positions count all launches, so that the rows of all shards can be joined.
     for (position, path) in (0..).zip(launches).filter(|(at, _)| shard.contains(*at)) {
         let cells = match row(position, path) {
             Ok(row) => {
@@ -66,12 +67,14 @@ pub(crate) fn write(
                 code = code.max(row.code);
                 row.cells
             }
+            // One unusable launch must not end a campaign; its row says why it has no result.
             Err(CommandError::Input(why)) => {
                 code = UNUSABLE;
                 progress.clear();
                 print_diagnostic(&why);
                 failed(position, &path.display().to_string(), &why.to_string())
             }
+            // Without an output, no later row can be written.
             Err(other) => return Err(other),
         };
         writer.row(cells)?;
@@ -82,7 +85,7 @@ pub(crate) fn write(
     Ok(if is_violated { crate::VIOLATED } else { code })
 }
 
-/// Returns the diagnostic of a launch set, which has no row.
+/// Returns the diagnostic for a launch set, which has no row.
 pub(crate) fn refuse_set(file: &str) -> Diagnostic {
     let message = "a launch set has no row: its launches depend on each other";
     let refused = Diagnostic::new(message).in_file(file);

@@ -149,7 +149,7 @@ pub(crate) struct RunArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Simulates or executes a launch; returns the exit code.
+/// Simulates or executes a launch. Returns the exit code.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
     let library = input::library(&arguments.input.file)?;
     if arguments.functional {
@@ -191,8 +191,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
     }
 }
 
-/// Refuses options that do not apply to a kernel of this kind, and contradictions between options.
+/// Refuses options that do not apply to a kernel of this kind, and options that contradict each other.
 fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnostic> {
+    // Every field is named, so that a new option cannot be forgotten here.
     let RunArguments {
         functional: _,
         input: _,
@@ -305,7 +306,7 @@ fn check_files(arguments: &RunArguments) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Returns the options of an execution without time.
+/// Returns the options for an execution without time.
 pub(crate) fn run_options(arguments: &RunArguments) -> RunOptions {
     RunOptions {
         max_instructions: arguments.max_instructions,
@@ -315,7 +316,7 @@ pub(crate) fn run_options(arguments: &RunArguments) -> RunOptions {
     }
 }
 
-/// Returns the options of a simulation with time.
+/// Returns the options for a simulation with time.
 pub(crate) fn timed_options(
     arguments: &RunArguments,
     session: &Session,
@@ -351,7 +352,7 @@ fn split_options(arguments: &RunArguments) -> Result<SplitOptions, Diagnostic> {
     })
 }
 
-/// Returns the marks that an option names.
+/// Returns the marks that an option selects.
 pub(crate) fn split_marks(marks: Option<&str>) -> Result<SplitMarks, Diagnostic> {
     Ok(match marks {
         None => SplitMarks::Own,
@@ -407,7 +408,7 @@ fn run_functional(
             &MeasuredCounts::of_run(&prepared, &run.counts),
         )?;
     }
-    // The outputs are written even if they differ from the expected ones, so that the user can inspect them.
+    // The outputs are written even if they differ from the expected values, so that the user can inspect them.
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
@@ -431,12 +432,13 @@ fn run_timed(
     let session = launched_session(library, &arguments.input, name, grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let options = timed_options(arguments, &session)?;
-    // Output files are opened before the simulation, which may be long, so that an error shows early.
+    // Output files are opened before the simulation, which may take long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
     let outputs = outputs(path, grid)?;
     let mut events = open_side_file(arguments.events.as_deref())?;
     let mut timeline = open_side_file(arguments.timeline.as_deref())?;
     let mut progress = Progress::new();
+    // With one warp, no other block starts.
     let all = arguments.only_warp.map_or(blocks(grid), |_| 1);
     let hooks = RunHooks {
         events: events.as_mut().map(|out| out as &mut dyn Write),
@@ -455,7 +457,7 @@ fn run_timed(
             written.and_then(|()| out.finish())?;
         }
     }
-    // The files are written even if the outputs differ from the expected ones, so that the user can inspect them.
+    // These files are written even if the outputs differ from the expected values, so that the user can inspect them.
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
@@ -468,7 +470,7 @@ fn run_timed(
     Ok(0)
 }
 
-/// Returns the format of the report on a kind of run that has no pages.
+/// Returns the format of a report on a kind of run that has no pages.
 pub(crate) fn format_without_pages(format: PageFormat, run: &str) -> Result<Format, CommandError> {
     match format {
         PageFormat::Text => Ok(Format::Text),
@@ -528,6 +530,7 @@ fn run_mini(
     let mut out = Output::open(output.output.as_deref())?;
     let mut failure = None;
     let mut print = |line: &str| {
+        // Later lines would fail as well; the first error is the cause.
         if failure.is_none() {
             failure = writeln!(out, "{line}").err();
         }
@@ -539,12 +542,13 @@ fn run_mini(
     }
     match done {
         Ok(report) => match format {
+            // The trace is the output.
             _ if *trace => {}
             Format::Text => out.write_all(report.text().as_bytes())?,
             Format::Json => out.write_all(to_json(&report).as_bytes())?,
         },
         Err(diagnostic) => {
-            // The trace up to the fault helps to find its cause.
+            // The trace up to the fault helps the user to find its cause.
             out.flush()?;
             return Err(diagnostic.into());
         }

@@ -12,7 +12,7 @@ use crate::rows::{self, LaunchRow};
 use crate::run::{RunArguments, run_options, timed_options};
 use crate::{CommandError, launched_session};
 
-/// Executes or simulates launches and writes a row for each; returns the exit code.
+/// Executes or simulates launches and writes a row for each. Returns the exit code.
 pub(crate) fn run_rows(
     library: &Library,
     arguments: &RunArguments,
@@ -23,6 +23,7 @@ pub(crate) fn run_rows(
         let refused = Diagnostic::new(message).in_file(library.name());
         return Err(refused.hint("--format json reports its run").into());
     }
+    // These options write one file or table per run, and there are several runs.
     let of_reports = [
         ("--stats", arguments.stats),
         ("--counts", arguments.counts.is_some()),

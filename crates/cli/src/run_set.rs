@@ -16,7 +16,7 @@ use crate::run::{
 };
 use crate::{CommandError, print, session_of_set};
 
-/// Executes or simulates a launch set; returns the exit code.
+/// Executes or simulates a launch set. Returns the exit code.
 pub(crate) fn run_set(
     library: &Library,
     arguments: &RunArguments,
@@ -27,7 +27,7 @@ pub(crate) fn run_set(
     let format = format_without_pages(format, "a launch set")?;
     let kernel = arguments.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
-    // Output files are opened before the run, which may be long, so that an error shows early.
+    // Output files are opened before the run, which may take long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
     let open_outputs = outputs(path, &set.objects)?;
     let mut progress = Progress::new();
@@ -37,6 +37,7 @@ pub(crate) fn run_set(
         .map(|repetition| {
             repetition
                 .rounds
+                // The number is only shown, so saturation does no harm.
                 .saturating_mul(repetition.launches.len() as u64)
         })
         .fold(0, u64::saturating_add);
@@ -53,7 +54,7 @@ pub(crate) fn run_set(
     progress.clear();
     let run = run?;
     write_outputs(open_outputs, run.outputs(set))?;
-    // The outputs are written even if they differ from the expected ones, so that the user can inspect them.
+    // The outputs are written even if they differ from the expected values, so that the user can inspect them.
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
@@ -65,7 +66,7 @@ pub(crate) fn run_set(
     Ok(0)
 }
 
-/// Refuses options about a single launch.
+/// Refuses options for a single launch.
 fn check_options(arguments: &RunArguments) -> Result<(), Diagnostic> {
     let of_one = [
         ("--stats", arguments.stats),

@@ -69,7 +69,7 @@ pub(crate) enum SandwichScope {
     Grid,
 }
 
-/// Compares a bound in cycles with simulated runs; returns the exit code.
+/// Compares a bound in cycles with simulated runs. Returns the exit code.
 pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError> {
     let SandwichArguments {
         input,
@@ -124,6 +124,7 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
             splitting: Default::default(),
         })
     };
+    // Opened before the runs, which may take long, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;
     let drawing = svg.as_deref().map(Output::file).transpose()?;
     let mut progress = Progress::new();
@@ -150,12 +151,14 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
     Ok(code(&report))
 }
 
-/// Returns the exit code: a bound below a run, or a chain that inverts, has priority over a missing bound.
+/// Returns the exit code. A chain that inverts, which includes a bound below a run, takes precedence over a missing
+/// bound.
 fn code(report: &SandwichReport) -> u8 {
     let first = report.chain.first().map(|element| element.name);
     if report.inversion().is_some() {
         VIOLATED
     } else if first != SandwichReport::CHAIN.first().copied() {
+        // A chain that does not begin with the bound belongs to a kernel without one.
         NO_BOUND
     } else {
         0

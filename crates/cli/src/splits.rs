@@ -34,7 +34,7 @@ pub(crate) struct SplitsArguments {
     pub(crate) launch: LaunchArguments,
 }
 
-/// Reports the sites of kernels, and writes those that are chosen; returns the exit code.
+/// Reports the sites of kernels, and writes the chosen sites. Returns the exit code.
 pub(crate) fn splits(arguments: &SplitsArguments) -> Result<u8, CommandError> {
     let library = input::library(&arguments.query.input.file)?;
     let bound = launch_options(&library, &arguments.launch, BoundOptions::default())?;
@@ -45,6 +45,7 @@ pub(crate) fn splits(arguments: &SplitsArguments) -> Result<u8, CommandError> {
         machine: machine.map(input::gpu_model).transpose()?,
         bound,
     };
+    // `report` takes an `Fn`, so the reports are collected in a cell.
     let reports = RefCell::new(Vec::new());
     let code = kernels::report(
         &library,

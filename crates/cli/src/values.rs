@@ -9,12 +9,12 @@ use warpbound_query::{NumberRange, StatedParam};
 use warpbound_runs::Override;
 use warpbound_runs::SingleWarp;
 
-/// Returns a parser with the limits that facts files have.
+/// Returns a parser with the same limits as in facts files.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=FactsFile::MAX_BOUND)
 }
 
-/// Returns a parser of the names of an enumeration.
+/// Returns a parser for the names of an enumeration.
 pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let names = T::ALL.iter().map(|(_, name)| *name);
     PossibleValuesParser::new(names)
@@ -26,6 +26,7 @@ pub(crate) fn parameter_override(text: &str) -> Result<Override, String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err("expected NAME=VALUE".to_owned());
     };
+    // The policy is a choice, not a number.
     if name == "scheduler.policy" {
         return Err("--scheduler chooses it".to_owned());
     }
@@ -50,16 +51,18 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| format!("{text:?} is not a number"))?;
+    // Fails for negative numbers, NaN and infinity.
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(format!("{text} is not a positive time")),
     }
 }
 
-/// Parses the size of a block or grid in x, y and z, each a number or a range; absent axes are 1.
+/// Parses the size of a block or grid in x, y and z. Each is a number or a range, and absent axes are 1. For example,
+/// `16,1..8` is 16 threads in x, 1 to 8 in y, and 1 in z.
 pub(crate) fn size(text: &str) -> Result<[NumberRange; 3], String> {
     let mut size = [NumberRange::one(1u32); 3];
-    // `16x16` and `16*16`, as in prose; a hexadecimal number begins with `0x`.
+    // Prose writes `16x16` and `16*16`. A hexadecimal number also contains an x, as in `0x10`.
     let sizes: Vec<&str> = text.split(['x', 'X', '*']).map(str::trim).collect();
     let is_number = |part: &&str| part.parse::<u32>().is_ok_and(|n| n > 0);
     if sizes.len() > 1 && sizes.iter().all(is_number) {
@@ -87,8 +90,8 @@ pub(crate) fn param(text: &str) -> Result<StatedParam, String> {
     }
 }
 
-/// Parses a clock frequency with its unit, or two with `..` between them, where the unit of the second stands for both;
-/// returns kHz.
+/// Parses a clock frequency with its unit, or two with `..` between them. The unit of the second one may stand for
+/// both. Returns kHz. For example, `850..1300MHz` is (850000, 1300000).
 pub(crate) fn clock(text: &str) -> Result<(u64, u64), String> {
     let wrong =
         || format!("{text:?} is no frequency with its unit, as 850MHz, 850..1300MHz or 1.3GHz");
@@ -102,6 +105,7 @@ pub(crate) fn clock(text: &str) -> Result<(u64, u64), String> {
     let kilohertz = |number: &str, scale: f64| {
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
         let kilohertz = (number * scale).round();
+        // The first comparison also refuses NaN, the second one infinity and numbers that a cast would cut off.
         match number > 0.0 && kilohertz < 1e12 {
             true => Ok(kilohertz as u64),
             false => Err(wrong()),
@@ -138,8 +142,9 @@ fn integer(text: &str) -> Result<i128, String> {
         Some(hex) => u64::from_str_radix(hex, 16),
         None => digits.parse(),
     };
+    // 64 bits on either side of 0: parameters may be signed or unsigned.
     match magnitude {
-        // The parsers of the library accept a second sign.
+        // The standard parsers accept a sign of their own, so a second one is refused here.
         Ok(magnitude) if !digits.contains('+') => Ok(sign * i128::from(magnitude)),
         _ => Err(format!("{text:?} is not a whole number of 64 bits")),
     }

@@ -1,4 +1,4 @@
-//! Diagnostics as exceptions of the package.
+//! Diagnostics as exceptions of the Python package.
 
 use pyo3::{PyErr, import_exception};
 use warpbound_base::Diagnostic;
@@ -52,6 +52,7 @@ impl From<QueryError> for PyErr {
     fn from(error: QueryError) -> PyErr {
         match error {
             QueryError::Input(diagnostic) => InputError::new_err(parts(&diagnostic)),
+            // An interrupt must arrive as itself, not as an error of the input.
             QueryError::Python(error) => error,
         }
     }

@@ -1,4 +1,4 @@
-//! Files of the package, and the queries on them.
+//! Files of the Python package, and the queries on them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::options::{
     AuditRequest, BoundRequest, FlowRequest, KernelQuery, LaunchStatements, RunRequest, parse,
 };
 
-/// JSON document of a query, and the diagnostics of images and kernels that cannot be used.
+/// JSON document of a query, with the diagnostics of images and kernels that cannot be used.
 type Answer = (String, Vec<DiagnosticParts>);
 
-/// Buffer or variable at the end of a run: its name, whether it is a variable, and its contents as an NPY file.
+/// Buffer or variable at the end of a run: name, whether it is a variable, and contents as an NPY file.
 type NamedArray = (String, bool, Vec<u8>);
 
 /// File with machine code.
@@ -56,7 +56,7 @@ impl NativeFile {
                     contents: None,
                 })
                 .collect(),
-            // The directory has all images.
+            // The directory lists all images, so none is left out.
             left_out: Vec::new(),
         })
     }
@@ -106,6 +106,7 @@ impl NativeFile {
         options: &str,
         launch: &Bound<'_, NativeLaunch>,
     ) -> PyResult<(String, Vec<NamedArray>)> {
+        // Shared, because the work runs without the lock of the interpreter.
         let launch = Arc::clone(&launch.get().launch);
         Ok(py.detach(|| self.run_launch(&parse(options)?, &launch))?)
     }
@@ -168,10 +169,11 @@ fn launch_of(launch: Option<&Bound<'_, NativeLaunch>>) -> Option<Arc<LaunchFile>
 
 /// Stops a query if the user has interrupted the interpreter.
 pub(crate) fn check_interrupt() -> Result<(), QueryError> {
+    // Python handles signals only while its lock is held, which queries have released.
     Ok(Python::attach(|py| py.check_signals())?)
 }
 
-/// Returns the name of the kernels that are meant: the one that is asked for, or that of the launch.
+/// Returns the name of the requested kernels, or else the name in the launch file.
 pub(crate) fn kernel_name<'a>(
     query: &'a KernelQuery,
     options: &'a BoundOptions,
@@ -197,6 +199,7 @@ impl NativeFile {
                     if let Some(why) = &report.refused {
                         problems.push(Diagnostic::new(why).in_file(report.file.as_str()));
                     }
+                    // With a name, images without such a kernel are not worth a line.
                     if pattern.is_none() || !report.kernels.is_empty() {
                         images.push(ListedImage {
                             image,
@@ -207,6 +210,7 @@ impl NativeFile {
                 Err(diagnostic) => problems.push(diagnostic),
             }
         }
+        // If nothing is left, the last problem says why better than "no such kernel".
         if images.is_empty() {
             let nothing = || library.no_kernel(&numbers, query.kernel.as_deref());
             return Err(problems.pop().unwrap_or_else(nothing).into());
@@ -230,7 +234,7 @@ impl NativeFile {
     ) -> Result<Answer, QueryError> {
         let mut document = BoundWriter::new(Vec::new(), BoundFormat::Json, self.library.name());
         let problems = self.bounds(request, launch, Shard::ALL, |_, bound| match bound {
-            // A vector accepts everything.
+            // Cannot fail, because a vector accepts every byte.
             Ok(bound) => drop(document.kernel(&bound)),
             Err(images) => document.leave_out(&images),
         })?;
@@ -239,7 +243,7 @@ impl NativeFile {
         Ok((document, problems.iter().map(parts).collect()))
     }
 
-    /// Makes a report on each kernel; the document is a list of them.
+    /// Makes a report on each kernel. The document is the list of the reports.
     fn report<R: KernelReport>(
         &self,
         request: FlowRequest,
@@ -254,6 +258,7 @@ impl NativeFile {
         library.check_launches(&images, name, &options.launches)?;
         let (mut reports, mut problems) = (Vec::new(), Vec::new());
         for item in library.kernels(&images, name) {
+            // Between kernels, because one analysis does not return to the interpreter.
             check_interrupt()?;
             let report = item
                 .and_then(|(session, index)| make(&session, session.kernel_at(index)?, &options));
@@ -324,7 +329,7 @@ impl NativeFile {
         Ok(to_json(&report))
     }
 
-    /// Returns the image with the kernel of a launch, and the name of the kernel, if one is asked for.
+    /// Returns the image with the kernel of a launch, and the requested name of the kernel if there is one.
     pub(crate) fn launched<'a>(
         &self,
         query: &'a KernelQuery,
@@ -343,7 +348,7 @@ impl NativeFile {
     }
 }
 
-/// Returns the options of an analysis of control flow.
+/// Returns the options for an analysis of control flow.
 fn statements(
     launches: LaunchStatements,
     library: &Library,

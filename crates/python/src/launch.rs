@@ -1,4 +1,4 @@
-//! Launches of the package.
+//! Launches of the Python package.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -38,6 +38,7 @@ impl NativeLaunch {
         files: HashMap<String, Vec<u8>>,
     ) -> PyResult<NativeLaunch> {
         let read = |name: &str| {
+            // Arrays of the caller stand for files, so nothing is read from disk.
             let contents = files.get(name).cloned();
             contents.ok_or_else(|| Diagnostic::new(format!("there is no array {name:?}")))
         };

@@ -1,7 +1,9 @@
 //! Extension module `warpbound._native` of the Python package: files, launches and queries.
 //!
-//! Options arrive as JSON objects and reports leave as the JSON documents of the command line, so that names and values
-//! have one meaning; the package makes dataclasses of them. All work is done without the lock of the interpreter.
+//! Options arrive as JSON objects, and reports leave as the JSON documents of the command line, so that names and
+//! values have one meaning everywhere. The package turns them into dataclasses. For example, `bound` takes
+//! `{"formula": ["n"]}` and returns a `warpbound.bound/1` document. All work is done without the lock of the
+//! interpreter.
 
 mod error;
 mod file;

@@ -1,4 +1,4 @@
-//! Options of queries, as the JSON objects that the package passes.
+//! Options of queries, given as the JSON objects that the package writes.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use warpbound_runs::{Override, RunOptions, TimedOptions};
 ///
 /// # Errors
 ///
-/// A value is not of its type or out of its range. Names of options are not at fault: the package writes them.
+/// If a value has a wrong type or is out of range. Names of options are never wrong, because the package writes them.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Diagnostic> {
     serde_json::from_str(json).map_err(|error| Diagnostic::new(format!("wrong option: {error}")))
 }
@@ -40,7 +40,7 @@ impl KernelQuery {
     ///
     /// # Errors
     ///
-    /// There is no such architecture.
+    /// If there is no such architecture.
     pub(crate) fn selection(&self) -> Result<ImageSelection, Diagnostic> {
         Ok(ImageSelection {
             image: self.image,
@@ -49,7 +49,7 @@ impl KernelQuery {
     }
 }
 
-/// Parses an option with a type of its own.
+/// Parses an option whose values have a type of their own.
 fn parsed<T: FromStr<Err: ToString>>(
     option: &str,
     text: Option<&str>,
@@ -61,7 +61,7 @@ fn parsed<T: FromStr<Err: ToString>>(
     text.map(parse).transpose()
 }
 
-/// Returns the value of an enumeration with a name.
+/// Returns the value of an enumeration by its name.
 fn named<T: Named>(option: &str, name: Option<&str>) -> Result<Option<T>, Diagnostic> {
     let Some(name) = name else {
         return Ok(None);
@@ -73,14 +73,14 @@ fn named<T: Named>(option: &str, name: Option<&str>) -> Result<Option<T>, Diagno
     value.map(Some)
 }
 
-/// Least and greatest number.
+/// Minimum and maximum of a number.
 type Range = [i128; 2];
 
 fn range([least, most]: Range) -> NumberRange {
     NumberRange { least, most }
 }
 
-/// Statements about launches, beside the launch itself.
+/// Statements about launches, in addition to the launch itself.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct LaunchStatements {
@@ -95,7 +95,7 @@ impl LaunchStatements {
     ///
     /// # Errors
     ///
-    /// A warp has no such number of lanes, or the code is mini-SIMT, which has other launches.
+    /// If a warp cannot have this number of lanes, or if the code is mini-SIMT, whose launches are different.
     pub(crate) fn options(
         self,
         library: &Library,
@@ -106,6 +106,7 @@ impl LaunchStatements {
             let message = "launch is for GPU kernels, this is mini-SIMT";
             return Err(Diagnostic::new(message).in_file(library.name()));
         }
+        // 64 lanes are the maximum, as on the command line.
         if let Some(lanes) = self.warp_width.filter(|lanes| !(1..=64).contains(lanes)) {
             let message = format!("warp_width: a warp of {lanes} lanes, not 1 to 64");
             return Err(Diagnostic::new(message));
@@ -142,7 +143,7 @@ impl FlowFacts {
     ///
     /// # Errors
     ///
-    /// The facts file cannot be used for this library, or the default is out of range.
+    /// If the facts file does not fit the library, or if the default is out of range.
     pub(crate) fn options(&self, library: &Library) -> Result<BoundOptions, Diagnostic> {
         check_range("loop_default", self.loop_default, 1..=FactsFile::MAX_BOUND)?;
         Ok(BoundOptions {
@@ -195,7 +196,7 @@ pub(crate) struct CycleRequest {
     caches: Option<String>,
     scope: Option<String>,
     schedulers: Option<String>,
-    /// Least and greatest frequency in kHz.
+    /// Minimum and maximum frequency in kHz.
     clock: Option<(u64, u64)>,
 }
 
@@ -217,11 +218,11 @@ impl CycleRequest {
 }
 
 impl BoundRequest {
-    /// Returns the options of bounds of kernels of a library.
+    /// Returns the options for bounds of kernels of a library.
     ///
     /// # Errors
     ///
-    /// An option cannot be used for this library.
+    /// If an option cannot be used for this library.
     pub(crate) fn options(
         self,
         library: &Library,
@@ -240,6 +241,7 @@ impl BoundRequest {
             ..self.facts.options(library)?
         };
         let mut options = self.launches.options(library, launch, options)?;
+        // A profile executes one launch, so it applies only if no other statement widens it.
         if options.launches.only_file().is_some() {
             options.profiled_launch = profiled.map(|file| ProfiledLaunch { file, contents });
         }
@@ -278,7 +280,7 @@ impl RunRequest {
     ///
     /// # Errors
     ///
-    /// There is no such order.
+    /// If there is no such order.
     pub(crate) fn functional(&self) -> Result<RunOptions, Diagnostic> {
         Ok(RunOptions {
             max_instructions: self.max_instructions,
@@ -292,7 +294,7 @@ impl RunRequest {
     ///
     /// # Errors
     ///
-    /// The machine cannot be used, or a name or a value is wrong.
+    /// If the machine cannot be used, or if a name or a value is wrong.
     pub(crate) fn timed(&self, session: &Session) -> Result<TimedOptions, Diagnostic> {
         let machine = match &self.machine {
             Some(name) => input::gpu_model(name)?,
@@ -338,10 +340,11 @@ impl AuditRequest {
     ///
     /// # Errors
     ///
-    /// The machine cannot be used, or a name is wrong.
+    /// If the machine cannot be used, or if a name is wrong.
     pub(crate) fn options(&self, library: &Library) -> Result<AuditOptions, Diagnostic> {
         check_range("runs", self.runs, 1..=u64::MAX)?;
         let cycles = self.cycles.as_ref();
+        // The defaults of the command line, so that both give the same audit.
         let defaults = AuditOptions::default();
         Ok(AuditOptions {
             runs: self.runs.unwrap_or(defaults.runs),

@@ -56,6 +56,7 @@ impl NativeFile {
         path: PathBuf,
     ) -> Result<String, Diagnostic> {
         let name = path.display().to_string();
+        // Outside the closure: wrong options are an error of the call, not of one launch.
         let options = request.facts.options(&self.library)?;
         let runs = request.options(&self.library)?;
         let audit = || {
@@ -64,6 +65,7 @@ impl NativeFile {
             let kernel = session.launched_kernel(name, launch.kernel.as_deref())?;
             audit(&session, kernel, &launch, &options, &runs, |_| ())
         };
+        // A launch that fails has a row as well, with the reason.
         let audit = audit().map_err(|why| why.to_string());
         let record = AuditRecord {
             position,
@@ -116,11 +118,12 @@ impl NativeFile {
                 None => Ok(row(RunOutcome::Timed(&run.report))),
             }
         };
+        // A campaign goes on after a launch that fails, so the failure becomes a row.
         Ok(run().unwrap_or_else(|why: Diagnostic| row(RunOutcome::Failed(&why.to_string()))))
     }
 
-    /// Bounds the kernels of a shard; returns the diagnostics of images and kernels that cannot be read. Of a shard
-    /// without kernels, it is no error that it has none.
+    /// Bounds the kernels of a shard. Returns the diagnostics of images and kernels that cannot be read. A shard
+    /// without kernels is no error.
     pub(crate) fn bounds(
         &self,
         mut request: BoundRequest,
@@ -129,6 +132,7 @@ impl NativeFile {
         mut each: impl FnMut(u64, Result<KernelBound, LeftOutImages>),
     ) -> Result<Vec<Diagnostic>, QueryError> {
         let library = &self.library;
+        // Taken out first, because `options` consumes the request.
         let query = std::mem::take(&mut request.kernels);
         let jobs = request.jobs;
         let jobs =
@@ -164,6 +168,7 @@ impl NativeFile {
                 check_interrupt()
             },
         )?;
+        // Only the shard that would have the first kernel reports that there is none; otherwise all shards would.
         if is_empty && (shard.contains(0) || !problems.is_empty()) {
             let nothing = || library.no_kernel(&images, kernel);
             return Err(problems.pop().unwrap_or_else(nothing).into());
@@ -172,7 +177,7 @@ impl NativeFile {
     }
 }
 
-/// Returns the table with a name: `bounds`, `audits` or `runs`.
+/// Returns the table with this name: `bounds`, `audits` or `runs`.
 fn table(name: &str) -> PyResult<ResultTable> {
     let tables = [ResultTable::Bounds, ResultTable::Audits, ResultTable::Runs];
     let found = tables.into_iter().find(|table| table.name() == name);

@@ -1,5 +1,8 @@
-//! Report of memory accesses: their classes, and the most requests, transactions, sectors, lines and bank conflicts of
-//! one execution by a warp.
+//! Report of memory accesses: their classes, and upper bounds on requests, transactions, sectors, lines and bank
+//! conflicts for one execution by a warp.
+//!
+//! For example, a coalesced load of 4 bytes per lane by 32 lanes touches 128 bytes: up to 4 sectors of 32 bytes in
+//! one line if it is aligned, 5 sectors in two lines if not.
 
 use serde::Serialize;
 
@@ -19,12 +22,12 @@ pub struct AccessReport {
     pub block: Option<[u32; 3]>,
     /// Accesses in order of address.
     pub accesses: Vec<ReportedAccess>,
-    /// Family of the machines whose memory is counted.
+    /// Whether the numbers describe a compute unit (GCN3) instead of NVIDIA's memory.
     #[serde(skip)]
     pub family: Family,
     /// Accesses that are not listed.
     pub notes: Vec<String>,
-    /// Assumptions of the numbers.
+    /// Assumptions on which the numbers rest.
     pub assumptions: Vec<BoundAssumption>,
 }
 
@@ -51,7 +54,7 @@ pub struct ReportedAccess {
     /// Numbers of one execution; `None` if they are not counted.
     #[serde(flatten)]
     pub numbers: AccessNumbers,
-    /// Whether a warp with the most threads, all of them active, has these numbers in each execution.
+    /// Whether every execution by a full warp, with all threads active, has exactly these numbers.
     pub exact: bool,
     /// Explanation of the class.
     pub reason: String,
@@ -67,7 +70,7 @@ pub enum AccessClassReport {
     Coalesced,
     /// Addresses of consecutive lanes differ by the same number of bytes.
     Strided {
-        /// That number.
+        /// Difference in bytes.
         stride: i64,
     },
     /// Linear function of the thread index.
@@ -80,20 +83,20 @@ pub enum AccessClassReport {
         /// Bytes of the range.
         array_bytes: u64,
     },
-    /// Addresses in some clusters.
+    /// Addresses in a few clusters.
     Near {
-        /// Most clusters of a warp.
+        /// Upper bound on the number of clusters in a warp.
         clusters: u32,
-        /// Greatest distance of two addresses of one cluster; `None` if only parts of the warp have near addresses.
+        /// Maximum distance of two addresses in one cluster; `None` if only parts of the warp have near addresses.
         distance_bytes: Option<u64>,
     },
-    /// Addresses that all follow from the launch, one by one.
+    /// Addresses that all follow from the launch and are listed one by one.
     Listed,
     /// Any addresses; the facts file states some of the numbers.
     Stated,
     /// Any addresses.
     Unknown {
-        /// Address of the load that decides them, if one does.
+        /// Address of the load that decides the addresses, if one does.
         decided_by: Option<String>,
     },
     /// Accesses whose cost is not counted in lines or banks, such as texture reads.
@@ -125,21 +128,22 @@ impl AccessClassReport {
     }
 }
 
-/// Most numbers of one execution of an access by a warp; of a generic access, of the lanes that access one space.
+/// Upper bounds for one execution of an access by a warp. For a generic access, they count the lanes that access one
+/// space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct AccessNumbers {
-    /// Requests, each for up to 8, 4 or 2 lanes; of shared memory, pools.
+    /// Requests, each for up to 8, 4 or 2 lanes; for shared memory, pools.
     pub requests: Option<u32>,
-    /// Global and local memory: lines, those of each request counted apart. Shared memory: accesses to the banks.
+    /// Global and local memory: lines, counted for each request separately. Shared memory: accesses to the banks.
     /// Constants: distinct words.
     pub transactions: Option<u32>,
-    /// Sectors, those of each request counted apart.
+    /// Sectors, counted for each request separately.
     pub sectors: Option<u32>,
     /// Distinct lines.
     pub lines: Option<u32>,
     /// Transactions due to bank conflicts.
     pub conflicts: Option<u32>,
-    /// The same with banks of bytes; only of machines that may have such.
+    /// Transactions due to bank conflicts with banks of bytes, for machines that may have such banks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_conflicts: Option<u32>,
 }
@@ -181,7 +185,7 @@ impl AccessReport {
     /// The name of the JSON format of a kernel.
     pub const SCHEMA: &'static str = "warpbound.access/1";
 
-    /// Returns the report as text: a line per access, followed by the reason for its class.
+    /// Returns the report as text: a line for each access, followed by the reason for its class.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}\n", self.kernel, self.summary());
         if !self.accesses.is_empty() {
@@ -196,6 +200,7 @@ impl AccessReport {
         }
         if !self.accesses.is_empty() {
             out.push_str("  assumed:\n");
+            // They concern the numbers of the accesses, so without an access there is none to state.
             for assumption in &self.assumptions {
                 out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
             }
@@ -203,7 +208,7 @@ impl AccessReport {
         out
     }
 
-    /// Returns the number of accesses of each class.
+    /// Returns the number of accesses in each class.
     fn summary(&self) -> String {
         if self.accesses.is_empty() {
             return "no memory accesses".to_owned();
@@ -271,6 +276,7 @@ impl AccessReport {
         out.push('\n');
         out.push_str(lines.next().unwrap_or_default());
         out.push('\n');
+        // The table has one line for each access, after the line of the heads.
         for (access, line) in self.accesses.iter().zip(lines) {
             out.push_str(&format!("{line}\n      {}\n", access.reason));
         }
@@ -278,8 +284,9 @@ impl AccessReport {
 }
 
 impl ReportedAccess {
-    /// Returns the row of the table, with the number of conflicts by byte or without it.
+    /// Returns the row of the table, with or without the number of conflicts by byte.
     fn row(&self, is_wave: bool) -> Vec<String> {
+        // Without numbers a relation would have nothing to stand before.
         let is_counted = self.numbers.transactions.is_some();
         let relation = match (self.exact, is_counted) {
             (_, false) => "",
@@ -295,6 +302,7 @@ impl ReportedAccess {
         ];
         let number = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
         let numbers = self.numbers.named().map(|(_, value)| number(value));
+        // The last of the six numbers is the number of conflicts by byte.
         row.extend(numbers.into_iter().take(5 + usize::from(is_wave)));
         row.push(self.source.clone().unwrap_or_default());
         row

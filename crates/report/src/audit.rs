@@ -19,7 +19,7 @@ pub struct AuditReport {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Reason why the analyses refuse the kernel; then there are no runs.
+    /// Reason why the analyses refuse the kernel. Then there are no runs.
     pub refused: Option<String>,
     /// Runs, including those that ended in a fault.
     pub runs: u64,
@@ -33,13 +33,13 @@ pub struct AuditReport {
     pub warps: u64,
     /// Number of distinct violations.
     pub violations: u64,
-    /// Violations; of very many, the first ones.
+    /// Violations. If there are too many, only the first ones.
     pub findings: Vec<Finding>,
-    /// Maximum of instructions of a warp that ended.
+    /// Maximum number of instructions that a warp issued until it ended.
     pub worst_simulated: Option<u64>,
     /// Description of the warp with this maximum.
     pub worst_at: Option<String>,
-    /// Bound of the instructions that a warp issues.
+    /// Bound on the instructions that a warp issues.
     pub bound: Option<u128>,
     /// Reason why there is no bound.
     pub no_bound: Option<String>,
@@ -58,31 +58,31 @@ pub struct AuditReport {
     pub cycles: Option<AuditedCycles>,
 }
 
-/// Runs of single warps with time, compared with the bounds in cycles for their own loop counts. All cycles are without
-/// the overhead of the launch.
+/// Runs of single warps with time, compared with the cycle bounds for their own loop counts. All cycles exclude the
+/// overhead of the launch.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct AuditedCycles {
     /// Name of the machine.
     pub machine: String,
-    /// State of the caches that the bounds are for: `any`, `warm` or `cold`.
+    /// State of the caches for which the bounds hold: `any`, `warm` or `cold`.
     pub caches: &'static str,
-    /// Reason why some warp has no bound; then the comparison ended there.
+    /// Reason why some warp has no bound. The comparison ended there.
     pub no_bound: Option<String>,
     /// Warps that were run alone, over all runs of the audit.
     pub warps: u64,
     /// Warps of the launches.
     pub launched_warps: u64,
-    /// Compared runs: of each warp with several selections of the machine's numbers, orders and caches.
+    /// Compared runs. Each warp runs with several selections of the machine's numbers, orders and caches.
     pub runs: u64,
-    /// Runs without a comparison: they end in a fault, or execute other instructions with time.
+    /// Runs without a comparison, because they end in a fault or execute other instructions with time.
     pub skipped: u64,
     /// Compared runs that exceed their bound.
     pub violations: u64,
-    /// Most cycles of a compared run.
+    /// Maximum number of cycles of a compared run.
     pub worst_simulated: Option<u64>,
-    /// Description of this run.
+    /// Description of the run with this maximum.
     pub worst_at: Option<String>,
-    /// Greatest bound of a compared warp.
+    /// Largest bound of a compared warp.
     pub bound: Option<u64>,
     /// `bound / worst_simulated`, rounded to three decimals.
     pub ratio: Option<f64>,
@@ -91,8 +91,8 @@ pub struct AuditedCycles {
 /// Violation of a claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// Violated statement: `fact`, `bound`, `profile`, `derived`, `cycles`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
-    /// `agreement`, `machine`, `access`).
+    /// Violated statement: `fact`, `bound`, `profile`, `derived`, `cycles`, or a claim of the analyses (`node`,
+    /// `edge`, `stack`, `relation`, `agreement`, `machine`, `access`).
     pub claim: &'static str,
     /// First run with the violation, from 1.
     pub run: u64,
@@ -114,20 +114,20 @@ pub struct AuditedLoop {
     pub at: String,
     /// Source line of the header.
     pub source: Option<String>,
-    /// Bound per entry that the bound of the warp uses.
+    /// Bound per entry on which the bound of the warp rests.
     pub bound: Option<u64>,
-    /// Total of a run that it uses.
+    /// Total per run on which the bound of the warp rests.
     pub total: Option<u64>,
     /// Origin of these numbers.
     pub origin: Origin,
-    /// Greatest bound per entry that was derived for the launch of a run; `None` if there is none for some run.
+    /// Largest bound per entry that was derived for the launch of a run; `None` if some run has none.
     pub derived: Option<u64>,
-    /// Whether a thread of some run executed the header as often as was derived for that run.
+    /// Whether a thread of some run executed the header as often as the derived bound of that run allows.
     pub reached: bool,
-    /// Observed maximum of header executions of a thread per entry, over all runs.
+    /// Maximum number of header executions of a thread per entry, observed over all runs.
     #[serde(rename = "most")]
     pub observed: u64,
-    /// Observed maximum of header executions of a thread in one run.
+    /// Maximum number of header executions of a thread in one run, as observed.
     #[serde(rename = "most_total")]
     pub observed_total: u64,
 }
@@ -141,12 +141,12 @@ pub struct AuditedAccess {
     pub source: Option<String>,
     /// Executions by a warp with at least one active lane, over all runs.
     pub executions: u64,
-    /// Most numbers of an execution by its class; where it has a class for each run, the greatest.
+    /// Upper bounds for one execution by its class. If the class differs between runs, the largest ones.
     pub limits: AccessNumbers,
     /// Observed maxima.
     #[serde(rename = "most")]
     pub observed: AccessNumbers,
-    /// Whether some execution had all numbers of the class.
+    /// Whether one execution had all the numbers of the class at once.
     #[serde(rename = "equal")]
     pub reaches_class: bool,
 }
@@ -177,6 +177,7 @@ impl AuditReport {
             size(self.grid),
             size(self.block),
         );
+        // Without an analysis nothing was claimed, so no run could violate anything.
         if let Some(reason) = &self.refused {
             out.push_str(&format!("  refused, so there are no claims: {reason}\n"));
             return out;
@@ -194,7 +195,7 @@ impl AuditReport {
         out
     }
 
-    /// Returns the lines of runs, of the worst warp, of the bound and of the number of violations.
+    /// Returns four lines: the runs, the worst warp, the bound, and the number of violations.
     fn summary(&self) -> [String; 4] {
         let runs = format!(
             "{}, {} of them ended in a fault: {} warp instructions, {} ended",
@@ -236,6 +237,7 @@ impl AuditReport {
                 finding.message, finding.run
             ));
         }
+        // Findings are limited in number, violations are not.
         if self.violations > self.findings.len() as u64 {
             out.push_str("    and more\n");
         }
@@ -250,7 +252,7 @@ impl AuditReport {
         out.push_str(&table(4, &[Align::Left; 5], &rows));
     }
 
-    /// Appends the number of accesses that reached their classes, and a line for each that did not.
+    /// Appends the number of accesses that reached their classes, and a line for each access that did not.
     fn write_accesses(&self, out: &mut String) {
         if self.accesses.is_empty() {
             return;
@@ -283,6 +285,7 @@ impl AuditReport {
                 fault.run, fault.message
             ));
         }
+        // The list of distinct faults is limited, so it may not cover all faulted runs.
         if self.faulted > self.faults.iter().map(|fault| fault.runs).sum() {
             out.push_str("    and more\n");
         }
@@ -290,7 +293,7 @@ impl AuditReport {
 }
 
 impl AuditedCycles {
-    /// Appends the lines of the comparison, and of the worst run.
+    /// Appends the lines of the comparison and of the worst run.
     fn write(&self, out: &mut String) {
         let caches = match self.caches {
             "any" => "any caches".to_owned(),
@@ -330,8 +333,9 @@ impl AuditedCycles {
 }
 
 impl AuditedLoop {
-    /// Returns the row of the table: name, address, observed, limits, source line.
+    /// Returns the row of the table: name, address, observed iterations, limits, source line.
     fn row(&self) -> Vec<String> {
+        // A bound from the launch is derived as well, with the values that the launch fixes.
         let how = match self.origin {
             Origin::Derived | Origin::Launch => "derived",
             Origin::Facts | Origin::LoopDefault | Origin::Missing => "stated",
@@ -359,14 +363,16 @@ impl AuditedLoop {
 }
 
 impl AuditedAccess {
-    /// Returns the row of the table: address, observed and claimed numbers where they differ, source line.
+    /// Returns the row of the table: address, numbers that differ between run and claim, source line.
     fn row(&self) -> Vec<String> {
         let pairs = self.observed.named().into_iter().zip(self.limits.named());
         let differing = pairs.filter_map(|((name, seen), (_, limit))| {
+            // A number that one side lacks cannot be compared.
             let (seen, limit) = (seen?, limit?);
             (seen != limit).then(|| format!("{seen} of {limit} {name}"))
         });
         let differing: Vec<String> = differing.collect();
+        // Each number was reached, but in different executions.
         let text = match differing.is_empty() {
             true => "not all at once".to_owned(),
             false => format!("at most {} seen", differing.join(", ")),

@@ -1,5 +1,8 @@
-//! Bar charts as SVG: panels with a group of bars for each name, beside each other or stacked
+//! Bar charts as SVG. A panel has a group of bars for each name, side by side or stacked
 //! (`efficient-instrumentation-2014`, Figures 5 to 8).
+//!
+//! For example, a panel of shares with the series "issued" and "waiting" and a group for each kernel. Values that are
+//! not known have no bar but a question mark.
 
 use std::fmt::Write as _;
 
@@ -14,17 +17,17 @@ const LEFT: f64 = 74.0;
 const RIGHT: f64 = 24.0;
 const HEAD: f64 = 56.0;
 const FOOT: f64 = 52.0;
-/// Least width of the page.
+/// Minimum width of the page.
 const LEAST_WIDTH: f64 = 480.0;
-/// Width of a character of the 12 px font, on average.
+/// Average width of a character of the 12 px font.
 const CHARACTER: f64 = 7.2;
-/// Characters of a line under a group, and lines.
+/// Maximum number of characters in a line under a group, and maximum number of lines.
 const NAME_CHARACTERS: usize = 12;
 const NAME_LINES: usize = 2;
-/// Ticks of an axis that are aimed at.
+/// Number of ticks that an axis should have.
 const TICKS: f64 = 5.0;
 
-/// Colours of the series, in order; further series begin again.
+/// Colours of the series in order. Further series start again with the first colour.
 const COLOURS: [&str; 6] = [
     "#2c7fb8", "#7fcdbb", "#d95f0e", "#4d9078", "#756bb1", "#bdbdbd",
 ];
@@ -42,10 +45,10 @@ const STYLE: &str = "text { font-family: sans-serif; font-size: 12px; fill: #333
 /// Arrangement of the bars of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BarArrangement {
-    /// Beside each other.
+    /// Side by side.
     #[default]
     Beside,
-    /// One upon the other: the sum of the values is the height.
+    /// Stacked: the height is the sum of the values.
     Stacked,
 }
 
@@ -69,13 +72,13 @@ pub struct BarPanel {
     pub unit: BarUnit,
     /// Arrangement of the bars of a group.
     pub arrangement: BarArrangement,
-    /// Names of the series; a single one is not named in the drawing.
+    /// Names of the series. The drawing does not name a single series.
     pub series: Vec<String>,
-    /// Name and values of each group, one value for each series; a value that is not known is absent.
+    /// Name and values of each group, with one value for each series; unknown values are `None`.
     pub groups: Vec<(String, Vec<Option<f64>>)>,
 }
 
-/// Returns the panels as one SVG document, one under the other.
+/// Returns the panels as one SVG document, from top to bottom.
 pub fn bar_charts(panels: &[BarPanel]) -> String {
     let width = panels
         .iter()
@@ -102,19 +105,23 @@ impl BarPanel {
 
     /// Returns the width of the page that the panel needs.
     fn width(&self) -> f64 {
+        // The title is larger and bold, so its characters are wider.
         let title = self.title.chars().count() as f64 * CHARACTER * 1.2;
         let legend: f64 = self.series.iter().map(|name| legend_width(name)).sum();
         LEFT + self.plot().max(title).max(legend) + RIGHT
     }
 
-    /// Whether bars are narrower than their values: these are turned then, and lack the unit, which the axis has.
+    /// Whether bars are narrower than their values. The values are then turned and lack the unit, which the axis
+    /// shows.
     fn is_narrow(&self) -> bool {
+        // The bars of a group share its width.
         self.arrangement == BarArrangement::Beside && self.series.len() > 1
     }
 
     /// Returns the upper end of the axis.
     fn top(&self) -> f64 {
         let heights = self.groups.iter().flat_map(|(_, values)| {
+            // An infinite or undefined value would leave no scale for the others.
             let known = values.iter().flatten().copied().filter(|v| v.is_finite());
             match self.arrangement {
                 BarArrangement::Beside => known.collect::<Vec<f64>>(),
@@ -122,6 +129,7 @@ impl BarPanel {
             }
         });
         let most = heights.fold(0.0, f64::max);
+        // Above the highest bar there is room for its label, which is taller if it is turned.
         match self.unit {
             BarUnit::Share => 1.0,
             _ if most > 0.0 && self.is_narrow() => most * 1.2,
@@ -141,10 +149,12 @@ impl BarPanel {
             self.draw_legend(from + 40.0, out);
         }
         let (bottom, top) = (from + HEAD + HEIGHT, self.top());
+        // `top` returns a positive number, so the scale is finite.
         let scale = HEIGHT / top;
         let right = LEFT + self.plot();
         let step = tick_step(top);
         let mut nth = 0.0;
+        // The tolerance keeps the last tick in spite of rounding.
         while nth * step <= top * (1.0 + 1e-9) {
             let (value, y) = (nth * step, bottom - nth * step * scale);
             let _ = writeln!(
@@ -211,6 +221,7 @@ impl BarPanel {
                 true => left,
                 false => left + width * nth as f64,
             };
+            // A negative value has no bar, because the axis begins at 0.
             let known = value.filter(|value| value.is_finite() && *value >= 0.0);
             let height = known.unwrap_or(0.0) * scale;
             let y = bottom - base * scale - height;
@@ -238,8 +249,9 @@ impl BarPanel {
         if is_stacked {
             let is_known = values.iter().all(Option::is_some);
             let text = match is_known {
-                // A whole needs no number.
+                // The whole needs no number.
                 true if self.unit == BarUnit::Share && base > 0.9995 => return,
+                // A sum with an unknown part is not known.
                 true => self.shown(base, 0.0),
                 false => "?".to_owned(),
             };
@@ -247,7 +259,7 @@ impl BarPanel {
         }
     }
 
-    /// Formats a value; ticks with as many decimals as their distance needs.
+    /// Formats a value. A tick has as many decimals as the distance of ticks needs.
     fn shown(&self, value: f64, step: f64) -> String {
         match self.unit {
             BarUnit::Share if step > 0.0 => format!("{:.0} %", value * 100.0),
@@ -269,7 +281,7 @@ fn label(x: f64, y: f64, text: &str, out: &mut String) {
     );
 }
 
-/// Writes a label from below to above.
+/// Writes a label that runs from bottom to top.
 fn turned_label(x: f64, y: f64, text: &str, out: &mut String) {
     let text = escaped(text);
     let _ = writeln!(
@@ -286,20 +298,24 @@ fn legend_width(name: &str) -> f64 {
     name.chars().count() as f64 * CHARACTER + 32.0
 }
 
-/// Returns the distance of ticks: 1, 2 or 5 times a power of ten.
+/// Returns the distance of ticks: 1, 2 or 5 times a power of ten. For example, an axis up to 24 has ticks at 5, 10,
+/// 15, 20.
 fn tick_step(top: f64) -> f64 {
     let rough = top / TICKS;
     let power = 10f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    // The tolerance keeps rounding from skipping a step that fits exactly.
     let step = steps.into_iter().find(|&step| step >= rough * (1.0 - 1e-9));
+    // A top of 0 or infinity has no step.
     step.filter(|step| step.is_finite() && *step > 0.0)
         .unwrap_or(top)
 }
 
-/// Divides the name of a group into lines; what does not fit is cut off.
+/// Divides the name of a group into lines, and cuts off what does not fit.
 fn name_lines(name: &str) -> Vec<String> {
     let name = printable(name);
     let mut lines = vec![String::new()];
+    // Words of names end with these characters.
     for part in name.split_inclusive(['_', ' ', '.', ':']) {
         let fits = |line: &String| {
             line.is_empty() || line.chars().count() + part.chars().count() <= NAME_CHARACTERS
@@ -317,6 +333,7 @@ fn name_lines(name: &str) -> Vec<String> {
         line.push('…');
     }
     for line in &mut lines {
+        // A single word may be longer than a line.
         if line.chars().count() > NAME_CHARACTERS + 1 {
             *line = line.chars().take(NAME_CHARACTERS).chain(['…']).collect();
         }

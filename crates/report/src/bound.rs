@@ -1,4 +1,6 @@
-//! Report of the bound of a kernel: the verdict, the worst path, the loops and the assumptions.
+//! Report of a kernel's bound: the verdict, the worst path, the loops and the assumptions.
+//!
+//! For example, a kernel with one loop without a fact is "unbounded", and a line for its facts file names the loop.
 
 use serde::{Serialize, Serializer};
 
@@ -22,8 +24,8 @@ pub enum BoundVerdict {
     Bounded {
         /// Upper bound of the warp instructions that a warp issues.
         bound: u128,
-        /// Warp instructions of the worst path: the objective of an integral solution of all count rows, if one was
-        /// found.
+        /// Warp instructions of the worst path, that is the objective of an integral solution of all count rows, if
+        /// one was found.
         worst_path_value: Option<u128>,
     },
     /// The control flow is known, but flow facts are missing.
@@ -35,7 +37,7 @@ pub enum BoundVerdict {
     Refused {
         /// Reason why there is no bound.
         reason: String,
-        /// Address of the instruction that the reason names; for an unreadable kernel, the position in the cubin.
+        /// Address of the instruction that the reason names. For an unreadable kernel, the position in the cubin.
         at: Option<String>,
         /// Source line of that instruction.
         source: Option<String>,
@@ -57,6 +59,7 @@ struct VerdictKeys<'a> {
 
 impl Serialize for BoundVerdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Keys that do not apply are null, not absent, so that every verdict has the same keys.
         let keys = |status| VerdictKeys {
             status,
             reason: self.reason(),
@@ -107,7 +110,8 @@ impl BoundVerdict {
         }
     }
 
-    /// Returns the bound less the instructions of the worst path; `None` if no integral solution was found.
+    /// Returns the difference between the bound and the instructions of the worst path; `None` if no integral
+    /// solution was found.
     pub fn integrality_gap(&self) -> Option<u128> {
         match self {
             BoundVerdict::Bounded {
@@ -126,7 +130,7 @@ pub struct KernelBound {
     pub name: String,
     /// Name in the symbol table.
     pub symbol: String,
-    /// Number of the image of the kernel, in a file with several images.
+    /// Number of the kernel's image, in a file with several images.
     pub image: Option<usize>,
     /// Architecture: `sm_61`.
     pub isa: String,
@@ -141,7 +145,7 @@ pub struct KernelBound {
     pub family: Family,
     /// Threads of a block in x, y, z, if stated by the user or recorded in the file.
     pub block: Option<[u32; 3]>,
-    /// Digest of the code, which facts files refer to; empty for an unreadable kernel.
+    /// Digest of the code, to which facts files refer; empty for an unreadable kernel.
     pub code: String,
     /// Profile of the stated launch, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +158,8 @@ pub struct KernelBound {
     pub worst_path: Vec<PathBlock>,
     /// Branches at which the lanes of a warp may diverge.
     pub divergent_branches: Vec<CodePlace>,
-    /// Divergence edges of the warp-level graph: the warp resumes lanes that a divergent branch left pending.
+    /// Divergence edges of the warp-level graph, over which the warp resumes lanes that a divergent branch left
+    /// pending.
     pub divergence_edges: Vec<PathEdge>,
     /// Assumptions of the bound besides the machine code; empty without a bound.
     pub assumptions: Vec<BoundAssumption>,
@@ -180,15 +185,15 @@ pub struct KernelBound {
     pub nodes: usize,
     /// Edges of the warp-level graph.
     pub edges: usize,
-    /// Seconds that the construction of the warp-level graph took, if requested; they differ from run to run.
+    /// Seconds for the construction of the warp-level graph, if requested. They differ from run to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cfg_seconds: Option<f64>,
 }
 
 impl KernelBound {
-    /// Returns the statements of the user that the bound depends on.
+    /// Returns the statements of the user on which the bound depends.
     pub fn conditions(&self) -> BoundConditions {
-        // An exact profile rests on no statement.
+        // An exact profile is the execution of the launch itself, so no statement about loops enters it.
         if self
             .profile
             .as_ref()
@@ -202,6 +207,7 @@ impl KernelBound {
     /// Returns the statements of the user about loops and calls.
     pub(crate) fn loop_conditions(&self) -> BoundConditions {
         let of = |origin: Origin| self.loops.iter().filter(move |l| l.uses(origin));
+        // A bound from the launch is also a derived one: `clause` then speaks of every other loop.
         BoundConditions {
             launch: of(Origin::Launch).next().is_some(),
             derived: of(Origin::Derived)
@@ -216,26 +222,26 @@ impl KernelBound {
     }
 }
 
-/// Profile of all warps of a launch: what each issues, by execution with values that are known or unknown.
+/// Profile of all warps of a launch: the instructions that each issues, by execution with known and unknown values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ProfileReport {
     /// Blocks of the grid in x, y, z.
     pub grid: [u32; 3],
-    /// Most warp instructions that a warp of the launch issues; `None` if some warp has no profile.
+    /// Maximum number of warp instructions that a warp of the launch issues; `None` if some warp has no profile.
     pub bound: Option<u64>,
-    /// Whether the bound of the kernel is that of the profile.
+    /// Whether the kernel's bound is the bound of this profile.
     pub decides: bool,
-    /// Whether every run issues as many, in the worst warp.
+    /// Whether the worst warp issues exactly this number in every run.
     pub exact: bool,
     /// Bound of the integer program, for all launches with this block.
     pub static_bound: Option<u128>,
-    /// Worst warp among those that have a profile.
+    /// Worst warp among the warps with a profile.
     pub worst: Option<ReportedWarp>,
-    /// Warps that were executed; the others are equal to one of them.
+    /// Warps that were executed. Each other warp is equal to one of them.
     pub executed: u64,
-    /// Instructions at which values decide that the launch does not fix.
+    /// Instructions at which values that the launch does not fix decide the path.
     pub unknown_at: Vec<CodePlace>,
-    /// Names of the buffers whose contents are taken from the launch file.
+    /// Names of the buffers whose contents come from the launch file.
     pub contents: Vec<String>,
     /// First warp without a profile, and the reason.
     pub undecided: Option<UndecidedWarp>,
@@ -246,7 +252,7 @@ pub struct ProfileReport {
 pub struct ReportedWarp {
     /// Index of its block.
     pub block: [u32; 3],
-    /// Its number in the block.
+    /// Number of the warp in the block.
     pub warp: u32,
 }
 
@@ -271,12 +277,12 @@ pub struct UndecidedWarp {
     pub reason: String,
 }
 
-/// Statements of the user that bounds depend on.
+/// Statements of the user on which bounds depend.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct BoundConditions {
-    /// Whether what is stated about the launch is among them.
+    /// Whether statements about the launch are among them.
     pub launch: bool,
-    /// Whether bounds of some loops are derived, which are no condition.
+    /// Whether bounds of some loops are derived. This is no condition.
     pub derived: bool,
     /// Whether facts about loops are among them.
     pub facts: bool,
@@ -302,7 +308,7 @@ impl BoundConditions {
         }
     }
 
-    /// Returns the clause that follows a bound: empty, or `, if ...`.
+    /// Returns the clause that follows a bound: empty, or `, if ...`. For example, `, if the launch is as stated`.
     pub fn clause(self) -> String {
         let mut parts = Vec::new();
         if self.launch {
@@ -317,6 +323,7 @@ impl BoundConditions {
             }
         }
         if let Some(n) = self.default {
+            // Facts and derived bounds already cover some loops.
             let which = if self.facts || self.derived {
                 "every other"
             } else {
@@ -351,15 +358,15 @@ pub struct LoopReport {
     pub source: Option<String>,
     /// Nesting depth, 1 is outermost.
     pub depth: u32,
-    /// Maximum of header executions per entry of the loop, by one thread.
+    /// Maximum number of header executions per entry of the loop, by one thread.
     pub bound: Option<u64>,
-    /// Maximum of header executions of a thread in its whole run, if stated or derived.
+    /// Maximum number of header executions by a thread in its whole run, if stated or derived.
     pub total: Option<u64>,
     /// Origin of the bound.
     pub origin: Origin,
     /// Origin of the total.
     pub total_origin: Option<Origin>,
-    /// Evidence of a derived bound, or the reason why there is none; its keys are those of [`LoopDerivation`].
+    /// Evidence of a derived bound, or the reason why there is none. The keys are the fields of [`LoopDerivation`].
     #[serde(flatten)]
     pub derivation: LoopDerivation,
     /// Whether the lanes of a warp iterate in lockstep, so that the bound holds for the warp as well.
@@ -374,12 +381,12 @@ pub struct LoopReport {
 }
 
 impl LoopReport {
-    /// Whether the bound or the total is of an origin.
+    /// Whether the bound or the total has this origin.
     pub fn uses(&self, origin: Origin) -> bool {
         self.origin == origin || self.total_origin == Some(origin)
     }
 
-    /// Whether the bound is a derived number that only the width of a register limits.
+    /// Whether the bound is derived, but only from the width of a register.
     pub(crate) fn is_of_width(&self) -> bool {
         let is_derived = matches!(self.origin, Origin::Derived | Origin::Launch);
         is_derived && self.derivation.is_of_width()
@@ -429,7 +436,7 @@ pub struct PathBlock {
     /// Calling context: addresses of the calls, outermost first.
     pub calls: Vec<String>,
     /// Short names of the loops around it, outermost first. For a block outside all loops that the warp executes
-    /// several times: the loops that its lanes leave at different times.
+    /// several times, the loops that its lanes leave at different times.
     pub loops: Vec<String>,
     /// Warp instructions per execution.
     pub instructions: u64,

@@ -1,4 +1,4 @@
-//! Bounds of many kernels as a folder of pages: an index, and shards with the sections of some kernels each.
+//! Bounds of many kernels as a folder of pages: an index, and shards that each hold the sections of some kernels.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::html::shards::PageFolder;
 use crate::left_out::LeftOutImages;
 
 /// Writer of a folder of pages: `index.html` with a table of all kernels, and `kernels-1.html`, `kernels-2.html`, …
-/// with the sections of up to 100 kernels each. One shard is in memory at a time.
+/// with the sections of up to 100 kernels each. Only one shard is in memory at a time.
 pub struct BoundFolder<'a> {
     folder: PageFolder<'a>,
     index: KernelIndex,
@@ -18,8 +18,8 @@ pub struct BoundFolder<'a> {
 }
 
 impl<'a> BoundFolder<'a> {
-    /// Creates a report about `file`, the name that the user gave. `pages` receives each page when it is complete, the
-    /// index last.
+    /// Creates a report about `file`, which is the name that the user gave. `pages` receives each page when it is
+    /// complete, and the index last.
     pub fn new(
         file: &str,
         pages: impl FnMut(&str, &str) -> io::Result<()> + 'a,
@@ -32,7 +32,7 @@ impl<'a> BoundFolder<'a> {
         }
     }
 
-    /// Adds images that are left out.
+    /// Adds images that were left out.
     pub fn leave_out(&mut self, images: &LeftOutImages) {
         self.left_out.push(images.message());
     }
@@ -43,9 +43,11 @@ impl<'a> BoundFolder<'a> {
     ///
     /// Errors of the receiver of pages.
     pub fn kernel(&mut self, kernel: &KernelBound) -> io::Result<()> {
+        // Sections refer to earlier ones of the same page, so each shard starts afresh.
         if self.folder.is_at_start() {
             self.sections = Sections::default();
         }
+        // Link and id must be taken before the section is added, because adding it may complete the shard.
         self.index.row(kernel, &self.folder.next_link());
         let section = self.sections.section(kernel, &self.folder.next_id());
         self.folder.section(&section)

@@ -6,13 +6,13 @@ use crate::bound::{BoundVerdict, KernelBound, LoopReport, Origin, PathBlock, Pro
 use crate::table::{Align, counted, table};
 use crate::terms::MachineTerms;
 
-/// Maximum of worst-path blocks that the text lists.
+/// Maximum number of blocks of the worst path that the text lists.
 const MAX_BLOCKS: usize = 16;
-/// Maximum of locations that one line lists.
+/// Maximum number of locations in one line.
 const MAX_LOCATIONS: usize = 8;
 
 impl KernelBound {
-    /// Returns the report as text. `file` is the name that the user gave; `explain` adds the divergence edges.
+    /// Returns the report as text. `file` is the name that the user gave, and `explain` adds the divergence edges.
     pub(crate) fn text(&self, file: &str, explain: bool) -> String {
         let image = self
             .image
@@ -59,7 +59,7 @@ impl KernelBound {
                     None => p.at.clone(),
                 })
                 .collect();
-            // A branch occurs once for each calling context; these entries are adjacent.
+            // A branch has one entry for each calling context. These entries are adjacent.
             locations.dedup();
             let head = format!(
                 "branches at which threads of a {} may diverge",
@@ -103,6 +103,7 @@ impl KernelBound {
                     "  bound: a {} issues at most {bound} instructions{condition}\n",
                     self.terms().warp
                 ));
+                // The profile replaces the worst path of the integer program, which bounds other launches too.
                 if let Some(profile) = self.profile.as_ref().filter(|profile| profile.decides) {
                     write_profile(out, profile);
                     return;
@@ -134,9 +135,10 @@ impl KernelBound {
         }
         let all: u128 = self.worst_path.iter().map(|b| b.total).sum();
         let mut heaviest: Vec<&PathBlock> = self.worst_path.iter().collect();
-        // Stable: blocks of the same weight stay in the order of their addresses.
+        // The sort is stable, so blocks of equal weight stay in the order of their addresses.
         heaviest.sort_by_key(|b| Reverse(b.total));
         heaviest.truncate(MAX_BLOCKS);
+        // A column without any cell is left out.
         let with_function = heaviest.iter().any(|b| b.function.is_some());
         let (right, left) = (Align::Right, Align::Left);
         let mut columns = vec![right, right, right, right, left, left];
@@ -226,7 +228,7 @@ impl KernelBound {
             Align::Left,
         ];
         let text = table(4, &columns, &rows);
-        // The first line is the head.
+        // The first line is the head of the table and has no derivation.
         let derivations = std::iter::once(String::new()).chain(self.loops.iter().map(derivation));
         for (line, derivation) in text.lines().zip(derivations) {
             out.push_str(&format!("{line}\n{derivation}"));
@@ -234,11 +236,12 @@ impl KernelBound {
     }
 }
 
-/// Returns the line that follows the row of a loop: the evidence of its bound, or the reason why no bound was derived;
-/// empty if there is nothing to say.
+/// Returns the line that follows the row of a loop: the evidence of its bound, or the reason why no bound was
+/// derived. Empty if there is nothing to say.
 fn derivation(l: &LoopReport) -> String {
     let is_derived = l.derivation.evidence.is_some();
     match l.derivation.text() {
+        // The user has stated a bound, so why none was derived no longer matters.
         _ if l.origin == Origin::Facts && !is_derived => String::new(),
         text if text.is_empty() => String::new(),
         text => format!(
@@ -251,6 +254,7 @@ fn derivation(l: &LoopReport) -> String {
 
 /// Formats `part` of `all` in percent, truncated to one decimal.
 pub(crate) fn share(part: u128, all: u128) -> String {
+    // Saturation makes a huge share too small, which only affects the display.
     let thousandths = part
         .saturating_mul(1000)
         .checked_div(all)
@@ -309,7 +313,7 @@ fn loop_row(l: &LoopReport, warp: &str) -> Vec<String> {
     ]
 }
 
-/// Appends a line with the first [`MAX_LOCATIONS`] elements of a list.
+/// Appends a line with at most [`MAX_LOCATIONS`] elements of a list.
 fn write_list(out: &mut String, head: &str, locations: &[String]) {
     let mut shown = locations
         .iter()
@@ -322,7 +326,7 @@ fn write_list(out: &mut String, head: &str, locations: &[String]) {
     out.push_str(&format!("  {head}: {}\n", shown.join(", ")));
 }
 
-/// Appends the way in which the profile of a launch gives the bound.
+/// Appends how the profile of a launch gives the bound.
 fn write_profile(out: &mut String, profile: &ProfileReport) {
     let executed = counted(profile.executed as usize, "distinct warp");
     out.push_str(&format!(

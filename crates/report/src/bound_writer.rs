@@ -17,22 +17,22 @@ use warpbound_base::Family;
 /// Format of bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BoundFormat {
-    /// A screen of text for each kernel, after a table of all when there are several.
+    /// Text, about one screen for each kernel. A table of all kernels comes first if there are several.
     Text,
-    /// One JSON object, schema `warpbound.bound/1`: `schema`, `file`, and `kernels`, a list of
-    /// [`KernelBound`]; `left_out`, a list of [`LeftOutImages`], if there are any.
+    /// One JSON object with schema `warpbound.bound/1`: `schema`, `file`, and `kernels`, a list of [`KernelBound`];
+    /// also `left_out`, a list of [`LeftOutImages`], if there are any.
     Json,
     /// One page of HTML: a table of all kernels, then a section for each.
     Html,
 }
 
-/// Temporary storage of the text of kernels until the table that precedes it is complete.
+/// Temporary storage for the text of kernels, until the table that precedes them is complete.
 pub trait Spool: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Spool for T {}
 
 /// Writer that takes bounds one at a time, so that a large library needs no memory for all of them. Text and HTML are
-/// spooled, because the table of all kernels precedes them.
+/// spooled, because the table of all kernels precedes them. JSON is written at once.
 pub struct BoundWriter<W> {
     out: W,
     format: BoundFormat,
@@ -51,14 +51,14 @@ pub struct BoundWriter<W> {
 struct Summary {
     rows: Vec<Row>,
     bounded: usize,
-    /// Family of the kernels.
+    /// Whether lanes have one program counter. A file has one machine, so one kernel decides for all.
     family: Family,
     conditions: BoundConditions,
 }
 
 /// Row of the table.
 struct Row {
-    /// Bound, or the verdict in its place.
+    /// Bound, or the verdict if there is none.
     bound: String,
     /// Bound in cycles, if it was asked for.
     cycles: Option<String>,
@@ -68,8 +68,8 @@ struct Row {
 }
 
 impl<W: Write> BoundWriter<W> {
-    /// Creates a report about `file`, the name that the user gave. Nothing is written before the first kernel; the
-    /// spool is in memory.
+    /// Creates a report about `file`, which is the name that the user gave. Nothing is written before the first
+    /// kernel. The spool is in memory.
     pub fn new(out: W, format: BoundFormat, file: &str) -> BoundWriter<W> {
         BoundWriter {
             out,
@@ -85,12 +85,12 @@ impl<W: Write> BoundWriter<W> {
         }
     }
 
-    /// Adds images that are left out. Text and HTML have them before the kernels, JSON after them.
+    /// Adds images that were left out. Text and HTML list them before the kernels, JSON after them.
     pub fn leave_out(&mut self, images: &LeftOutImages) {
         self.left_out.push(images.clone());
     }
 
-    /// Replaces the spool by an empty one, such as a temporary file.
+    /// Replaces the spool with an empty one, such as a temporary file.
     #[must_use]
     pub fn spooled(mut self, spool: impl Spool + 'static) -> BoundWriter<W> {
         self.spool = Box::new(spool);
@@ -139,6 +139,7 @@ impl<W: Write> BoundWriter<W> {
                     self.write_head()?;
                 }
                 let comma = if self.kernels > 0 { "," } else { "" };
+                // Indented by hand, so that the document looks as if it had been serialised as a whole.
                 let text = to_json(kernel);
                 write!(self.out, "{comma}\n    ")?;
                 self.out
@@ -160,6 +161,7 @@ impl<W: Write> BoundWriter<W> {
                 for message in messages(&self.left_out) {
                     writeln!(self.out, "{message}\n")?;
                 }
+                // A table of one kernel would only repeat its section.
                 if self.kernels > 1 {
                     let text = self.summary.text(&self.file);
                     writeln!(self.out, "{text}")?;
@@ -175,6 +177,7 @@ impl<W: Write> BoundWriter<W> {
                 self.out.write_all(self.index.finish().as_bytes())?;
                 self.spool.rewind()?;
                 match self.kernels {
+                    // A single section is shown unfolded, since there is no other to choose from.
                     1 => {
                         let only = unfolded(&io::read_to_string(&mut self.spool)?);
                         self.out.write_all(only.as_bytes())?;
@@ -187,10 +190,12 @@ impl<W: Write> BoundWriter<W> {
             }
             BoundFormat::Json => {
                 let end = if self.kernels > 0 { "\n  ]" } else { "]" };
+                // Without kernels the head has not been written yet.
                 if self.kernels == 0 {
                     self.write_head()?;
                 }
                 self.out.write_all(end.as_bytes())?;
+                // Last, because images may be left out after kernels were written.
                 write_member(&mut self.out, &self.left_out)?;
                 self.out.write_all(b"\n}\n")?;
             }
@@ -206,6 +211,7 @@ impl Summary {
         let bound = match &kernel.verdict {
             BoundVerdict::Bounded { bound, .. } => {
                 self.bounded += 1;
+                // The table has one clause for all bounds, so it names the statements of all of them.
                 self.conditions = self.conditions.and(kernel.conditions());
                 bound.to_string()
             }
@@ -240,6 +246,7 @@ impl Summary {
         );
         let mut columns = vec![Align::Right, Align::Right, Align::Left];
         let mut heads = vec!["at most", "loops", "kernel"];
+        // Columns are inserted from the right, so that the positions of the others stay valid.
         if self.rows.iter().any(|row| row.image.is_some()) {
             columns.insert(2, Align::Right);
             heads.insert(2, "image");

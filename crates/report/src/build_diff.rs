@@ -18,9 +18,9 @@ pub struct BuildDiffReport {
     pub summary: DiffSummary,
     /// Kernels of both builds with differences, in the order of the new build.
     pub kernels: Vec<KernelDiff>,
-    /// Kernels with other code and the same figures, in the order of the new build.
+    /// Kernels with other code but the same figures, in the order of the new build.
     pub same_figures: Vec<NamedKernel>,
-    /// Kernels that have another name in the new build, in its order.
+    /// Kernels with another name in the new build, in its order.
     pub renamed: Vec<RenamedKernel>,
     /// Kernels of the old build only.
     pub removed: Vec<NamedKernel>,
@@ -45,6 +45,7 @@ impl BuildDiffReport {
 
     /// Whether any kernel differs in a figure, is gone or is new.
     pub fn has_differences(&self) -> bool {
+        // Other code with the same figures is no difference.
         !(self.kernels.is_empty() && self.removed.is_empty() && self.added.is_empty())
     }
 }
@@ -60,21 +61,21 @@ pub struct DiffSummary {
     pub removed: usize,
     /// Kernels of the new build only.
     pub added: usize,
-    /// Pairs with equal code and equal resources, which are not analysed.
+    /// Pairs with equal code and equal resources, which need no analysis.
     pub identical: usize,
-    /// Pairs with other code and the same figures.
+    /// Pairs with other code but the same figures.
     pub same_figures: usize,
     /// Pairs with differences.
     pub different: usize,
-    /// Pairs by name.
+    /// Pairs matched by name.
     pub paired_by_name: usize,
-    /// Pairs by name without digests.
+    /// Pairs matched by name without digests.
     pub paired_without_hashes: usize,
-    /// Pairs by code.
+    /// Pairs matched by code.
     pub paired_by_code: usize,
-    /// Pairs by name without template arguments and parameters.
+    /// Pairs matched by name without template arguments and parameters.
     pub paired_by_bare_name: usize,
-    /// Pairs by shape.
+    /// Pairs matched by shape.
     pub paired_by_shape: usize,
 }
 
@@ -101,9 +102,9 @@ pub enum Pairing {
     NameWithoutHashes,
     /// The same code.
     Code,
-    /// The only ones with this name without template arguments and parameters.
+    /// Only kernels with this name, once template arguments and parameters are left out.
     BareName,
-    /// The only ones with these parameters and this sequence of opcodes.
+    /// Only kernels with these parameters and this sequence of opcodes.
     Shape,
 }
 
@@ -133,7 +134,7 @@ pub struct NamedKernel {
     pub file: String,
 }
 
-/// Kernel with another name.
+/// Kernel that has another name in the new build.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct RenamedKernel {
     /// The kernel in the old build.
@@ -150,7 +151,7 @@ pub struct KernelDiff {
     /// The kernel in the new build.
     #[serde(flatten)]
     pub kernel: NamedKernel,
-    /// Name in the old build, if it is another one.
+    /// Name in the old build, if it differs.
     pub old_name: Option<String>,
     /// Reason for the pair.
     pub paired_by: Pairing,
@@ -160,9 +161,9 @@ pub struct KernelDiff {
     pub mix: Vec<MixChange>,
     /// Loops that differ, are gone or are new.
     pub loops: Vec<LoopChange>,
-    /// Source lines whose share of the worst path differs, the greatest difference first.
+    /// Source lines whose share of the worst path differs, largest difference first.
     pub lines: Vec<LineChange>,
-    /// Source lines whose share of the cycles differs, the greatest difference first.
+    /// Source lines whose share of the cycles differs, largest difference first.
     pub cycle_lines: Vec<LineChange>,
     /// Classes of memory accesses that are gone.
     pub lost_accesses: Vec<ClassCountAt>,
@@ -198,8 +199,8 @@ impl KernelDiff {
 /// Figure with two values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FigureChange {
-    /// `bound`, `cycles`, `registers`, `scalar registers`, `shared`, `local`, `local accesses`, `occupancy`, `barriers`,
-    /// `parameters`, `code`.
+    /// `bound`, `cycles`, `registers`, `scalar registers`, `shared`, `local`, `local accesses`, `occupancy`,
+    /// `barriers`, `parameters`, `code`.
     pub figure: &'static str,
     /// Unit.
     pub unit: &'static str,
@@ -207,11 +208,11 @@ pub struct FigureChange {
     pub old: Option<u128>,
     /// Value in the new build; `None` if it is not known.
     pub new: Option<u128>,
-    /// New value less the old one, if both are known.
+    /// Difference of the new and the old value, if both are known.
     pub change: Option<i128>,
-    /// Reason why there is no old value, or what limits it.
+    /// Reason why there is no old value, or the limiting resource.
     pub old_note: Option<String>,
-    /// Reason why there is no new value, or what limits it.
+    /// Reason why there is no new value, or the limiting resource.
     pub new_note: Option<String>,
     /// Place of the new build that explains the new value.
     pub place: Option<DiffPlace>,
@@ -227,19 +228,20 @@ impl FigureChange {
     }
 }
 
-/// Returns the new number less the old one; `None` if it is too large for its type.
+/// Returns the difference of the new and the old number; `None` if it does not fit the type.
 pub fn change(old: impl Into<u128>, new: impl Into<u128>) -> Option<i128> {
     let [old, new] = [old.into(), new.into()].map(i128::try_from);
     new.ok()?.checked_sub(old.ok()?)
 }
 
-/// Returns the difference of two numbers as text: `+8 (+25.0 %)`.
+/// Returns the difference of two numbers as text. For example, 32 and 40 give `+8 (+25.0 %)`.
 pub(crate) fn difference(old: u128, new: u128) -> String {
     let (sign, by) = match new >= old {
         true => ('+', new - old),
         false => ('-', old - new),
     };
     match old {
+        // Growth from 0 has no percentage.
         0 => format!("{sign}{by}"),
         old => {
             let percent = by as f64 / old as f64 * 100.0;
@@ -268,7 +270,7 @@ pub struct MixChange {
     pub old: u64,
     /// Instructions in the new build.
     pub new: u64,
-    /// New number less the old one.
+    /// Difference of the new and the old number.
     pub change: Option<i128>,
 }
 
@@ -281,13 +283,13 @@ pub struct LoopSide {
     pub at: String,
     /// Source line of the header.
     pub source: Option<String>,
-    /// Maximum of header executions per entry, by one thread.
+    /// Maximum number of header executions per entry, by one thread.
     pub bound: Option<u64>,
-    /// Maximum of header executions of a thread, if there is one.
+    /// Maximum number of header executions by a thread, if there is one.
     pub total: Option<u64>,
     /// Origin of the bound.
     pub origin: Origin,
-    /// Warp instructions that the worst path issues in it, outside of loops inside it.
+    /// Warp instructions that the worst path issues in the loop, without inner loops.
     pub instructions: u128,
 }
 
@@ -300,7 +302,7 @@ pub struct LoopChange {
     pub new: Option<LoopSide>,
     /// Reason for the pair: `fingerprint`, `body`, `source line`, `order`.
     pub paired_by: Option<&'static str>,
-    /// Instructions of the new loop less those of the old one.
+    /// Difference of the new and the old loop in instructions.
     pub change: Option<i128>,
 }
 
@@ -315,7 +317,7 @@ pub struct LineChange {
     pub old: u128,
     /// Instructions or cycles of the new bound.
     pub new: u128,
-    /// New number less the old one.
+    /// Difference of the new and the old number.
     pub change: Option<i128>,
 }
 
@@ -326,6 +328,6 @@ pub struct ClassCountAt {
     pub class: String,
     /// Members that are gone or new.
     pub count: usize,
-    /// Source lines or addresses of all members of this class, in the build that has more.
+    /// Source lines or addresses of all members of this class, in the build with more members.
     pub places: Vec<String>,
 }

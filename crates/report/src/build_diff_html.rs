@@ -8,7 +8,7 @@ use crate::html::shards::PageFolder;
 use crate::html::{foot, head, unfolded};
 
 impl BuildDiffReport {
-    /// Returns the comparison as one page of HTML: the numbers of kernels, a table of all figures that differ, then a
+    /// Returns the comparison as one page of HTML: the numbers of kernels, a table of all figures that differ, and a
     /// section for each kernel.
     pub fn html(&self) -> String {
         let mut index = DiffIndex::new();
@@ -18,6 +18,7 @@ impl BuildDiffReport {
             index.rows(kernel, &format!("#{id}"));
             sections.push_str(&section(kernel, &id));
         }
+        // A single section is shown unfolded, since there is no other to choose from.
         if self.kernels.len() == 1 {
             sections = unfolded(&sections);
         }
@@ -26,8 +27,8 @@ impl BuildDiffReport {
         format!("{head}{summary}{index}{sections}{lists}{foot}")
     }
 
-    /// Writes the comparison as a folder of pages: `index.html` with all but the sections, which are in
-    /// `kernels-1.html`, `kernels-2.html`, …, up to 100 in each. `pages` receives each page, the index last.
+    /// Writes the comparison as a folder of pages. `index.html` has everything except the sections, which are in
+    /// `kernels-1.html`, `kernels-2.html`, … with up to 100 each. `pages` receives each page, the index last.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
-//! Comparison of two builds as Markdown, for summaries of continuous integration and comments on pull requests.
+//! Comparison of two builds as Markdown, for summaries of continuous integration and for comments on pull requests.
 
 use crate::build_diff::{BuildDiffReport, FigureChange, KernelDiff, NamedKernel};
 use crate::build_diff_text::{kernel_lines, place_text, values};
 
-/// Maximum of kernels with details, since comments on pull requests are limited in length.
+/// Maximum number of kernels with details, because comments on pull requests are limited in length.
 const DETAILED: usize = 40;
 
-/// Maximum of rows of a table.
+/// Maximum number of rows in a table.
 const ROWS: usize = 200;
 
 impl BuildDiffReport {
@@ -33,6 +33,7 @@ impl BuildDiffReport {
                 "\n<details><summary><code>{name}</code> {isa}</summary>\n\n```text\n"
             ));
             for line in kernel_lines(kernel) {
+                // Three backticks would end the code block.
                 out.push_str(&line.replace("```", "'''"));
                 out.push('\n');
             }
@@ -61,7 +62,7 @@ fn rows(kernel: &KernelDiff) -> Vec<String> {
         let place = change.place.as_ref().map(place_text);
         let place = place.map_or(String::new(), |text| escaped(&text));
         let (figure, by) = (change.figure, change.difference());
-        // Where both numbers are equal, their notes differ.
+        // If both numbers are equal, their notes differ, so the notes are shown.
         let by = match by.is_empty() || change.old == change.new {
             true => escaped(&values(change)),
             false => by,
@@ -88,8 +89,9 @@ fn names(out: &mut String, title: &str, kernels: &[NamedKernel]) {
     }
 }
 
-/// Returns a name as code; a bar would end the cell of a table.
+/// Returns a name as code. A bar would end the cell of a table.
 fn code(name: &str) -> String {
+    // A backslash does not escape a backtick inside code.
     format!("`{}`", one_line(name).replace('`', "'").replace('|', "\\|"))
 }
 
@@ -97,6 +99,7 @@ fn code(name: &str) -> String {
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {
+        // These characters can begin markup, or end the cell of a table.
         if matches!(
             c,
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#'
@@ -114,7 +117,7 @@ fn html(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns text without characters that end a line.
+/// Returns text with control characters replaced, because a line end would break a row of a table.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }

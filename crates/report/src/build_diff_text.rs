@@ -7,7 +7,7 @@ use crate::build_diff::{
 };
 use crate::table::counted;
 
-/// Maximum of names, lines and places in a list.
+/// Maximum number of names, lines and places in a list.
 const SHOWN: usize = 8;
 
 impl BuildDiffReport {
@@ -73,6 +73,7 @@ impl BuildDiffReport {
             .filter(|(count, _)| *count > 0)
             .map(|(count, way)| format!("{count} {way}"))
             .collect();
+        // If all pairs have the same name, the line would say nothing new.
         if !ways.is_empty() {
             let by_name = summary.paired_by_name;
             lines.push(format!("paired: {by_name} by name, {}", ways.join(", ")));
@@ -99,7 +100,7 @@ fn names(out: &mut String, title: &str, kernels: &[NamedKernel]) {
     }
 }
 
-/// Returns the differences of a kernel as lines, details indented.
+/// Returns the differences of a kernel as lines; details are indented.
 pub(crate) fn kernel_lines(kernel: &KernelDiff) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for change in &kernel.figures {
@@ -242,7 +243,7 @@ fn class_text(class: &ClassCountAt) -> String {
     }
 }
 
-/// Returns the line of a share of a bound as text.
+/// Returns a line and its share of both bounds as text.
 pub(crate) fn share_text(change: &LineChange) -> String {
     let by = difference(change.old, change.new);
     let (old, new) = (change.old, change.new);
@@ -260,7 +261,7 @@ fn shares(lines: &mut Vec<String>, title: &str, changes: &[LineChange]) {
     list(lines, title, changes.iter().map(share_text).collect());
 }
 
-/// Appends a list with a title, of limited length.
+/// Appends a titled list of limited length.
 fn list(lines: &mut Vec<String>, title: &str, items: Vec<String>) {
     if items.is_empty() {
         return;

@@ -1,4 +1,7 @@
-//! Report of closed forms of counts: how often a thread executes each block, as a formula in the launch.
+//! Report of closed forms of counts: how often a thread executes each block, as a formula of the launch.
+//!
+//! For example, the body of `for (i = tid; i < n; i += 256)` has the formula `L1`, with `L1 = max(0, ceil((n - tid) /
+//! 256))`. A formula claims nothing outside the conditions that are printed with it (SOUNDNESS 15.8).
 
 use serde::Serialize;
 
@@ -13,9 +16,9 @@ pub struct CountFormulaReport {
     pub file: String,
     /// Demangled name.
     pub kernel: String,
-    /// Blocks of the grid in x, y, z, of the launch with which the formulas were checked.
+    /// Blocks of the grid in x, y, z, for the launch that checked the formulas.
     pub grid: Option<[u32; 3]>,
-    /// Threads of a block in x, y, z, of that launch.
+    /// Threads of a block in x, y, z, for that launch.
     pub block: Option<[u32; 3]>,
     /// Numbers of iterations that the formulas mention.
     pub loops: Vec<FormulaLoopReport>,
@@ -32,59 +35,59 @@ pub struct FormulaLoopReport {
     pub at: String,
     /// Source line of that branch.
     pub source: Option<String>,
-    /// Iterations after which the loop goes on, each time that it is entered.
+    /// Iterations after which the loop goes on, each time it is entered.
     pub rounds: String,
-    /// Conditions under which that number holds.
+    /// Conditions under which this number holds.
     pub valid: Vec<String>,
 }
 
 /// Formula of the count of a block.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockFormulaReport {
-    /// Address of its first instruction.
+    /// Address of the first instruction.
     pub at: String,
     /// Address of its last instruction.
     pub last: String,
-    /// Source line of its first instruction.
+    /// Source line of the first instruction.
     pub source: Option<String>,
     /// Function that contains it, if not the kernel itself.
     pub function: Option<String>,
-    /// Number of its instructions.
+    /// Number of instructions.
     pub instructions: u64,
     /// Executions by one thread.
     pub formula: Option<String>,
-    /// Sum over all threads of a launch, where it is simple.
+    /// Sum over all threads of a launch, if it has a simple form.
     pub sum: Option<String>,
-    /// Whether warps execute it with all their live lanes: then a warp executes it as often as its lane with most
-    /// executions.
+    /// Whether warps execute the block with all their live lanes. A warp then executes it as often as its lane with
+    /// the most executions.
     pub is_whole: bool,
-    /// Names of the numbers of iterations in the formula, and of those that these mention.
+    /// Names of the iteration counts that the formula mentions, directly or through other counts.
     pub loops: Vec<String>,
     /// Reason why there is no formula.
     pub without: Option<NoFormulaReport>,
-    /// Value in the launch with which the formulas were checked.
+    /// Value in the launch that checked the formulas.
     pub value: Option<FormulaValue>,
 }
 
 /// Reason why a block has no formula.
 #[derive(Clone, Debug, Serialize)]
 pub struct NoFormulaReport {
-    /// Address of the operation that decides.
+    /// Address of the operation that has no formula.
     pub at: String,
     /// The reason.
     pub reason: String,
 }
 
-/// Value of a formula in a launch, beside the prediction.
+/// Value of a formula in a launch, next to the prediction.
 #[derive(Clone, Debug, Serialize)]
 pub struct FormulaValue {
     /// Executions by all threads, if the launch is in the range of the formula.
     pub lanes: Option<u64>,
-    /// Executions by warps, where they follow.
+    /// Executions by warps, if they follow.
     pub issues: Option<u64>,
-    /// Active lanes that are predicted, if they are known.
+    /// Predicted number of active lanes, if known.
     pub predicted_lanes: Option<u64>,
-    /// Executions by warps that are predicted, if they are known.
+    /// Predicted number of executions by warps, if known.
     pub predicted_issues: Option<u64>,
     /// Whether the formula differs from the prediction.
     pub disagrees: bool,
@@ -146,7 +149,7 @@ impl CountFormulaReport {
         out
     }
 
-    /// Line about the comparison with the prediction of the launch.
+    /// Returns the line about the comparison with the prediction of the launch.
     fn check_text(&self) -> String {
         let values = || self.blocks.iter().filter_map(|block| block.value.as_ref());
         let count = |is: &dyn Fn(&FormulaValue) -> bool| values().filter(|value| is(value)).count();
@@ -202,7 +205,7 @@ impl BlockFormulaReport {
     }
 }
 
-/// Lines of the reasons for which blocks have no formula, each with the beginnings of its blocks.
+/// Returns the reasons why blocks have no formula, each with the addresses of its blocks.
 fn reasons_text(without: &[&BlockFormulaReport]) -> String {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for block in without {
@@ -210,6 +213,7 @@ fn reasons_text(without: &[&BlockFormulaReport]) -> String {
             Some(why) => format!("{}, at {}", why.reason, why.at),
             None => "unknown".to_owned(),
         };
+        // Reasons stay in the order of the blocks, which a map would lose.
         match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, blocks)) => blocks.push(&block.at),
             None => reasons.push((why, vec![&block.at])),

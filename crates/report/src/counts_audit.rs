@@ -1,10 +1,13 @@
-//! Report of measured counts of instructions, compared with what every run satisfies.
+//! Report of measured instruction counts, compared with the statements that every run satisfies.
+//!
+//! For example, if a block's first instruction was counted 100 times and its last one 99 times, the counts are of no
+//! complete run: no lane can leave inside a block.
 
 use serde::Serialize;
 
 use crate::table::{counted, wrapped};
 
-/// Comparison of measured counts with what every run of the kernel satisfies, and with flow facts.
+/// Comparison of measured counts with the statements that every run of the kernel satisfies, and with flow facts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CountsAuditReport {
     /// Always `warpbound.counts-audit/1`.
@@ -15,13 +18,13 @@ pub struct CountsAuditReport {
     pub kernel: String,
     /// The file of counts.
     pub counts: String,
-    /// Tool that wrote it, by its columns.
+    /// Tool that wrote the file, recognised by its columns.
     pub source: &'static str,
-    /// Reason why the analyses refuse the kernel; then only single instructions and blocks were compared.
+    /// Reason why the analyses refuse the kernel. Only single instructions and blocks were then compared.
     pub refused: Option<String>,
-    /// Warps of the launch: stated, or the executions of the first block; absent if neither is known.
+    /// Warps of the launch, as stated or as the executions of the first block; absent if neither is known.
     pub warps: Option<u64>,
-    /// Threads of the launch, in the same way.
+    /// Threads of the launch, found in the same way.
     pub threads: Option<u64>,
     /// Instructions of the kernel.
     pub instructions: usize,
@@ -40,9 +43,9 @@ pub struct CountsAuditReport {
 /// Statement that measured counts violate.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CountsFinding {
-    /// Kind of statement: `instruction` (counts of one instruction contradict each other), `block` (other counts than the
-    /// first instruction of the block), `unreached` (no thread can reach it), `flow` (no counts of steps give these counts of
-    /// blocks), `loop`, `never`, `guard` or `facts` (several facts together).
+    /// Kind of statement: `instruction` (counts of one instruction contradict each other), `block` (the count differs
+    /// from the first instruction of the block), `unreached` (no thread can reach it), `flow` (no counts of steps
+    /// give these counts of blocks), `loop`, `never`, `guard` or `facts` (several facts together).
     pub claim: &'static str,
     /// Address of the instruction, block or loop header.
     pub at: Option<String>,
@@ -64,6 +67,7 @@ impl CountsAuditReport {
             self.kernel, self.file, self.counts, self.source
         );
         let number = |n: Option<u64>, of: &str| match n {
+            // Saturates only the number in the text.
             Some(n) => counted(usize::try_from(n).unwrap_or(usize::MAX), of),
             None => format!("? {of}s"),
         };

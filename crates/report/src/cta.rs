@@ -1,4 +1,8 @@
-//! Report of abstract CTA simulation (`abstract-cta-2014` 3.3) and of the cycle bound of a block.
+//! Report of abstract CTA simulation (`abstract-cta-2014` 3.3) and of a block's cycle bound.
+//!
+//! The estimate is the published one and no bound: a run may exceed it. For example, it omits that each warp
+//! evaluates the predicate of a loop once more than it iterates. The bound holds for every run of the launch
+//! (SOUNDNESS 6).
 
 use serde::Serialize;
 
@@ -42,13 +46,14 @@ pub struct CtaReport {
     pub no_estimate: Option<String>,
     /// Bound in cycles of every run of the launch, for any memory contents.
     pub sound: Option<u64>,
-    /// Cycles of the bound in which a warp issues.
+    /// Part of the bound when some warp issues, in cycles.
     pub sound_issues: Option<u64>,
-    /// Cycles of the bound in which all warps stall.
+    /// Part of the bound when all warps stall, in cycles.
     pub sound_stalls: Option<u64>,
     /// Argument that limits the stalls.
     pub sound_rule: Option<&'static str>,
-    /// Numbers of warps whose profile is exact; exact except for regions that depend on data; bounded as a whole.
+    /// Numbers of warps whose profile is exact, exact except for regions that depend on data, and only bounded as a
+    /// whole.
     #[serde(rename = "outlines")]
     pub warp_profiles: [usize; 3],
     /// Reason why there is no bound.
@@ -88,9 +93,9 @@ pub enum ElementReport {
     Loop {
         /// Address of the header.
         at: String,
-        /// Elements executed once more than the body: the evaluation of the predicate.
+        /// Elements that are executed once more than the body, that is the evaluation of the predicate.
         head: Vec<ElementReport>,
-        /// Remaining elements of an iteration.
+        /// Other elements of an iteration.
         body: Vec<ElementReport>,
     },
 }
@@ -100,7 +105,8 @@ pub enum ElementReport {
 pub struct LoopCount {
     /// Address of the header.
     pub at: String,
-    /// Pairs (number of warps, iterations), in order of warps; consecutive warps with equal iterations share a pair.
+    /// Pairs of a number of warps and their iterations, in order of warps. Consecutive warps with equal iterations
+    /// share a pair.
     pub warps: Vec<(u64, u64)>,
     /// Origin of the iteration counts.
     pub source: &'static str,
@@ -112,15 +118,15 @@ pub struct LoopCount {
 pub enum CtaStepReport {
     /// Element outside all loops.
     Element {
-        /// Addresses of its first and last instruction.
+        /// Addresses of the first and the last instruction.
         at: String,
         /// Cycles that the element adds, stalls included.
         cycles: u64,
-        /// Stall cycles among them.
+        /// Stall cycles, which are part of the cycles.
         stall: u64,
         /// `N_low` and `N_high`.
         warps: (u64, u64),
-        /// `T_SHIFT` after it.
+        /// `T_SHIFT` after the element.
         shift: u64,
     },
     /// Consecutive iterations with equal cycles and warps.
@@ -131,9 +137,9 @@ pub enum CtaStepReport {
         count: u64,
         /// Cycles of one iteration.
         cycles: u64,
-        /// Stall cycles among them.
+        /// Stall cycles, which are part of the cycles of one iteration.
         stall: u64,
-        /// Warps that execute them.
+        /// Number of warps that execute them.
         warps: u64,
     },
     /// Accesses left in the LOG at the end.
@@ -203,7 +209,7 @@ impl CtaReport {
         out
     }
 
-    /// Returns the abstract warp in Graphviz's DOT language, drawn as in Figure 3 of the paper.
+    /// Returns the abstract warp in Graphviz's DOT language, as in Figure 3 of the paper.
     pub fn dot(&self) -> String {
         crate::cta_dot::dot(self)
     }
@@ -213,8 +219,9 @@ impl CtaReport {
         crate::cta_svg::svg(self)
     }
 
-    /// Appends estimate, bound, missing facts and assumptions.
+    /// Appends the estimate, the bound, the missing facts and the assumptions.
     fn write_results(&self, out: &mut String) {
+        // A part is present whenever the number that it is part of is.
         let number = |n: Option<u64>| n.unwrap_or(0).to_string();
         match self.estimate {
             Some(estimate) => {
@@ -224,6 +231,7 @@ impl CtaReport {
                     number(self.t_instr),
                     number(self.t_stall)
                 ));
+                // Without loops both estimates are the same.
                 if let Some(corrected) = self.corrected.filter(|&c| c != estimate) {
                     out.push_str(&format!(
                         "    it omits that each warp evaluates the predicate of a loop once more than it \

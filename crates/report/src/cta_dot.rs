@@ -1,5 +1,5 @@
-//! The abstract warp in Graphviz's DOT language, as in `abstract-cta-2014`, Figure 3: boxes are time nodes, circles
-//! memory access nodes, bars barriers.
+//! The abstract warp in Graphviz's DOT language, as in `abstract-cta-2014`, Figure 3. Boxes are time nodes, circles
+//! are memory access nodes, and bars are barriers.
 
 use crate::cta::{CtaReport, ElementReport, span};
 
@@ -25,7 +25,7 @@ impl FlatWarp {
         flat
     }
 
-    /// Appends `elements` after the nodes `before`; returns the nodes from which control continues.
+    /// Appends `elements` after the nodes `before`. Returns the nodes from which control continues.
     fn sequence(&mut self, elements: &[ElementReport], before: Vec<usize>) -> Vec<usize> {
         let mut before = before;
         for element in elements {
@@ -44,8 +44,10 @@ impl FlatWarp {
                 ElementReport::Barrier { at } => FlatNode::Barrier { at: at.clone() },
                 ElementReport::Loop { head, body, .. } => {
                     let first = self.nodes.len();
+                    // Control leaves a loop after its head, where the predicate is evaluated.
                     let leaves = self.sequence(head, before);
                     let ends = self.sequence(body, leaves.clone());
+                    // A loop without nodes has no place for a back edge.
                     if first < self.nodes.len() {
                         self.edges.extend(ends.iter().map(|&end| (end, first)));
                     }

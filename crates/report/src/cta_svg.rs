@@ -1,4 +1,4 @@
-//! The abstract warp as an SVG drawing from left to right: back edges of loops below the nodes, exit edges above.
+//! The abstract warp as an SVG drawing from left to right. Back edges of loops run below the nodes, exit edges above.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const RADIUS: f64 = 10.0;
 const BAR_WIDTH: f64 = 7.0;
 const GAP: f64 = 34.0;
 const MARGIN: f64 = 20.0;
-/// Height of the smallest arc, and its increase per node that the arc passes.
+/// Height of the smallest arc, and its growth per node that the arc passes.
 const ARC: f64 = 34.0;
 const ARC_STEP: f64 = 7.0;
 
@@ -72,6 +72,7 @@ impl Layout {
             lefts.push(x);
             x += width(node) + GAP;
         }
+        // A forward edge to the next node is a straight line and needs no height.
         let highest = |forwards: bool| {
             let arcs = flat
                 .edges
@@ -89,7 +90,8 @@ impl Layout {
         }
     }
 
-    /// Returns the path of an edge: a line to the next node, an arc above the nodes forwards, below them backwards.
+    /// Returns the path of an edge: a line to the next node, an arc above the nodes forwards, or an arc below them
+    /// backwards.
     fn edge_path(&self, flat: &FlatWarp, (from, to): (usize, usize)) -> Option<String> {
         let (a, b) = (flat.nodes.get(from)?, flat.nodes.get(to)?);
         let middle = self.middle;

@@ -1,4 +1,7 @@
-//! Bound of the cycles of a kernel, as a sum of named terms.
+//! Bound on the cycles of a kernel, as a sum of named terms.
+//!
+//! For example, a bound of 1000 cycles may consist of 600 for "global memory", 300 for "issue" and 100 for "launch
+//! overhead". The terms explain the bound; a run need not spend its cycles in this way.
 
 use std::cmp::Reverse;
 
@@ -9,58 +12,58 @@ use crate::bound_text::share;
 use crate::table::{Align, counted, table};
 use crate::timed_text::{cycles as in_cycles, duration};
 
-/// Maximum of source lines that the text lists.
+/// Maximum number of source lines that the text lists.
 const MAX_LINES: usize = 10;
 
 /// Bound in cycles, or the reason why there is none.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CycleBoundReport {
-    /// Part of the launch that the cycles are of: `warp`, one that has the machine for itself; `block`, `sm`, `grid`.
+    /// Part of the launch whose cycles are bounded: `warp` (with the machine for itself), `block`, `sm` or `grid`.
     pub scope: &'static str,
-    /// Upper bound of the cycles from the start of the launch to the end.
+    /// Upper bound on the cycles from the start of the launch to the end.
     pub bound: Option<u64>,
     /// Reason why there is no bound.
     pub reason: Option<String>,
     /// Longest duration of [`CycleBoundReport::times`], in milliseconds.
     pub milliseconds: Option<f64>,
-    /// Durations of the bound: at the least frequency that the user states, in each mode of the machine, or at its base
-    /// clock.
+    /// Durations of the bound: at the lowest frequency that the user states, else in each mode of the machine or at
+    /// its base clock.
     pub times: Vec<ClockTime>,
-    /// Name of the machine; `None` if none has the architecture of the code.
+    /// Name of the machine; `None` if no machine has the architecture of the code.
     pub machine: Option<String>,
     /// Schedulers for which the bound holds: `any`, or `work-conserving`.
     pub schedulers: &'static str,
     /// State of the caches at the start: `any`, `warm` or `cold`.
     pub caches: &'static str,
-    /// Launch that the cycles are of; absent for a warp that runs alone.
+    /// Launch whose cycles are bounded; absent for a warp that runs alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch: Option<LaunchShapeReport>,
     /// Summands of the bound, in the order of [`CycleTerm::NAMES`] or of [`CycleTerm::LAUNCH_NAMES`]; empty without a
     /// bound.
     pub terms: Vec<CycleTerm>,
-    /// Estimate of the launch by abstract CTA simulation. A run may take longer: it is not a bound.
+    /// Estimate of the launch by abstract CTA simulation. It is no bound: a run may take longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<CtaEstimate>,
-    /// Reason why that simulation does not apply to the launch.
+    /// Reason why the simulation does not apply to the launch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_estimate: Option<String>,
     /// Reason why the warps of the launch were not executed for the bound, which then rests on loop bounds alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_executed: Option<String>,
-    /// Parts of the bound by source line, most first; empty without a bound.
+    /// Parts of the bound by source line, largest first; empty without a bound.
     pub lines: Vec<LineCycles>,
-    /// Ranges of the machine's numbers that are not published, in the order of machine files.
+    /// Ranges of unpublished numbers of the machine, in the order of machine files.
     pub numbers: Vec<UnpublishedRange>,
-    /// Assumptions of the bound besides those of the kernel's bound in instructions.
+    /// Assumptions of the bound, in addition to the assumptions of the bound in instructions.
     pub assumptions: Vec<BoundAssumption>,
 }
 
-/// Duration of cycles at a clock.
+/// Duration of the cycles at one clock.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ClockTime {
     /// Clock: `stated`, `base`, or the name of a mode of the machine.
     pub clock: String,
-    /// Its frequency in kHz.
+    /// Frequency in kHz.
     pub kilohertz: u64,
     /// Duration in milliseconds.
     pub milliseconds: f64,
@@ -84,19 +87,19 @@ impl ClockTime {
     }
 }
 
-/// Launch that cycles are of, on every machine within the ranges.
+/// Shape of the launch whose cycles are bounded, for every machine within the ranges.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LaunchShapeReport {
     /// Blocks.
     pub blocks: u64,
     /// Warps of a block.
     pub warps: u64,
-    /// SMs at least.
+    /// Minimum number of SMs.
     pub sms: u64,
-    /// Blocks that an SM holds, at least and at most.
+    /// Minimum and maximum number of blocks that an SM holds.
     pub resident: [u64; 2],
-    /// Warps of a block that wait for each other: `one-warp` of all, the last to arrive at each barrier
-    /// (`aligned-barriers`), or `all-warps` one after the other.
+    /// Warps of a block that wait for each other: no warp for any other (`one-warp`), all for the last one to arrive
+    /// at each barrier (`aligned-barriers`), or all one after the other (`all-warps`).
     pub chain: &'static str,
 }
 
@@ -105,18 +108,18 @@ pub struct LaunchShapeReport {
 pub struct CtaEstimate {
     /// Cycles from the start of the launch to its end.
     pub cycles: u64,
-    /// Warps that a sub-partition holds at once.
+    /// Number of warps that a sub-partition holds at once.
     pub warps: u64,
-    /// Rounds of blocks that run at once.
+    /// Number of rounds of blocks that run at once.
     pub rounds: u64,
 }
 
 impl CtaEstimate {
-    /// Returns the estimate of a launch that takes at most `bound` cycles.
+    /// Returns the estimate if the launch may take at most `bound` cycles.
     ///
     /// # Errors
     ///
-    /// The estimate is above the bound, so that it says nothing: the reason.
+    /// The reason, if the estimate is above the bound and thus says nothing.
     pub fn within(self, bound: u64) -> Result<CtaEstimate, String> {
         match self.cycles <= bound {
             true => Ok(self),
@@ -129,14 +132,14 @@ impl CtaEstimate {
     }
 }
 
-/// Range of a number of the machine that is not published.
+/// Range of an unpublished number of the machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct UnpublishedRange {
     /// Section and key in the machine file.
     pub name: &'static str,
-    /// Least value.
+    /// Lower end.
     pub least: u64,
-    /// Greatest value.
+    /// Upper end.
     pub most: u64,
     /// Unit: `cycles`, `bytes`, ….
     pub unit: Option<&'static str>,
@@ -192,8 +195,9 @@ pub struct LineCycles {
     pub cycles: u64,
 }
 
-/// Returns a number of things in words.
+/// Returns a count with its noun.
 fn many(count: u64, one: &str) -> String {
+    // The number is only displayed, so saturation does no harm.
     counted(usize::try_from(count).unwrap_or(usize::MAX), one)
 }
 
@@ -208,7 +212,7 @@ impl LaunchShapeReport {
         }
     }
 
-    /// Appends where the blocks run, and which warps wait for each other.
+    /// Appends where the blocks run and which warps wait for each other.
     fn write(&self, out: &mut String) {
         let [least, most] = self.resident;
         let resident = match least == most {
@@ -236,10 +240,11 @@ impl CycleBoundReport {
         }
     }
 
-    /// Returns the clause that follows the bound. `conditions` are the statements about loops that it depends on.
+    /// Returns the clause that follows the bound. `conditions` are the statements about loops on which it depends.
     pub(crate) fn condition(&self, conditions: BoundConditions) -> String {
         let assumes = |id: &str| self.assumptions.iter().any(|own| own.id == id);
         let conditions = BoundConditions {
+            // The cycles may rest on the launch even if no loop bound does.
             launch: conditions.launch || assumes("launch-range"),
             access_facts: assumes("access-facts"),
             ..conditions
@@ -247,8 +252,8 @@ impl CycleBoundReport {
         conditions.clause()
     }
 
-    /// Appends the bound, its sum and the most expensive lines. `conditions` are the statements about loops that the
-    /// bound depends on.
+    /// Appends the bound, its sum and the most expensive lines. `conditions` are the statements about loops on which
+    /// the bound depends.
     pub(crate) fn write(&self, out: &mut String, conditions: BoundConditions) {
         let Some(bound) = self.bound else {
             let reason = self.reason.as_deref().unwrap_or("none was computed");
@@ -291,7 +296,7 @@ impl CycleBoundReport {
         self.write_lines(out, bound);
     }
 
-    /// Appends the terms that are not 0, and their sum.
+    /// Appends the terms other than 0, and their sum.
     fn write_terms(&self, out: &mut String, bound: u64) {
         let row = |name: &str, cycles: u64| {
             let share = share(cycles.into(), bound.into());
@@ -308,7 +313,7 @@ impl CycleBoundReport {
         out.push_str(&table(4, &[Align::Left, Align::Right, Align::Right], &rows));
     }
 
-    /// Appends what limits a launch: the largest term, and what would make it smaller.
+    /// Appends the largest term of a launch and the resource that limits it.
     fn write_limit(&self, out: &mut String, bound: u64) {
         let largest = self.terms.iter().max_by_key(|term| term.cycles);
         let Some(term) = largest.filter(|_| self.launch.is_some()) else {
@@ -336,7 +341,7 @@ impl CycleBoundReport {
         if lines.is_empty() {
             return;
         }
-        // Stable: lines with as many cycles stay in their order.
+        // The sort is stable, so lines with equal cycles stay in their order.
         lines.sort_by_key(|line| Reverse(line.cycles));
         let rest = lines.split_off(lines.len().min(MAX_LINES));
         let mut rows = vec![["line", "cycles", "share"].map(str::to_owned).to_vec()];

@@ -9,28 +9,29 @@ pub struct LoopDerivation {
     pub evidence: Option<LoopEvidence>,
     /// Load that decides how often the loop runs; no bound was derived.
     pub decided_by: Option<DecidingLoad>,
-    /// Parameter or size that decides how often the loop runs, and of which too little is known; no bound was derived.
+    /// Parameter or size that decides how often the loop runs, but of which too little is known; no bound was
+    /// derived.
     pub parameter: Option<String>,
     /// Other reason why no bound was derived.
     pub reason: Option<String>,
 }
 
-/// Evidence of a derived bound: the counter of a loop and the branch that compares it. Start, step and limit are empty
-/// if no single counter has the pattern.
+/// Evidence of a derived bound: the counter of a loop and the branch that compares it. Start, step and limit are
+/// empty if no single counter has the pattern.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LoopEvidence {
     /// Address of the branch that leaves the loop.
     pub exit: String,
     /// Source line of that branch.
     pub source: Option<String>,
-    /// Pattern of the count: `affine`, `unrolled`, `halving`, `never` where the loop is not entered, or `width` where only the
-    /// width of a register limits it.
+    /// Pattern of the count: `affine`, `unrolled`, `halving`, `never` if the loop is not entered, or `width` if only
+    /// the width of a register limits it.
     pub pattern: &'static str,
     /// Value of the counter when the loop is entered: `tid.x + 256*ctaid.x`.
     pub start: String,
     /// Change of the counter in each iteration: `+1`, `/2`.
     pub step: String,
-    /// Comparison with which the loop continues: `< n`.
+    /// Comparison under which the loop continues: `< n`.
     pub limit: String,
 }
 
@@ -44,14 +45,14 @@ pub struct DecidingLoad {
 }
 
 impl LoopDerivation {
-    /// Whether there is a number, but only the width of a register limits it.
+    /// Whether there is a bound that follows from the width of a register alone.
     pub fn is_of_width(&self) -> bool {
         self.evidence
             .as_ref()
             .is_some_and(LoopEvidence::is_of_width)
     }
 
-    /// Returns the evidence, or the reason why there is none, as a clause; empty if no derivation was tried.
+    /// Returns the evidence, or the reason why there is none, as a clause. Empty if no derivation was tried.
     pub fn text(&self) -> String {
         if let Some(evidence) = &self.evidence {
             return evidence.text();
@@ -89,6 +90,7 @@ impl LoopEvidence {
         if *pattern == "never" {
             return "not entered: the conditions before it exclude each other".to_owned();
         }
+        // No single counter has the pattern, so only the comparison can be named.
         if start.is_empty() {
             return format!("the values compared by the branch at {exit}, iteration by iteration");
         }
@@ -110,7 +112,7 @@ impl LoopEvidence {
     }
 }
 
-/// Returns an address with its source line.
+/// Returns an address with its source line, if there is one.
 fn place(at: &str, source: Option<&str>) -> String {
     match source {
         Some(source) => format!("{at} ({source})"),
@@ -118,12 +120,15 @@ fn place(at: &str, source: Option<&str>) -> String {
     }
 }
 
-/// Returns the option that states a word of the launch, as the end of a sentence.
+/// Returns the option that states a word of the launch, as the end of a sentence. For example, `n` gives `: give
+/// --param n=LO..HI`.
 fn option_for(name: &str) -> String {
+    // The option states both halves of a parameter of 64 bits.
     let whole = name.strip_suffix(".high").unwrap_or(name);
     match name.split_once('.').map_or(name, |(before, _)| before) {
         "blockDim" => ": give --block".to_owned(),
         "gridDim" => ": give --grid".to_owned(),
+        // These words belong to the machine, so no option states them.
         "window" | "stack" => String::new(),
         _ => format!(": give --param {whole}=LO..HI"),
     }

@@ -1,4 +1,7 @@
-//! Report of divergence: which branches, loads and barriers of a kernel may diverge, and the reasons.
+//! Report of divergence: the branches, loads and barriers of a kernel that may diverge, with reasons.
+//!
+//! For example, a branch on `tid.x < 16` is divergent in a warp of 32 lanes, and the chain of its reason ends at the
+//! read of the thread index.
 
 use std::collections::BTreeMap;
 
@@ -51,35 +54,35 @@ pub struct OpReport {
     pub function: Option<String>,
     /// Number of calling contexts of the operation.
     pub contexts: usize,
-    /// Cells that the answer concerns: those of the predicate or jump target, the address, or the barrier's operands.
+    /// Cells that the answer concerns: the predicate or jump target, the address, or the operands of the barrier.
     pub cells: Vec<String>,
     /// Whether lanes that execute it together may have different values in the cells.
     pub values: DivergenceAnswer,
     /// Whether only some of the live lanes may execute it.
     pub partial: DivergenceAnswer,
-    /// Of a branch, what must be known to compute its condition or target.
+    /// Knowledge that the condition or target of a branch requires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub determinacy: Option<DeterminacyReport>,
 }
 
-/// Knowledge that the condition or target of a branch takes.
+/// Knowledge that the condition or target of a branch requires.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeterminacyReport {
     /// Its origins: `param`, `block`, `thread`, `data`, `other`; none for a constant.
     pub origins: Vec<&'static str>,
     /// Whether it depends on the index of the thread: tainted by the rule of `efficient-instrumentation-2014`.
     pub tainted: bool,
-    /// Addresses of the loads from which it comes.
+    /// Addresses of the loads from which it follows.
     pub loads: Vec<String>,
-    /// Whether it comes from more loads.
+    /// Whether it follows from further loads.
     pub more_loads: bool,
     /// For each origin, the addresses of the operations from the branch back to a source.
     pub chains: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl OpReport {
-    /// Whether it is a barrier at which some live lanes of a warp may wait while others have not executed it, as far as
-    /// both analyses can tell.
+    /// Whether this is a barrier at which some live lanes of a warp may wait while others have not executed it. Both
+    /// analyses must find this possible.
     pub fn may_deadlock(&self) -> bool {
         self.kind == ItemKind::Barrier && self.partial.gsa && self.partial.agreement
     }
@@ -108,11 +111,11 @@ pub struct DivergenceAnswer {
     pub gsa_contexts: usize,
     /// Number of calling contexts with divergence by agreement.
     pub agreement_contexts: usize,
-    /// Explanation of a difference between the answers: the more precise one, and the reason.
+    /// Explanation of a difference between the answers: which one is more precise, and why.
     pub difference: Option<String>,
     /// Chain of definitions from the operation back to a source of divergence, by gated single assignment.
     pub chain: Vec<ChainLink>,
-    /// Calling context of the operation that the chain explains: addresses of the calls, outermost first.
+    /// Calling context that the chain explains: addresses of the calls, outermost first.
     pub calls: Vec<String>,
 }
 
@@ -127,7 +130,7 @@ pub struct ChainLink {
     pub cell: Option<String>,
     /// Disassembly of the operation; `None` for a gate at the start of a block.
     pub instruction: Option<String>,
-    /// Reason why the value is a source of divergence: the end of the chain.
+    /// Reason why the value is a source of divergence, at the end of the chain.
     #[serde(rename = "because")]
     pub reason: Option<String>,
 }
@@ -150,7 +153,7 @@ pub enum Gate {
     Eta,
     /// Write by a function outside the file.
     Callee,
-    /// Control dependence: the branch that lanes take, instead of a cell.
+    /// Control dependence on the branch that lanes take, instead of a cell.
     #[serde(rename = "way")]
     ControlDependence,
 }
@@ -163,6 +166,6 @@ pub struct MissedReconvergenceReport {
     /// Description of the reconvergence point.
     #[serde(rename = "meeting")]
     pub reconvergence: String,
-    /// Whether answers about values depend on it; otherwise only answers about partial execution do.
+    /// Whether answers about values depend on it. Otherwise only answers about partial execution do.
     pub for_values: bool,
 }

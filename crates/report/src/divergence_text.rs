@@ -63,6 +63,7 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     rows.extend(report.items.iter().map(|item| row(item, keeps_masks)));
     let lines = table(2, &columns, &rows);
+    // By whole suffixes: equal ends of two chains are explained once.
     let mut shown: HashMap<Vec<ChainLink>, String> = HashMap::new();
     let mut lines = lines.lines();
     out.push_str(lines.next().unwrap_or_default());
@@ -83,12 +84,14 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     out
 }
 
-/// Whether the summary counts an operation as divergent; a partially executed barrier is.
+/// Whether the summary counts an operation as divergent. A barrier is divergent also if only part of a warp executes
+/// it.
 fn is_divergent(item: &OpReport) -> bool {
     item.values.gsa || item.kind == ItemKind::Barrier && item.partial.gsa
 }
 
-/// Returns the row of an operation: address, instruction, both answers or the kind of branch and one, source line.
+/// Returns the row of an operation: address, instruction, two answers (or the kind of branch and one answer), source
+/// line.
 fn row(item: &OpReport, keeps_masks: bool) -> Vec<String> {
     let by = |values: bool, partial: bool| match (values, partial) {
         (true, false) => "divergent",
@@ -108,7 +111,7 @@ fn row(item: &OpReport, keeps_masks: bool) -> Vec<String> {
     row
 }
 
-/// Appends the reasons for divergence, in lines below the operation.
+/// Appends the reasons for divergence below the operation.
 fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut String) {
     if let Some(determinacy) = &item.determinacy {
         write_determinacy(determinacy, out);
@@ -119,7 +122,7 @@ fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, o
     }
     match item.partial.chain.as_slice() {
         [] => {}
-        // The branch is a row of the table itself; the chain that explains it is below that row.
+        // The branch is a row of the table itself, and the chain that explains it is below that row.
         [link, ..] if link.gate == Gate::ControlDependence => {
             let note = match link.at == item.at {
                 true => "some threads have taken the other successor before".to_owned(),
@@ -132,7 +135,7 @@ fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, o
             write_chain(guard, &item.at, shown, out);
         }
     }
-    // Which lanes take part matters at barriers; elsewhere the columns say enough.
+    // Only at barriers does it matter which lanes take part. Elsewhere the columns say enough.
     let of_barrier = item.partial.difference.as_ref();
     let of_barrier = of_barrier.filter(|_| item.kind == ItemKind::Barrier);
     for difference in item.values.difference.iter().chain(of_barrier) {
@@ -143,7 +146,7 @@ fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, o
     }
 }
 
-/// Appends what must be known to compute the condition of a branch.
+/// Appends the knowledge that the condition of a branch requires.
 fn write_determinacy(determinacy: &DeterminacyReport, out: &mut String) {
     let origins = match determinacy.origins.is_empty() {
         true => "constant".to_owned(),
@@ -162,7 +165,7 @@ fn write_determinacy(determinacy: &DeterminacyReport, out: &mut String) {
     out.push('\n');
 }
 
-/// Appends the calling contexts, if only some of them are divergent.
+/// Appends the calling contexts if only some of them are divergent.
 fn write_contexts(answer: &DivergenceAnswer, item: &OpReport, out: &mut String) {
     if answer.gsa_contexts < item.contexts {
         let (some, all) = (answer.gsa_contexts, item.contexts);
@@ -173,8 +176,8 @@ fn write_contexts(answer: &DivergenceAnswer, item: &OpReport, out: &mut String) 
     }
 }
 
-/// Appends the links that were not yet shown for another operation. `shown` maps each suffix of a chain to the address
-/// of the operation under which it was shown.
+/// Appends the links that were not yet shown for another operation. `shown` maps each suffix of a chain to the
+/// address under which it was shown.
 fn write_chain(
     links: &[ChainLink],
     under: &str,
@@ -184,6 +187,7 @@ fn write_chain(
     let mut rows = Vec::new();
     let mut known = None;
     for (nth, link) in links.iter().enumerate() {
+        // Chains share their ends, so a known suffix is a reference instead of a repetition.
         let rest = &links[nth..];
         known = shown.get(rest).cloned();
         if known.is_some() {
@@ -217,7 +221,7 @@ fn definition_text(link: &ChainLink) -> String {
     }
 }
 
-/// Appends the branches after which reconvergence is not proved.
+/// Appends the branches for which reconvergence is not proved.
 fn write_missed_reconvergences(report: &DivergenceReport, out: &mut String) {
     if report.missed_reconvergences.is_empty() {
         return;

@@ -24,6 +24,7 @@ pub(crate) fn dot(graph: &Graph) -> String {
         };
         out.push_str(&format!("  b{index} [label={label}{style}];\n"));
     }
+    // If no node ends, nothing leads to the end.
     if graph.edges.iter().any(|e| e.to.is_none()) {
         out.push_str("  end [shape=doublecircle, label=\"\"];\n");
     }
@@ -40,8 +41,9 @@ pub(crate) fn dot(graph: &Graph) -> String {
     out
 }
 
-/// Quotes a text as DOT has it.
+/// Quotes a text for DOT.
 pub(crate) fn quoted(text: &str) -> String {
+    // Backslashes first, or the escapes of the others would be escaped again.
     let escaped = text
         .replace('\\', "\\\\")
         .replace('"', "\\\"")

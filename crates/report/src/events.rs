@@ -1,6 +1,6 @@
-//! Lines of an event file: one JSON object for each event of a timed simulation.
+//! Lines of an event file, with one JSON object for each event of a timed simulation.
 //!
-//! The event has its own keys (`warpbound_simulate::timed::Event`), among them its kind in `event`.
+//! An event has its own keys (`warpbound_simulate::timed::Event`), and its kind is in `event`.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct EventLine<'a, E> {
 pub struct EventInstruction<'a> {
     /// Address.
     pub address: &'a str,
-    /// Disassembly, where the event is its issue.
+    /// Disassembly, if the event is the issue of the instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'a str>,
 }

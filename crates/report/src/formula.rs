@@ -1,4 +1,7 @@
-//! Formula of a bound: polynomials in counts of loops or parameters of the launch.
+//! Formula of a bound: polynomials in counts of loops or in parameters of the launch.
+//!
+//! For example, `235 + 12*n, for n >= 1`. Where two paths compete, the formula has a piece for each part of the
+//! range.
 
 use serde::Serialize;
 
@@ -7,20 +10,20 @@ use serde::Serialize;
 pub struct BoundFormula {
     /// The formula in one line, with its range.
     pub text: String,
-    /// Range of the symbols for which it is written: `n >= 1`.
+    /// Ranges of the symbols where the formula holds: `n >= 1`.
     pub range: Vec<String>,
-    /// Definitions of counts of loops in it: `L1 = max(1, ceil((n - 32) / 128) + 1)`.
+    /// Definitions of the loop counts in it: `L1 = max(1, ceil((n - 32) / 128) + 1)`.
     pub definitions: Vec<String>,
-    /// Pieces, each for a part of the range.
+    /// Pieces, each for one part of the range.
     pub pieces: Vec<FormulaPart>,
 }
 
 /// Formula in a part of its range.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FormulaPart {
-    /// Conditions of the part, beside the range of the formula.
+    /// Conditions of this part, in addition to the range of the formula.
     pub range: Vec<String>,
-    /// Polynomials, the smallest of which, rounded down, is the bound.
+    /// Polynomials. The bound is the smallest of them, rounded down.
     pub bounds: Vec<FormulaPolynomial>,
 }
 

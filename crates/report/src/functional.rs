@@ -1,8 +1,8 @@
-//! Report of an untimed execution of one launch.
+//! Report of the untimed execution of one launch.
 
 use serde::Serialize;
 
-/// Result of executing a launch of a grid to its end, without timing.
+/// Result of the complete, untimed execution of a grid.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionalReport {
     /// Always `warpbound.functional/2`.
@@ -18,9 +18,9 @@ pub struct FunctionalReport {
     /// Totals over all instructions.
     #[serde(flatten)]
     pub issued: IssueCounts,
-    /// Number of times that the lanes of a warp diverged.
+    /// Number of times the lanes of a warp diverged.
     pub divergences: u64,
-    /// Buffer elements that were compared with the values that the launch file expects.
+    /// Number of buffer elements that were compared with the values that the launch file expects.
     pub checked_elements: usize,
     /// Suspicious behaviour of the kernel, in order of first occurrence.
     pub notes: Vec<RunNote>,
@@ -43,15 +43,15 @@ pub struct RunNote {
     pub address: String,
     /// Opcode.
     pub mnemonic: String,
-    /// `file:line`, where the file has a line table.
+    /// `file:line`, if the file has a line table.
     pub source: Option<String>,
     /// Description of the event.
     #[serde(rename = "what")]
     pub message: String,
-    /// Block, and thread if the note concerns one, of the first occurrence.
+    /// Block of the first occurrence, and its thread if the note concerns one.
     #[serde(rename = "place")]
     pub location: String,
-    /// Occurrences at this instruction.
+    /// Number of occurrences at this instruction.
     pub times: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct IssueCounts {
     pub warp_instructions: u64,
     /// Thread instructions: active lanes, summed over these issues.
     pub thread_instructions: u64,
-    /// Active lanes in which the guard held, summed over these issues.
+    /// Active lanes whose guard held, summed over these issues.
     pub executed_thread_instructions: u64,
 }
 
@@ -77,7 +77,7 @@ impl std::ops::AddAssign for IssueCounts {
 /// Issue counts of an instruction class.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassCount {
-    /// Class; loads, stores and atomics are divided by space: `load/store global`.
+    /// Class. Loads, stores and atomics are divided by space: `load/store global`.
     pub class: String,
     /// Issue counts.
     #[serde(flatten)]
@@ -101,9 +101,9 @@ pub struct BranchCount {
     pub address: String,
     /// Opcode.
     pub mnemonic: String,
-    /// `file:line`, where the file has a line table.
+    /// `file:line`, if the file has a line table.
     pub source: Option<String>,
-    /// Issue counts; the lanes that executed the branch are those that took it.
+    /// Issue counts. The lanes that executed the branch are the lanes that took it.
     #[serde(flatten)]
     pub issued: IssueCounts,
     /// Issues after which lanes diverged.
@@ -121,7 +121,7 @@ pub struct MemoryCount {
     pub warp_accesses: u64,
     /// Accesses of single lanes.
     pub thread_accesses: u64,
-    /// Bytes that these lanes accessed.
+    /// Bytes accessed by these lanes.
     pub bytes: u64,
 }
 

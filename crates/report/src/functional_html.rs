@@ -1,4 +1,4 @@
-//! Untimed execution of a launch as a page of HTML.
+//! Untimed execution of a launch as one page of HTML.
 
 use std::fmt::Write as _;
 
@@ -19,6 +19,7 @@ impl FunctionalReport {
         let notes: Vec<String> = self.notes.iter().map(note_text).collect();
         list(2, "Notes", &notes, &mut out);
         self.html_totals(&mut out);
+        // Shares are of all instructions, so that the colours of all tables can be compared.
         let most = self.issued.warp_instructions;
         let mut lines = IssueTable::new("Source lines", "line", &["diverged"], most);
         for line in &self.lines {
@@ -87,7 +88,8 @@ impl FunctionalReport {
     }
 }
 
-/// Table of issue counts, with the number of all warp instructions, of which each row has a share.
+/// Table of issue counts. The number is the count of all warp instructions, from which the share of each row is
+/// computed.
 struct IssueTable(HtmlTable, u64);
 
 impl IssueTable {

@@ -6,7 +6,7 @@ use crate::table::{Align, counted, section};
 use Align::{Left, Right};
 
 impl FunctionalReport {
-    /// Returns the report as text; with `stats`, a table for each kind of count follows.
+    /// Returns the report as text. With `stats`, a table follows for each kind of count.
     pub fn text(&self, stats: bool) -> String {
         let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let mut out = format!(
@@ -93,8 +93,9 @@ impl FunctionalReport {
         section(out, &[Left, Right, Right, Right, Right, Right], head, rows);
     }
 
-    /// Formats the share of all warp instructions in percent.
+    /// Formats the share in all warp instructions in percent.
     fn share(&self, issued: &IssueCounts) -> String {
+        // A run without instructions has no shares, but must not divide by 0.
         let all = u128::from(self.issued.warp_instructions.max(1));
         let tenths = u128::from(issued.warp_instructions) * 1000 / all;
         format!("{}.{} %", tenths / 10, tenths % 10)
@@ -125,7 +126,7 @@ pub(crate) fn source(source: &Option<String>) -> String {
     source.clone().unwrap_or_else(|| "-".to_owned())
 }
 
-/// Returns the cells of warp instructions, thread instructions and active lanes per warp instruction.
+/// Returns the cells of warp instructions, of thread instructions, and of active lanes per warp instruction.
 fn counts(issued: &IssueCounts) -> [String; 3] {
     [
         issued.warp_instructions.to_string(),
@@ -134,7 +135,7 @@ fn counts(issued: &IssueCounts) -> [String; 3] {
     ]
 }
 
-/// Formats the average of active lanes per warp instruction with one decimal.
+/// Formats the average number of active lanes per warp instruction with one decimal.
 pub(crate) fn lanes(issued: &IssueCounts) -> String {
     let tenths = issued.thread_instructions.saturating_mul(10) / issued.warp_instructions.max(1);
     format!("{}.{}", tenths / 10, tenths % 10)

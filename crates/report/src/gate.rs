@@ -1,4 +1,7 @@
-//! Report of `gate`: kernels against a budget.
+//! Report of `gate`: kernels compared with a budget.
+//!
+//! For example, a kernel whose row allows 1000 instructions and whose bound is 1040 is over its budget; without a
+//! bound, the figure is not proved. Both outcomes differ, because only the first one shows a regression.
 
 use serde::Serialize;
 
@@ -6,14 +9,14 @@ use crate::build_diff::NamedKernel;
 use crate::left_out::LeftOutImages;
 use crate::table::counted;
 
-/// Result of the check of builds against a budget.
+/// Result of comparing builds with a budget.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GateReport {
     /// Always `warpbound.gate/1`.
     pub schema: &'static str,
     /// Budget file.
     pub budget: String,
-    /// Numbers.
+    /// Numbers of kernels and figures.
     pub summary: GateSummary,
     /// Kernels with a row, in the order of the files.
     pub kernels: Vec<GatedKernel>,
@@ -21,7 +24,7 @@ pub struct GateReport {
     pub stale: Vec<StaleRow>,
     /// Kernels without a row.
     pub uncovered: Vec<NamedKernel>,
-    /// Whether kernels without a row are an error.
+    /// Whether a kernel without a row is an error.
     pub deny_uncovered: bool,
     /// Images and kernels that cannot be read.
     pub unreadable: Vec<String>,
@@ -29,7 +32,7 @@ pub struct GateReport {
     pub left_out: Vec<LeftOutImages>,
 }
 
-/// Numbers of a check.
+/// Numbers of kernels and figures in a check.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct GateSummary {
     /// Kernels of the files.
@@ -40,7 +43,7 @@ pub struct GateSummary {
     pub figures: usize,
     /// Figures over their budget.
     pub over: usize,
-    /// Figures that cannot be proved.
+    /// Figures that could not be proved.
     pub unproved: usize,
     /// Rows that match no kernel and are not optional.
     pub stale: usize,
@@ -78,7 +81,7 @@ pub enum GateOutcome {
     Passed,
     /// Over the budget.
     Over,
-    /// There is no figure to compare.
+    /// Without a figure to compare.
     Unproved,
 }
 
@@ -91,21 +94,21 @@ pub struct GateCheck {
     pub unit: &'static str,
     /// Number in the budget; `None` for assumptions.
     pub limit: Option<u64>,
-    /// Number that is allowed, with the tolerance.
+    /// Allowed number, which includes the tolerance.
     pub allowed: Option<u128>,
-    /// Whether the limit is a least value.
+    /// Whether the limit is a minimum.
     pub is_least: bool,
-    /// Figure of the kernel; `None` if there is none, and for assumptions.
+    /// Figure of the kernel; `None` for assumptions, and if there is none.
     pub actual: Option<u128>,
     /// Outcome.
     pub outcome: GateOutcome,
-    /// Reason why there is no figure; assumptions that are not allowed.
+    /// Reason why there is no figure, or the assumptions that are not allowed.
     pub reason: Option<String>,
     /// Line of the budget.
     pub budget_line: usize,
-    /// Place in the code that explains the figure, of figures that did not pass.
+    /// Place in the code that explains a figure that did not pass.
     pub place: Option<GatePlace>,
-    /// Next step, of figures that did not pass.
+    /// Next step for a figure that did not pass.
     pub action: Option<String>,
 }
 
@@ -116,9 +119,9 @@ pub struct GatePlace {
     pub at: String,
     /// `file:line`.
     pub source: Option<String>,
-    /// Path as the compiler recorded it.
+    /// Path, as the compiler recorded it.
     pub path: Option<String>,
-    /// Line in it.
+    /// Line in the file.
     pub line: Option<u32>,
     /// Sentence about it.
     pub note: String,
@@ -184,20 +187,22 @@ impl GateReport {
         self.kernels.iter().flat_map(checks)
     }
 
-    /// Whether a figure is over its budget, a row matches no kernel, or a kernel has no row, or is in an image that is
-    /// left out, and must have one.
+    /// Whether a figure is over its budget, a row matches no kernel, or a kernel that must have a row has none.
+    /// Kernels of images that were left out have none either.
     pub fn is_over(&self) -> bool {
+        // Kernels in images that were not read may lack a row, so they count as uncovered.
         let has_uncovered = !(self.uncovered.is_empty() && self.left_out.is_empty());
         let is_uncovered = self.deny_uncovered && has_uncovered;
         self.summary.over > 0 || self.summary.stale > 0 || is_uncovered
     }
 
-    /// Returns the report as text: the figures that did not pass, and the numbers.
+    /// Returns the report as text: the figures that did not pass, then the numbers.
     pub fn text(&self) -> String {
         self.marked_text(str::to_owned)
     }
 
-    /// Returns the report as text, in which `mark` marks the sentences about what did not pass: with a colour.
+    /// Returns the report as text, in which `mark` marks the sentences about what did not pass, for example with a
+    /// colour.
     pub fn marked_text(&self, mark: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         for (kernel, check) in self.failed() {

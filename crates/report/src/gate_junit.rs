@@ -1,14 +1,15 @@
-//! Check against a budget as JUnit XML: a test case for each kernel with a row, each row without a kernel, each kernel
-//! that must have a row, and each architecture whose images are left out.
+//! Comparison with a budget as JUnit XML. There is a test case for each kernel with a row, each row without a kernel,
+//! each kernel that must have a row, and each architecture whose images were left out.
 //!
-//! Elements and attributes are those of the schema of JUnit's Ant task, as Jenkins and others read them. The same input
-//! gives the same bytes: time stamp, host and durations, which the schema demands, are constants.
+//! Elements and attributes follow the schema of JUnit's Ant task, as Jenkins and others read them. The same input
+//! gives the same bytes, because the time stamp, host and durations that the schema demands are constants.
 
 use crate::gate::{GateCheck, GateOutcome, GateReport, GatedKernel};
 
 impl GateReport {
     /// Returns the report as JUnit XML.
     pub fn junit(&self) -> String {
+        // A kernel that is over one figure and unproved in another is one failure, since a test case has one outcome.
         let outcome = |kernel: &&GatedKernel, wanted| {
             kernel.checks.iter().any(|check| check.outcome == wanted)
         };
@@ -22,6 +23,8 @@ impl GateReport {
         };
         let tests = self.kernels.len() + self.stale.len() + missing.len();
         let left_out = self.left_out.len();
+        // Images that were left out may hide kernels without a row. If these are errors, the test has failed;
+        // otherwise it could not be run.
         let (denied, unchecked) = match self.deny_uncovered {
             true => (left_out, 0),
             false => (0, left_out),
@@ -101,7 +104,7 @@ fn elements(report: &GateReport, kernel: &GatedKernel) -> String {
     let Some(first) = over.first().or(unproved.first()) else {
         return String::new();
     };
-    // A test case has one of both.
+    // The schema allows a test case either a failure or an error.
     let tag = if over.is_empty() { "error" } else { "failure" };
     let mut text = String::new();
     for check in over.iter().chain(&unproved) {
@@ -131,7 +134,7 @@ fn case(out: &mut String, class: &str, name: &str, contents: &str) {
     }
 }
 
-/// Returns text as XML allows it.
+/// Returns text with the characters that XML allows.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -141,6 +144,7 @@ fn xml(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' => out.push('\n'),
+            // XML 1.0 has no form for most control characters, not even as references.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }

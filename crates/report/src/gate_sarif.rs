@@ -1,13 +1,13 @@
-//! Check against a budget as SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"): a result for each figure
-//! that did not pass, each row without a kernel, each kernel that must have a row, and what cannot be read or is left out.
-//! Each has a place, that of the source or else of the budget.
+//! Comparison with a budget as SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"). There is a result
+//! for each figure that did not pass, each row without a kernel, each kernel that must have a row, and each image or
+//! kernel that could not be read or was left out. Each result has a place, in the source or else in the budget.
 
 use serde_json::{Value, json};
 
 use crate::gate::{GateCheck, GateOutcome, GateReport, GatedKernel};
 
 impl GateReport {
-    /// Returns the report as SARIF. Paths of sources that begin with `root` are relative to it.
+    /// Returns the report as SARIF. Paths of sources below `root` are relative to it.
     pub fn sarif(&self, root: Option<&str>) -> String {
         let mut results: Vec<Value> = self
             .failed()
@@ -56,7 +56,7 @@ impl GateReport {
         }))
     }
 
-    /// Iterates over the results about kernels and images that were not checked.
+    /// Iterates over the results for kernels and images that were not checked.
     fn unchecked(&self) -> impl Iterator<Item = Value> {
         let uncovered = match self.deny_uncovered {
             true => self.uncovered.as_slice(),
@@ -76,6 +76,7 @@ impl GateReport {
             ("left-out", text)
         });
         let all = uncovered.chain(unreadable).chain(left_out);
+        // They have no line of the budget, so its first line stands for the file.
         all.map(|(rule, text)| {
             json!({
                 "ruleId": rule,
@@ -86,10 +87,11 @@ impl GateReport {
         })
     }
 
-    /// Returns the result of a figure that did not pass.
+    /// Returns the result for a figure that did not pass.
     fn result(&self, kernel: &GatedKernel, check: &GateCheck, root: Option<&str>) -> Value {
         let rule = match check.outcome {
             GateOutcome::Unproved => "not-proved",
+            // `failed` gives no figure that has passed.
             GateOutcome::Over | GateOutcome::Passed => "over-budget",
         };
         let (name, isa) = (&kernel.kernel.name, &kernel.kernel.isa);
@@ -103,6 +105,7 @@ impl GateReport {
         let budget = place(&self.budget, check.budget_line as u64);
         let source = check.place.as_ref();
         let source = source.and_then(|at| Some((at.path.as_ref()?, at.line?)));
+        // Without address, line or number, so that the same finding is recognised in another build.
         let fingerprint = format!("{} {isa} {}", kernel.kernel.symbol, check.figure);
         let mut result = json!({
             "ruleId": rule,
@@ -121,7 +124,7 @@ impl GateReport {
     }
 }
 
-/// Returns a path without the root.
+/// Returns the part of a path after the root.
 fn relative(path: &str, root: Option<&str>) -> String {
     let rest = root.and_then(|root| path.strip_prefix(root.trim_end_matches('/')));
     match rest.and_then(|rest| rest.strip_prefix('/')) {
@@ -134,11 +137,12 @@ fn relative(path: &str, root: Option<&str>) -> String {
 fn place(path: &str, line: u64) -> Value {
     json!({ "physicalLocation": {
         "artifactLocation": { "uri": uri(path) },
+        // SARIF counts lines from 1.
         "region": { "startLine": line.max(1) },
     } })
 }
 
-/// Returns a path as a reference (RFC 3986): absolute paths with the scheme `file`.
+/// Returns a path as a URI reference (RFC 3986). Absolute paths have the scheme `file`.
 fn uri(path: &str) -> String {
     let mut out = match path.starts_with('/') {
         true => "file://".to_owned(),

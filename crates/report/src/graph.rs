@@ -23,7 +23,7 @@ impl Graph {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.cfg/1";
 
-    /// Returns the graph as text, one paragraph per node.
+    /// Returns the graph as text, with one paragraph for each node.
     pub fn text(&self) -> String {
         crate::graph_text::text(self)
     }
@@ -52,9 +52,9 @@ pub struct GraphNode {
     pub calls: Vec<String>,
     /// Source line of the first instruction.
     pub source: Option<String>,
-    /// Loop whose header it is.
+    /// Loop whose header the node is.
     pub header_of: Option<String>,
-    /// Whether the lanes of a warp may diverge at its end.
+    /// Whether the lanes of a warp may diverge at the end of the node.
     pub divergent: bool,
     /// Disassembled instructions.
     pub code: Vec<String>,
@@ -81,6 +81,6 @@ pub enum EdgeKind {
     Walk,
     /// A pop resumes a tagged stack entry (SSY, PBK, CAL).
     Resume,
-    /// The warp resumes lanes that a divergent branch left pending; no lane takes this edge.
+    /// The warp resumes lanes that a divergent branch left pending. No lane takes this edge.
     Divergence,
 }

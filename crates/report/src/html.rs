@@ -1,6 +1,8 @@
-//! Pages of HTML: one self-contained file each, readable without scripts, with a light and a dark scheme and for print.
+//! Pages of HTML. Each is one self-contained file, readable without scripts, with a light and a dark scheme and for
+//! print.
 //!
-//! Numbers are those of the JSON report: nothing is computed or rounded here, and shares are drawn instead of written.
+//! Numbers are the same as in the JSON report: nothing is computed or rounded here, and shares are drawn, not
+//! written.
 
 pub(crate) mod code;
 pub(crate) mod diff;
@@ -14,10 +16,10 @@ use crate::functional::RunNote;
 
 /// Style sheet of all pages.
 pub(crate) const STYLE: &str = include_str!("html/page.css");
-/// Script of all pages: sorting, a filter, folding all. Without it, tables stay in their order.
+/// Script of all pages: sorting, a filter, and folding of all sections. Without it, tables keep their order.
 pub(crate) const SCRIPT: &str = include_str!("html/page.js");
 
-/// Steps of the colour scale of a share.
+/// Number of steps in the colour scale of a share.
 const STEPS: f64 = 9.0;
 
 /// Returns text with the characters replaced that have a meaning in HTML.
@@ -29,7 +31,9 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            // Text may have these two control characters.
             '\n' | '\t' => out.push(c),
+            // A reference to a control character is an error in HTML as well.
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -37,7 +41,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// Returns the beginning of a page up to its content.
+/// Returns the beginning of a page, up to its content.
 pub(crate) fn head(title: &str) -> String {
     let title = escaped(title);
     format!(
@@ -45,7 +49,7 @@ pub(crate) fn head(title: &str) -> String {
     )
 }
 
-/// Returns the end of a page after its content.
+/// Returns the end of a page, after its content.
 pub(crate) fn foot() -> String {
     format!("</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
 }
@@ -56,18 +60,18 @@ const SECTION: &str = "<details class=\"kernel\">";
 /// End of a section.
 pub(crate) const SECTION_END: &str = "</div></details>\n";
 
-/// Returns the beginning of a section, folded; `id` is its name in the page.
+/// Returns the beginning of a folded section. `id` is its name in the page.
 pub(crate) fn section_head(title: &str, id: &str) -> String {
     let title = escaped(title);
     format!("{SECTION}<summary><h2>{title}</h2></summary>\n<div id=\"{id}\">\n")
 }
 
-/// Returns a page's only section unfolded.
+/// Returns the only section of a page unfolded.
 pub(crate) fn unfolded(section: &str) -> String {
     section.replacen(SECTION, "<details class=\"kernel\" open>", 1)
 }
 
-/// Returns a number with a fraction with the digits that it has in JSON.
+/// Returns a number with a fraction, with the same digits as in JSON.
 pub(crate) fn number(value: f64) -> String {
     crate::to_json(&value).trim_end().to_owned()
 }
@@ -85,7 +89,7 @@ pub(crate) fn note_text(note: &RunNote) -> String {
     format!("{place}: {mnemonic} {message}, first in {location}; times: {times}")
 }
 
-/// Appends lines of text under a head of a level: 2 in a page, 3 in a section.
+/// Appends lines of text under a head. Its level is 2 in a page and 3 in a section.
 pub(crate) fn list(level: u8, head: &str, lines: &[String], out: &mut String) {
     if lines.is_empty() {
         return;
@@ -102,27 +106,28 @@ pub(crate) fn heat(value: u128, largest: u128) -> String {
     shade('h', value, largest)
 }
 
-/// Returns the class attribute of a step of a colour scale; empty for 0.
+/// Returns the class attribute for a step of a colour scale; empty for 0.
 fn shade(scale: char, value: u128, largest: u128) -> String {
     if value == 0 {
         return String::new();
     }
-    // Rounded up, so that each share that is not 0 has a colour.
+    // Rounded up, so that every share other than 0 has a colour. A value above the largest one, or a largest one of
+    // 0, is clamped to the darkest step.
     let step = (value as f64 / largest as f64 * STEPS).ceil();
     format!(" class={scale}{:.0}", step.clamp(1.0, STEPS))
 }
 
-/// Returns the attributes of a cell with a bar as long as the share of a number of another one.
+/// Returns the attributes of a cell with a bar whose length is the share of a number in another one.
 fn bar(value: i128, all: u128) -> String {
     let percent = value.max(0) as f64 * 100.0 / all.max(1) as f64;
     format!(" class=b style=--w:{percent:.1}%")
 }
 
-/// Table whose rows are sorted by a click on a column head.
+/// Table whose rows a click on a column head sorts.
 pub(crate) struct HtmlTable {
     out: String,
     is_empty: bool,
-    /// Whether the column has numbers.
+    /// Whether each column has numbers.
     numeric: Vec<bool>,
 }
 
@@ -134,27 +139,27 @@ pub(crate) enum HtmlCell<'a> {
     Number(Option<u128>),
     /// Number that may be negative, or nothing.
     Signed(Option<i128>),
-    /// Number out of the largest of its column, which gives its colour.
+    /// Number and the largest number of its column. The quotient gives the colour.
     Share(u128, u128),
-    /// Difference with a sign, or nothing, beside the number from which it is: its colour says whether it is a growth, and
-    /// how large beside that number.
+    /// Difference with a sign, or nothing, and the number that changed. The colour shows growth or decrease, and its
+    /// size in relation to that number.
     Change(Option<i128>, u128),
-    /// Number or nothing, over a bar as long as its share of another one; a negative number has no bar.
+    /// Number or nothing, over a bar whose length is its share in another number. A negative number has no bar.
     Bar(Option<i128>, u128),
-    /// HTML.
+    /// HTML that is written as it is.
     Raw(String),
 }
 
 impl HtmlCell<'_> {
-    /// Returns the cell of a change of an old number.
+    /// Returns the cell for a change of an old number.
     pub(crate) fn of_change(change: Option<i128>, old: Option<u128>) -> HtmlCell<'static> {
         HtmlCell::Change(change, old.unwrap_or(0))
     }
 }
 
 impl HtmlTable {
-    /// Begins a table with a caption and column heads, each with whether its cells are numbers. End tags and quotes that
-    /// HTML does not need are left out.
+    /// Begins a table with a caption and column heads, each with a flag for numbers. End tags and quotes that HTML
+    /// does not need are left out.
     pub(crate) fn new(caption: &str, heads: &[(&str, bool)]) -> HtmlTable {
         let label = escaped(caption);
         let mut out = format!(
@@ -172,7 +177,7 @@ impl HtmlTable {
         }
     }
 
-    /// Appends a row; the first cell is its head.
+    /// Appends a row. The first cell is its head.
     pub(crate) fn row(&mut self, cells: &[HtmlCell<'_>]) {
         self.is_empty = false;
         self.out.push_str("<tr>");
@@ -193,6 +198,7 @@ impl HtmlTable {
                     let text = number.map_or(String::new(), |number| number.to_string());
                     (plain.to_owned(), text)
                 }
+                // Without a colour, to differ from the smallest share.
                 HtmlCell::Share(0, _) => (plain.to_owned(), "0".to_owned()),
                 HtmlCell::Share(value, largest) => (heat(*value, *largest), value.to_string()),
                 HtmlCell::Bar(None, _) => (plain.to_owned(), String::new()),
@@ -212,7 +218,7 @@ impl HtmlTable {
         self.out.push('\n');
     }
 
-    /// Appends a row of a name and numbers.
+    /// Appends a row that consists of a name and numbers.
     pub(crate) fn numbers(&mut self, name: &str, numbers: &[u64]) {
         let numbers = numbers.iter().map(|&n| HtmlCell::Number(Some(n.into())));
         let cells: Vec<HtmlCell<'_>> = std::iter::once(HtmlCell::Text(name))

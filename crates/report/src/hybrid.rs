@@ -1,4 +1,8 @@
-//! Report of a hybrid analysis: a time of a kernel from observed times of its parts. It is an estimate, and no bound.
+//! Report of a hybrid analysis, which computes the time of a kernel from observed times of its parts. The result is
+//! an estimate and no bound.
+//!
+//! For example, if the largest observed times on the edges P0 → P1 and P1 → P2 are 40 and 60 cycles, a path over both
+//! counts 100, although no run may have had both (SOUNDNESS 13).
 
 use serde::Serialize;
 
@@ -16,27 +20,27 @@ pub struct HybridReport {
     pub kernel: String,
     /// Name of the machine.
     pub machine: String,
-    /// Selection of its numbers.
+    /// Selection of the machine's numbers.
     pub selection: String,
-    /// Workgroups of the launch that is estimated.
+    /// Workgroups of the estimated launch.
     pub groups: u64,
-    /// Work-items of a group.
+    /// Work-items of a workgroup.
     pub threads: u64,
-    /// Groups that the machine holds at a time: the sum over its compute units.
+    /// Groups that the machine holds at a time, in sum over its compute units.
     pub resident: u64,
-    /// Batches of groups, from `resident`.
+    /// Number of batches of groups, with `resident` groups each.
     pub batches: u64,
-    /// Batches by (5.1) of `wavefront-splitting-2022`.
+    /// Number of batches by (5.1) of `wavefront-splitting-2022`.
     pub thesis_batches: u64,
     /// Whether splits merge.
     pub merge: bool,
     /// Instrumentation points.
     pub points: Vec<HybridPoint>,
-    /// An element for each number of reserve slots.
+    /// Estimates, one for each number of reserve slots.
     pub splits: Vec<SplitEstimate>,
-    /// Bound of a wave that runs alone, in cycles, as far as there is one.
+    /// Bound in cycles for a wave that runs alone, if there is one.
     pub static_lone_wave: Option<u64>,
-    /// Numbers about loops that the estimates rest on, as sentences.
+    /// Numbers about loops on which the estimates rest, as sentences.
     pub loops: Vec<String>,
     /// Assumptions of the estimates, as sentences.
     pub assumptions: Vec<String>,
@@ -50,12 +54,12 @@ pub struct HybridReport {
 /// Instrumentation point.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HybridPoint {
-    /// Address of its instruction.
+    /// Address of the instruction.
     pub at: String,
-    /// Number of its block in the drawing.
+    /// Number of the block in the drawing.
     #[serde(skip)]
     pub block: usize,
-    /// Reasons why it is one: `start`, `join`, `branch`, `loop-back`, `end`.
+    /// Reasons why this is a point: `start`, `join`, `branch`, `loop-back`, `end`.
     pub kinds: Vec<&'static str>,
     /// Calling context: addresses of the calls, outermost first.
     pub calls: Vec<String>,
@@ -63,41 +67,41 @@ pub struct HybridPoint {
     pub source: Option<String>,
 }
 
-/// Estimates with one number of reserve slots.
+/// Estimates for one number of reserve slots.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SplitEstimate {
-    /// Reserve slots of a launch wave.
+    /// Number of reserve slots of a launch wave.
     pub splits: u32,
-    /// Cycles from the first point of the first wave to the moment at which the last compute unit becomes idle, in the worst
-    /// run.
+    /// Cycles of the worst run, from the first point of the first wave to the moment when the last compute unit
+    /// becomes idle.
     pub observed: u64,
-    /// Cycles of that run from the launch to the end of the kernel.
+    /// Cycles of the same run, from the launch to the end of the kernel.
     pub observed_with_launch: u64,
-    /// The worst run with serialised pipelines.
+    /// Cycles of the worst run with serialised pipelines.
     pub observed_serialised: Option<u64>,
-    /// Estimate with parallel pipelines: (5.4) with the corrections.
+    /// Estimate with parallel pipelines by (5.4), with the corrections.
     pub parallel: Option<u64>,
-    /// Estimate with serialised pipelines: (5.5) with the corrections.
+    /// Estimate with serialised pipelines by (5.5), with the corrections.
     pub serialised: Option<u64>,
-    /// (5.4) as it is in `wavefront-splitting-2022`.
+    /// Result of (5.4) as published in `wavefront-splitting-2022`.
     pub thesis_parallel: Option<u64>,
-    /// (5.5) as it is in `wavefront-splitting-2022`.
+    /// Result of (5.5) as published in `wavefront-splitting-2022`.
     pub thesis_serialised: Option<u64>,
-    /// Estimate with parallel pipelines if the edges that no run has passed are never passed.
+    /// Estimate with parallel pipelines, if edges that no run has passed are never passed.
     pub parallel_of_seen: Option<u64>,
     /// Reason why there is no estimate.
     pub reason: Option<String>,
-    /// Edges that a run has passed as a part of all, 0 to 1.
+    /// Share of the edges that a run has passed, 0 to 1.
     pub coverage: f64,
     /// Runs with parallel pipelines.
     pub runs: u64,
     /// Splits in these runs.
     pub splits_taken: u64,
-    /// Splits that were refused in these runs, as no slot or no registers were free.
+    /// Splits that were refused in these runs because no slot or no registers were free.
     pub splits_refused: u64,
     /// Merges in these runs.
     pub merges: u64,
-    /// Launch waves and the splits of each site, in the runs with parallel pipelines.
+    /// Launch waves, and the splits of each site, in the runs with parallel pipelines.
     pub configurations: Vec<HybridConfiguration>,
     /// Edges between points.
     pub edges: Vec<HybridEdge>,
@@ -106,15 +110,15 @@ pub struct SplitEstimate {
 /// Waves or splits with the same origin.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HybridConfiguration {
-    /// `launch`, or the address of the branch at which the splits were split off.
+    /// `launch`, or the address of the branch at which the splits began.
     pub origin: String,
-    /// Number of them in the runs.
+    /// Number of such waves or splits in the runs.
     pub count: u64,
-    /// Largest time from the moment at which there was room for the group to the first point.
+    /// Largest time from the moment when there was room for the group to the first point.
     pub delay: u64,
     /// Longest path from the first point to the end of the group, or to a merge.
     pub longest: Option<u64>,
-    /// Whether all of them ended by a merge.
+    /// Whether all of them ended in a merge.
     pub merges: bool,
 }
 
@@ -129,9 +133,9 @@ pub struct HybridEdge {
     pub via: Option<String>,
     /// Largest observed time.
     pub time: Option<u64>,
-    /// Passes in the runs.
+    /// Number of passes in the runs.
     pub count: u64,
-    /// Whether the estimate needs its time and no run has passed it.
+    /// Whether the estimate needs the time of this edge, although no run has passed it.
     pub missing: bool,
 }
 
@@ -139,8 +143,9 @@ impl HybridReport {
     /// Value of the key `schema`.
     pub const SCHEMA: &'static str = "warpbound.hybrid/1";
 
-    /// Returns the first number of reserve slots whose estimate a run exceeds: the numbers about loops are wrong then.
+    /// Returns the first number of reserve slots whose estimate a run exceeds. A number about a loop is then wrong.
     pub fn exceeded(&self) -> Option<u32> {
+        // A run that supplied its times exceeds the estimate only if a flow fact is wrong (SOUNDNESS 13).
         let mut exceeded = self.splits.iter().filter(|estimate| {
             let is_above = |estimate: Option<u64>, run: Option<u64>| {
                 estimate
@@ -203,7 +208,7 @@ impl HybridReport {
         out
     }
 
-    /// Appends the estimates as a table.
+    /// Appends a table of the estimates.
     fn write_estimates(&self, out: &mut String) {
         let right = Align::Right;
         let rows = self.splits.iter().map(|estimate| {
@@ -245,7 +250,7 @@ impl HybridReport {
         }
     }
 
-    /// Appends the points, and the largest times of the edges for each number of slots.
+    /// Appends the points, and for each number of slots the largest times of the edges.
     fn write_points(&self, out: &mut String) {
         let rows = self.points.iter().enumerate().map(|(number, point)| {
             vec![
@@ -265,6 +270,7 @@ impl HybridReport {
         let Some(first) = self.splits.first() else {
             return;
         };
+        // The edges are the same for each number of slots, in the same order; only their times differ.
         let rows = first.edges.iter().enumerate().map(|(number, edge)| {
             let mut row = vec![edge_name(edge)];
             row.extend(self.splits.iter().map(|estimate| {
@@ -314,18 +320,19 @@ impl HybridReport {
         }
     }
 
-    /// Returns the graph of the points in Graphviz's DOT language, with the largest times of the first number of slots.
+    /// Returns the graph of the points in Graphviz's DOT language, with the largest times for the first number of
+    /// slots.
     pub fn dot(&self) -> String {
         crate::hybrid_dot::dot(self)
     }
 
-    /// Returns the graph of the points as an SVG drawing, with these times.
+    /// Returns the graph of the points as an SVG drawing, with the same times.
     pub fn svg(&self) -> String {
         crate::hybrid_dot::svg(self)
     }
 }
 
-/// Name of an edge in tables.
+/// Returns the name of an edge in tables.
 fn edge_name(edge: &HybridEdge) -> String {
     let via = edge
         .via
@@ -334,12 +341,12 @@ fn edge_name(edge: &HybridEdge) -> String {
     format!("P{} → P{}{via}", edge.from, edge.to)
 }
 
-/// Number of things as text.
+/// Returns a count with its noun.
 fn number(count: u64, one: &str) -> String {
     counted(usize::try_from(count).unwrap_or(usize::MAX), one)
 }
 
-/// Number of reserve slots as text.
+/// Returns the number of reserve slots as text.
 fn slots(estimate: &SplitEstimate) -> String {
     number(estimate.splits.into(), "slot")
 }

@@ -1,13 +1,13 @@
-//! Drawings of instrumentation points (`wavefront-splitting-2022`, Figure 5.3): the control-flow graph with its points, and
-//! the graph of the points.
+//! Drawings of instrumentation points (`wavefront-splitting-2022`, Figure 5.3): the control-flow graph with its
+//! points, and the graph of the points.
 
 use crate::dot::quoted;
 use crate::graph::{EdgeKind, Graph, GraphEdge, GraphNode};
 use crate::hybrid::{HybridEdge, HybridReport};
 use crate::svg::POINTS;
 
-/// Returns both graphs in Graphviz's DOT language; the edges between points have their largest times with the first number
-/// of reserve slots, and those that no run has passed are dashed.
+/// Returns both graphs in Graphviz's DOT language. Edges between points have their largest times for the first number
+/// of reserve slots; edges that no run has passed are dashed.
 pub(crate) fn dot(report: &HybridReport) -> String {
     let mut out = format!("digraph {} {{\n", quoted(&report.kernel));
     out.push_str("  node [fontname=monospace, fontsize=10];\n");
@@ -53,7 +53,8 @@ pub(crate) fn dot(report: &HybridReport) -> String {
     out
 }
 
-/// Returns the graph of the points as an SVG drawing: each box lists the edges from its point, with their largest times.
+/// Returns the graph of the points as an SVG drawing. Each box lists the edges from its point with their largest
+/// times.
 pub(crate) fn svg(report: &HybridReport) -> String {
     let edges = first_edges(report);
     let line = |edge: &HybridEdge| {
@@ -66,6 +67,7 @@ pub(crate) fn svg(report: &HybridReport) -> String {
             .map_or("not seen".to_owned(), |time| format!("{time} cycles"));
         format!("→ P{}{via}: {time}", edge.to)
     };
+    // The drawing of control-flow graphs serves for points too: a box is a node, and its edges are its lines of code.
     let nodes = report
         .points
         .iter()
@@ -113,7 +115,7 @@ pub(crate) fn svg(report: &HybridReport) -> String {
     graph.svg()
 }
 
-/// Returns the edges with the times of the first number of reserve slots.
+/// Returns the edges, with their times for the first number of reserve slots.
 fn first_edges(report: &HybridReport) -> &[HybridEdge] {
     report
         .splits

@@ -1,4 +1,7 @@
-//! Reports of launch sets: executions of the launches of a host program, and audits of them.
+//! Reports of launch sets: executions of a host program's launches, and audits of them.
+//!
+//! For example, a sort that launches one kernel 20 times has one line with 20 executions, whose cycles are their sum,
+//! minimum and maximum.
 
 use serde::Serialize;
 
@@ -8,7 +11,7 @@ use crate::functional_text::{lanes, note_line};
 use crate::table::{Align, counted, table};
 use crate::terms::MachineTerms;
 
-/// Result of executing a launch set to its end, with time or without.
+/// Result of the complete execution of a launch set, with or without time.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaunchSetReport {
     /// Always `warpbound.launch-set/1`.
@@ -27,32 +30,32 @@ pub struct LaunchSetReport {
     /// Totals over all executions.
     #[serde(flatten)]
     pub issued: IssueCounts,
-    /// Buffer elements that were compared at the end with the values that the file expects.
+    /// Number of buffer elements that were compared at the end with the values that the file expects.
     pub checked_elements: usize,
     /// Time of a run with time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<SetTime>,
 }
 
-/// Executions of a launch, added up.
+/// Executions of one launch, added up.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaunchTotals {
-    /// Its name.
+    /// Name of the launch.
     pub name: String,
     /// The kernel.
     pub kernel: String,
-    /// Blocks in x, y, z in the first round.
+    /// Blocks in x, y, z, in the first round.
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Its stream; `None` for the default one.
+    /// Stream of the launch; `None` for the default one.
     pub stream: Option<u32>,
     /// Number of executions.
     pub executions: u64,
     /// Issue counts.
     #[serde(flatten)]
     pub issued: IssueCounts,
-    /// Number of times that the lanes of a warp diverged.
+    /// Number of times the lanes of a warp diverged.
     pub divergences: u64,
     /// Cycles in a run with time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,32 +67,32 @@ pub struct LaunchTotals {
     pub notes: Vec<RunNote>,
 }
 
-/// Cycles of the executions of a launch. Simulated times are not bounds.
+/// Cycles of a launch's executions. Simulated times are not bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct CycleTotals {
     /// Sum over all executions.
     pub total: u64,
-    /// The least of an execution.
+    /// Minimum over all executions.
     pub least: u64,
-    /// The most of an execution.
+    /// Maximum over all executions.
     pub most: u64,
 }
 
 /// Rounds of a repetition.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct RepetitionRounds {
-    /// Its name, if it has one.
+    /// Name of the repetition, if it has one.
     pub name: Option<String>,
-    /// Names of its launches.
+    /// Names of the launches in it.
     pub launches: Vec<String>,
-    /// Executed rounds.
+    /// Number of executed rounds.
     pub rounds: u64,
-    /// The most that the file allows.
+    /// Maximum number of rounds that the file allows.
     pub most: u64,
 }
 
-/// Time of a launch set: its launches one after the other, without the time of the host between them. Each starts with
-/// the caches that it states.
+/// Time of a launch set: the launches one after the other, without the time that the host spends between them. Each
+/// starts with the caches that it states.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SetTime {
     /// The machine.
@@ -99,9 +102,9 @@ pub struct SetTime {
     pub selection: String,
     /// Sum of the cycles of all executions.
     pub cycles: u64,
-    /// The machine's clock in kHz.
+    /// Clock of the machine in kHz.
     pub clock_khz: u64,
-    /// Duration of the cycles at that clock, in milliseconds.
+    /// Duration of the cycles at this clock, in milliseconds.
     pub milliseconds: f64,
 }
 
@@ -134,6 +137,7 @@ impl LaunchSetReport {
                 "  {elements} of buffers are as the launch file expects\n"
             ));
         }
+        // Surplus columns have no cells, so the largest number of them serves for all reports.
         let mut columns = vec![Align::Left; 2];
         columns.resize(9, Align::Right);
         let warps = format!("{}s", self.terms.warp);
@@ -206,7 +210,7 @@ fn write_rounds(repetitions: &[RepetitionRounds], out: &mut String) {
     }
 }
 
-/// Result of an audit of a launch set: each kernel against all its launches, the results, and the order of streams.
+/// Result of an audit of a launch set: each kernel with all its launches, the results, and the order of streams.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditSetReport {
     /// Always `warpbound.audit-set/1`.
@@ -215,31 +219,32 @@ pub struct AuditSetReport {
     pub file: String,
     /// The file of the launch set.
     pub set: String,
-    /// Executions of the whole set: as given, in another order of streams where there are streams, then variations.
+    /// Executions of the whole set: as given, in another order of streams if there are several, then variations.
     pub runs: u64,
     /// The launches, in the order of the file.
     pub launches: Vec<AuditedLaunch>,
-    /// Repetitions of the set as given.
+    /// Repetitions of the set, as given.
     pub repetitions: Vec<RepetitionRounds>,
-    /// Audit of each kernel and block size: in it, each execution of a launch is a run, and the numbers of runs in
-    /// findings are those of the set.
+    /// Audit of each kernel and block size. Each execution of a launch counts as a run there, but the numbers of runs
+    /// in findings count the runs of the whole set.
     pub kernels: Vec<AuditReport>,
-    /// Buffer elements that were compared at the end with the values that the file expects.
+    /// Number of buffer elements that were compared at the end with the values that the file expects.
     pub checked_elements: usize,
-    /// Difference between the buffers at the end and the values that the file expects, or a repetition without an end.
+    /// Difference between the final buffers and the values that the file expects, or a repetition that does not
+    /// terminate.
     pub unexpected: Option<String>,
-    /// Whether the buffers at the end were compared after two orders of the streams.
+    /// Whether the final buffers of two orders of the streams were compared.
     pub compared_orders: bool,
-    /// Difference between the buffers at the end after two orders of the streams.
+    /// Difference between the final buffers of two orders of the streams.
     pub order_difference: Option<String>,
-    /// Number of distinct violations: of all kernels, and these differences.
+    /// Number of distinct violations in all kernels, including these two differences.
     pub violations: u64,
 }
 
 /// Executions of a launch in an audit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct AuditedLaunch {
-    /// Its name.
+    /// Name of the launch.
     pub name: String,
     /// The kernel.
     pub kernel: String,
@@ -247,9 +252,9 @@ pub struct AuditedLaunch {
     pub executions: u64,
     /// Warp instructions of all executions.
     pub warp_instructions: u64,
-    /// The most instructions of a warp that ended.
+    /// Maximum number of instructions that a warp issued until it ended.
     pub worst_simulated: Option<u64>,
-    /// Bound of the instructions that a warp of the kernel issues, in blocks of this size.
+    /// Bound on the instructions that a warp of the kernel issues, for blocks of this size.
     pub bound: Option<u128>,
 }
 

@@ -1,8 +1,8 @@
-//! Images that a query covers and no analysis reads, because their architecture is not supported.
+//! Images that a query covers but that no analysis reads, because their architecture is not supported.
 
 use serde::Serialize;
 
-/// Images of a file for one architecture that is not supported.
+/// Images of a file for one unsupported architecture.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LeftOutImages {
     /// File as the user named it.
@@ -16,7 +16,7 @@ pub struct LeftOutImages {
 }
 
 impl LeftOutImages {
-    /// Returns the images and the reason, and how to ask without them.
+    /// Returns the images and the reason, and how to repeat the query without them.
     pub fn message(&self) -> String {
         format!("{}; --arch chooses others", self.sentence())
     }
@@ -35,7 +35,7 @@ impl LeftOutImages {
     }
 }
 
-/// Returns the messages about images that are left out.
+/// Returns the messages about images that were left out.
 pub(crate) fn messages(left_out: &[LeftOutImages]) -> Vec<String> {
     left_out.iter().map(LeftOutImages::message).collect()
 }

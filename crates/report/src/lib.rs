@@ -1,7 +1,8 @@
-//! Reports: plain data, and writers that turn it into text, JSON, HTML, DOT or SVG.
+//! Reports: plain data, and writers that turn the data into text, JSON, HTML, DOT or SVG.
 //!
-//! This crate computes no result: every value arrives decided, every address arrives as text. Keys of JSON are the
-//! interface of the command; `#[serde(rename)]` keeps them where a field's Rust name differs.
+//! This crate computes no results. Every value arrives decided, and every address arrives as text. The keys of JSON
+//! are an interface of the command, so `#[serde(rename)]` keeps a key where the field's Rust name differs. For
+//! example, `observed` is `most` in JSON.
 
 pub mod access;
 pub mod audit;
@@ -103,7 +104,7 @@ use serde::Serialize;
 /// Serialises `value` as indented JSON with a final newline.
 pub fn to_json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_else(|error| {
-        // Report data has string keys only; nothing in it can fail to be written.
+        // Cannot fail, because all keys of report data are strings.
         format!("{{\"error\": {:?}}}", error.to_string())
     });
     text.push('\n');

@@ -19,8 +19,8 @@ pub struct LintReport {
     pub dependences: usize,
     /// Hazards, in order of address.
     pub findings: Vec<FindingReport>,
-    /// Hazards where a lane executes both instructions, which have different guards: what the code computes may exclude
-    /// that. No reason for an exit code.
+    /// Hazards that exist only if a lane executes both instructions, whose guards differ. The computations of the
+    /// code may exclude that, so these are no reason for an exit code.
     pub possible: Vec<FindingReport>,
 }
 
@@ -41,9 +41,9 @@ pub struct FindingReport {
     pub producer: String,
     /// The earlier instruction.
     pub producing: String,
-    /// Fewest cycles between both issues, of a read that is too early.
+    /// Minimum number of cycles between both issues, for a read that is too early.
     pub cycles: Option<u8>,
-    /// Least cycles that are safe.
+    /// Minimum number of cycles that is safe.
     pub least: Option<u8>,
 }
 

@@ -16,9 +16,9 @@ pub struct ListReport {
     pub file: String,
     /// `cubin`, `code object`, `fat binary`, `offload bundle`, `host file`, `archive`, `text`.
     pub kind: &'static str,
-    /// Selected images; all images without a selection.
+    /// Selected images, or all images without a selection.
     pub images: Vec<ListedImage>,
-    /// Images for architectures that are not supported, where kernels are listed by name.
+    /// Images for unsupported architectures, if kernels are listed by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutImages>,
 }
@@ -45,7 +45,7 @@ pub struct FileReport {
     pub file: String,
     /// `sm_61`, `gfx803`.
     pub isa: String,
-    /// Whether the image is linked; without, calls and addresses may still be missing.
+    /// Whether the image is linked. If not, calls and addresses may still be missing.
     pub linked: bool,
     /// Reason why the kernels cannot be read.
     pub refused: Option<String>,
@@ -74,7 +74,7 @@ pub struct KernelSummary {
     pub local: Option<u32>,
     /// Constant memory with contents in the file, in bytes.
     pub constant: u64,
-    /// Kernel parameters: number and size in bytes.
+    /// Kernel parameters: their number and their size in bytes.
     pub parameters: (usize, u64),
     /// Barriers.
     pub barriers: u32,
@@ -82,11 +82,11 @@ pub struct KernelSummary {
     pub calls: usize,
     /// Loops; `None` if the control flow cannot be followed.
     pub loops: Option<usize>,
-    /// Required threads of a block in x, y, z.
+    /// Required number of threads of a block in x, y, z.
     pub required_block: Option<[u32; 3]>,
     /// Reason why the control flow cannot be followed.
     pub refused: Option<String>,
-    /// Facts that a code object of an AMD GPU states; absent for other kernels.
+    /// Facts that a code object for an AMD GPU states; absent for other kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_object: Option<CodeObjectSummary>,
 }
@@ -96,13 +96,13 @@ pub struct KernelSummary {
 pub struct CodeObjectSummary {
     /// `v2` to `v6`.
     pub version: String,
-    /// VGPRs that are allocated for a work-item.
+    /// VGPRs allocated for a work-item.
     pub vector_registers: u32,
-    /// SGPRs that are allocated for a wave.
+    /// SGPRs allocated for a wave.
     pub scalar_registers: u32,
-    /// Bytes of scratch of a work-item.
+    /// Scratch of a work-item in bytes.
     pub scratch: u32,
-    /// Bytes of all arguments, hidden ones included.
+    /// Size of all arguments in bytes, including hidden ones.
     pub kernarg: u32,
     /// Hidden arguments.
     pub hidden: usize,
@@ -138,13 +138,13 @@ pub struct ImageSummary {
     pub packing: String,
     /// Archive member that contains the image.
     pub member: Option<String>,
-    /// Number of the image with the same kernels linked, if this one is not; then queries leave this one out unless it is
-    /// selected by number.
+    /// Number of the image where the same kernels are linked, if they are not linked here. Queries then leave this
+    /// image out unless it is selected by number.
     pub linked_in: Option<usize>,
 }
 
 impl Directory {
-    /// Returns a table by kind and architecture, and one line per supported image.
+    /// Returns a table by kind and architecture, and one line for each supported image.
     pub fn text(&self) -> String {
         let mut out = format!(
             "{}  {}, {}\n",
@@ -192,6 +192,7 @@ impl Directory {
                 }),
             ]);
         }
+        // Otherwise no image is supported, and the table has heads alone.
         if rows.len() > 1 {
             let columns = [
                 Align::Right,
@@ -211,12 +212,12 @@ impl Directory {
 }
 
 impl FileReport {
-    /// Returns one line per kernel, with column heads.
+    /// Returns one line for each kernel, with column heads.
     pub fn text(&self) -> String {
         let state = if self.linked { "" } else { ", not linked" };
         let mut out = format!("{}  {}{state}\n", self.file, self.isa);
         if self.refused.is_some() {
-            // The reason is printed as a diagnostic.
+            // The reason is already printed as a diagnostic.
             for kernel in &self.kernels {
                 out.push_str(&format!("  {}\n", kernel.name));
             }
@@ -286,7 +287,7 @@ impl FileReport {
         ];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
         for k in &self.kernels {
-            // Kernels that are refused have no facts.
+            // A refused kernel has no facts.
             let fact = |fact: fn(&CodeObjectSummary) -> String| {
                 k.code_object.as_ref().map_or("-".to_owned(), fact)
             };

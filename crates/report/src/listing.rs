@@ -1,4 +1,4 @@
-//! Disassembly of a kernel, with control words in columns.
+//! Disassembly of a kernel, with decoded control words in columns.
 
 /// Disassembled instructions of one kernel.
 #[derive(Clone, Debug)]
@@ -14,15 +14,15 @@ pub struct Listing {
 pub struct ListingLine {
     /// Address, `0x0008`.
     pub at: String,
-    /// Labels at the address: functions, then branch targets.
+    /// Labels at the address: first functions, then branch targets.
     pub labels: Vec<String>,
     /// Text of the instruction, with labels as targets.
     pub text: String,
-    /// Dwords of the instruction in hexadecimal, if instructions have different numbers of them.
+    /// Dwords of the instruction in hexadecimal, if the number of dwords varies between instructions.
     pub words: Option<String>,
     /// Control word of the instruction, if the instruction set has one.
     pub control: Option<ControlColumns>,
-    /// Source line, if it differs from that of the previous line.
+    /// Source line, if it differs from the source line of the previous line.
     pub source: Option<String>,
 }
 
@@ -33,18 +33,19 @@ pub struct ControlColumns {
     pub stall: String,
     /// Yield flag: the scheduler may switch to another warp.
     pub yields: bool,
-    /// Scoreboard released when the result is written.
+    /// Scoreboard that is released when the result is written.
     pub write: Option<u8>,
-    /// Scoreboard released when the sources have been read.
+    /// Scoreboard that is released when the sources have been read.
     pub read: Option<u8>,
     /// Mask of the scoreboards that the instruction waits for.
     pub wait: u8,
-    /// Mask of the operand slots kept in the reuse cache.
+    /// Mask of the operand slots that the reuse cache keeps.
     pub reuse: u8,
 }
 
 impl Listing {
-    /// Returns the listing as text: one instruction per line, control words decoded in columns.
+    /// Returns the listing as text: one instruction per line, with decoded control words in columns. For example,
+    /// `IADD` that stalls for 6 cycles and waits for scoreboard 0 has `6`, and `0-----` in the column of waits.
     pub fn columns(&self) -> String {
         let mut out = format!("{}\n", self.kernel);
         if self.lines.iter().any(|line| line.control.is_some()) {
@@ -75,8 +76,9 @@ impl Listing {
 }
 
 impl ControlColumns {
-    /// Returns the fields as columns: stall, yield, write and read scoreboard, scoreboards waited for, reuse.
+    /// Returns the fields as columns: stall, yield, write and read scoreboard, awaited scoreboards, reuse.
     pub fn text(&self) -> String {
+        // Scoreboards have one digit, and a longer number would shift the columns.
         let digit = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n.min(9)));
         let bits = |mask: u8, names: &str| -> String {
             let flag = |(i, name)| if mask >> i & 1 == 1 { name } else { '-' };

@@ -1,4 +1,4 @@
-//! Machine code of a kernel beside its bound: executions, cycles, accesses and divergence of each instruction.
+//! Machine code of a kernel next to its bound: executions, cycles, accesses and divergence of each instruction.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::divergence::OpReport;
 use crate::graph::Graph;
 use crate::listing::{Listing, ListingLine};
 
-/// Machine code of a kernel, with findings of the analyses at its instructions.
+/// Machine code of a kernel, annotated with findings of the analyses.
 #[derive(Clone, Debug, Serialize)]
 pub struct MachineCodeReport {
     /// Instructions in order of address.
@@ -19,35 +19,36 @@ pub struct MachineCodeReport {
     pub graph: Option<Graph>,
 }
 
-/// Instruction and findings about it.
+/// Instruction with the findings about it.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnnotatedInstruction {
     /// Address, `0x0008`.
     pub at: String,
     /// Labels at the address.
     pub labels: Vec<String>,
-    /// Source line, if it differs from that of the previous instruction.
+    /// Source line, if it differs from the previous instruction's.
     pub source: Option<String>,
     /// Text of the source line, if its file was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_text: Option<String>,
-    /// Cycles of the bound that the source line contributes in all, at the first of its instructions; without a line
-    /// table, those of the instruction.
+    /// Cycles that the whole source line contributes to the bound, at the first instruction of the line. Without a
+    /// line table, cycles of the instruction.
     pub line_cycles: Option<u64>,
-    /// Control word: stall, yield, write and read scoreboard, scoreboards waited for, reuse.
+    /// Control word: stall, yield, write and read scoreboard, awaited scoreboards, reuse.
     pub control: Option<String>,
     /// Text of the instruction.
     pub text: String,
     /// Executions on the worst path, over all calling contexts; `None` without a worst path.
     pub executions: Option<u128>,
-    /// Class of a memory access, the most requests and transactions of an execution, and the reason of the class.
+    /// Class of a memory access, upper bounds on requests and transactions of an execution, and the reason for the
+    /// class.
     pub access: Option<String>,
     /// Divergence of a branch, load or barrier, with the reason.
     pub divergence: Option<String>,
 }
 
 impl MachineCodeReport {
-    /// Joins a listing with the bound of its kernel and the findings about its operations.
+    /// Joins a listing with the bound of its kernel and with the findings about its operations.
     pub fn new(
         listing: Listing,
         bound: &KernelBound,
@@ -57,9 +58,11 @@ impl MachineCodeReport {
     ) -> MachineCodeReport {
         let mut lines = LineCyclesOnce::new(bound);
         let annotate = |line: ListingLine| {
+            // Without a line table, cycles are listed by address.
             let cycles = lines.take(line.source.as_ref().unwrap_or(&line.at));
             annotated(line, cycles, bound, accesses, operations)
         };
+        // The instructions are in the listing already, so the nodes need not repeat them.
         let graph = graph.map(|mut graph| {
             graph.nodes.iter_mut().for_each(|node| node.code.clear());
             graph
@@ -71,7 +74,7 @@ impl MachineCodeReport {
     }
 }
 
-/// Cycles of source lines, each given once: the code of a line may be in several places.
+/// Cycles of source lines. Each line is given once, because its code may be in several places.
 struct LineCyclesOnce<'a>(BTreeMap<&'a str, u64>);
 
 impl<'a> LineCyclesOnce<'a> {
@@ -84,7 +87,7 @@ impl<'a> LineCyclesOnce<'a> {
         )
     }
 
-    /// Returns the cycles of a line at its first place.
+    /// Returns the cycles of a line, but only at its first place.
     fn take(&mut self, line: &str) -> Option<u64> {
         self.0.remove(line)
     }
@@ -106,9 +109,10 @@ fn annotated(
         control,
         source,
     } = line;
-    // Addresses of a kernel have one width, so that their order is that of the texts.
+    // All addresses of a kernel have the same width, so their order is the order of their texts.
     let blocks = bound.worst_path.iter();
     let around = blocks.filter(|block| block.from <= at && at <= block.to);
+    // A block has one entry for each calling context.
     let executions = (!bound.worst_path.is_empty()).then(|| around.map(|block| block.count).sum());
     let access = accesses.iter().find(|access| access.address == at);
     let operation = operations.iter().find(|operation| operation.at == at);
@@ -126,7 +130,7 @@ fn annotated(
     }
 }
 
-/// Returns the class of an access with its numbers and the reason.
+/// Returns the class of an access, with its numbers and the reason.
 fn describe_access(access: &ReportedAccess) -> String {
     let named = access.numbers.named();
     let numbers: Vec<String> = named
@@ -143,7 +147,7 @@ fn describe_access(access: &ReportedAccess) -> String {
     out
 }
 
-/// Returns in which way lanes may differ at an operation, with the source of the difference; `None` if they agree.
+/// Returns how lanes may differ at an operation, with the source of the difference; `None` if they agree.
 fn describe_divergence(operation: &OpReport) -> Option<String> {
     let reason = |answer: &crate::divergence::DivergenceAnswer| {
         let end = answer.chain.iter().rev().find_map(|link| {
@@ -153,7 +157,7 @@ fn describe_divergence(operation: &OpReport) -> Option<String> {
         end.unwrap_or_default()
     };
     let mut parts = Vec::new();
-    // Either analysis may prove that lanes agree.
+    // Lanes agree if either analysis proves it.
     if operation.values.gsa && operation.values.agreement {
         parts.push(format!("lanes may differ{}", reason(&operation.values)));
     }

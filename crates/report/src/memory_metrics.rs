@@ -1,11 +1,14 @@
-//! Memory divergence: how many sectors, transactions and bank conflicts the accesses of a launch cause.
+//! Memory divergence: the number of sectors, transactions and bank conflicts that the accesses of a launch cause.
 
 use serde::Serialize;
 
 use crate::table::{Align, section};
 
-/// Memory divergence of a launch, counted in a run from the addresses of the lanes, with what the classes of the accesses
-/// allow at most.
+/// Memory divergence of a launch, counted in a run from the addresses of the lanes, with the upper bounds by the
+/// classes of the accesses.
+///
+/// For example, 10 executions of a load with 4 sectors each and a class that allows 32 have 40 sectors of at most
+/// 320.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct MemoryDivergence {
     /// Whole kernel, by memory space.
@@ -21,30 +24,32 @@ pub struct MemoryDivergence {
 /// Accesses of some instructions to one memory space.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct AccessedMemory {
-    /// Instruction, `file:line`, or address or label of the block; `None` for a whole kernel, or without a source line.
+    /// Instruction, `file:line`, or address or label of the block. `None` for a whole kernel, and for code without a
+    /// source line.
     pub name: Option<String>,
-    /// Memory space that the addresses are in.
+    /// Memory space of the addresses.
     pub space: &'static str,
-    /// Executions by a warp in which some lane accesses it.
+    /// Executions by a warp with at least one lane that accesses the space.
     pub executions: u64,
-    /// Transactions: lines of each request; of shared memory, accesses to the banks.
+    /// Transactions: lines of each request, or accesses to the banks of shared memory.
     pub transactions: u64,
-    /// Sectors of 32 bytes, those of each request counted apart; absent for shared memory.
+    /// Sectors of 32 bytes, counted for each request separately; absent for shared memory.
     pub sectors: Option<u64>,
-    /// Transactions due to bank conflicts; absent for other memory than shared.
+    /// Transactions due to bank conflicts; absent except for shared memory.
     pub conflicts: Option<u64>,
-    /// Transactions that as many executions can have by the classes of the accesses; absent where one has no class.
+    /// Upper bound on the transactions of all these executions, by the classes of the accesses; absent if one has no
+    /// class.
     pub most_transactions: Option<u64>,
-    /// Sectors that they can have.
+    /// Upper bound on the sectors, in the same way.
     pub most_sectors: Option<u64>,
-    /// Bank conflicts that they can have.
+    /// Upper bound on the bank conflicts, in the same way.
     pub most_conflicts: Option<u64>,
 }
 
 impl AccessedMemory {
     /// Adds the numbers of other accesses to the same space.
     pub fn add(&mut self, other: &AccessedMemory) {
-        // A sum without executions takes the other one as it is.
+        // An empty sum takes over the other one, whose absent numbers must stay absent.
         if self.executions == 0 {
             let name = self.name.take();
             *self = AccessedMemory {
@@ -53,6 +58,7 @@ impl AccessedMemory {
             };
             return;
         }
+        // A sum is known only if both parts are.
         let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
         self.executions += other.executions;
         self.transactions += other.transactions;
@@ -63,7 +69,7 @@ impl AccessedMemory {
         self.most_conflicts = both(self.most_conflicts, other.most_conflicts);
     }
 
-    /// Returns the cells of a row: what diverges is sectors, or bank conflicts of shared memory.
+    /// Returns the cells of a row. Sectors diverge, or bank conflicts for shared memory.
     fn row(&self) -> Vec<String> {
         let (counted, most) = match self.conflicts {
             Some(_) => (self.conflicts, self.most_conflicts),
@@ -90,7 +96,7 @@ impl AccessedMemory {
 }
 
 impl MemoryDivergence {
-    /// Writes the numbers of each space; with `details`, those of instructions, lines and blocks.
+    /// Writes the numbers of each space. With `details`, also the numbers of instructions, lines and blocks.
     pub(crate) fn write(&self, details: bool, out: &mut String) {
         let mut table = |name: &'static str, rows: &[AccessedMemory]| {
             let head = vec![

@@ -6,18 +6,22 @@ use crate::bar_chart::{BarArrangement, BarPanel, BarUnit, bar_charts};
 use crate::memory_metrics::MemoryDivergence;
 
 /// Metrics of a kernel over a launch, as far as they follow from the executions of its blocks
-/// (`efficient-instrumentation-2014` 4). A value that does not follow from them is absent.
+/// (`efficient-instrumentation-2014` 4). A value that does not follow is absent.
 ///
-/// Lanes that an instruction's guard disables count as active: how many there are does not follow from counts of blocks.
+/// Lanes that an instruction's guard disables count as active, because counts of blocks do not show how many they
+/// are.
+///
+/// For example, a block of 5 instructions with 4 issues and 96 active lanes has 20 warp instructions, 480 thread
+/// instructions, and an activity factor of 480 / (20 · 32) = 0.75.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MetricsReport {
     /// Always `warpbound.metrics/1`.
     pub schema: &'static str,
     /// The kernel.
     pub kernel: String,
-    /// Lanes of a warp.
+    /// Number of lanes of a warp.
     pub width: u32,
-    /// Threads of each warp when it begins, where all warps have equally many and their number is known.
+    /// Threads of each warp at its start, if all warps have equally many and their number is known.
     pub launched_lanes: Option<u32>,
     /// Metrics of all instructions.
     pub total: InstructionMetrics,
@@ -33,7 +37,7 @@ pub struct MetricsReport {
     pub lines: Vec<NamedMetrics>,
     /// Metrics by block, in order of address; blocks that no thread reaches are left out.
     pub blocks: Vec<NamedMetrics>,
-    /// Memory divergence, where a run counted it: it does not follow from executions of blocks.
+    /// Memory divergence, if a run counted it. It does not follow from executions of blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_divergence: Option<MemoryDivergence>,
 }
@@ -45,18 +49,18 @@ pub struct InstructionMetrics {
     pub warp_instructions: Option<u64>,
     /// Thread instructions: active lanes, summed over these issues.
     pub thread_instructions: Option<u64>,
-    /// Thread instructions per lane of the issuing warps: Σ active / Σ width, 0 to 1.
+    /// Thread instructions divided by the lanes of the issuing warps: Σ active / Σ width, 0 to 1.
     pub activity_factor: Option<f64>,
-    /// Thread instructions per lane that had a thread when the warp began, 0 to 1.
+    /// Thread instructions divided by the lanes that had a thread when the warp began, 0 to 1.
     pub activity_of_launched: Option<f64>,
     /// Warp instructions that access memory of any space.
     pub memory_instructions: Option<u64>,
-    /// Warp instructions that access global memory; absent where instructions with generic addresses were executed, which
-    /// may access global memory.
+    /// Warp instructions that access global memory. Absent if instructions with generic addresses were executed,
+    /// because these may access global memory.
     pub global_instructions: Option<u64>,
-    /// Share of global memory instructions in the warp instructions, 0 to 1: the paper's memory intensity.
+    /// Share of global memory instructions in all warp instructions, 0 to 1: the paper's memory intensity.
     pub memory_intensity: Option<f64>,
-    /// Share of instructions that access memory of any space, 0 to 1.
+    /// Share of the instructions that access memory of any space, 0 to 1.
     pub memory_share: Option<f64>,
 }
 
@@ -77,7 +81,7 @@ pub struct SpaceMetrics {
     pub space: &'static str,
     /// Warp instructions that access it.
     pub warp_instructions: Option<u64>,
-    /// Active lanes, summed over these.
+    /// Active lanes, summed over these instructions.
     pub thread_instructions: Option<u64>,
 }
 
@@ -88,7 +92,7 @@ pub struct BranchMetrics {
     pub address: String,
     /// Opcode.
     pub mnemonic: String,
-    /// `file:line`, where the file has a line table.
+    /// `file:line`, if the file has a line table.
     pub source: Option<String>,
     /// Executions by warps.
     pub executions: Option<u64>,
@@ -103,7 +107,7 @@ impl MetricsReport {
     pub const SCHEMA: &'static str = "warpbound.metrics/1";
 }
 
-/// Metrics of launches.
+/// Metrics of several launches.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MetricsSet {
     /// Always `warpbound.metrics-set/1`.
@@ -128,7 +132,7 @@ impl MetricsSet {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.metrics-set/1";
 
-    /// Creates the report of launches of kernels of a file.
+    /// Creates a report about launches of kernels in a file.
     pub fn new(file: String, launches: Vec<RunMetrics>) -> MetricsSet {
         MetricsSet {
             schema: MetricsSet::SCHEMA,
@@ -137,13 +141,14 @@ impl MetricsSet {
         }
     }
 
-    /// Returns the report as text; with `details`, tables by class, space, branch, source line and block follow.
+    /// Returns the report as text. With `details`, tables follow by class, space, branch, source line and block.
     pub fn text(&self, details: bool) -> String {
         let texts = self.launches.iter().map(|run| run.metrics.text(details));
         texts.collect::<Vec<String>>().join("\n")
     }
 
-    /// Returns activity factors and memory intensities as bars, as in `efficient-instrumentation-2014`, Figures 5 and 6.
+    /// Returns activity factors and memory intensities as bars, as in Figures 5 and 6 of
+    /// `efficient-instrumentation-2014`.
     pub fn svg(&self) -> String {
         let panel = |title: &str, value: fn(&InstructionMetrics) -> Option<f64>| BarPanel {
             title: title.to_owned(),
@@ -160,7 +165,7 @@ impl MetricsSet {
         ])
     }
 
-    /// Returns a value of each launch, named by its kernel.
+    /// Returns one value of each launch, with the name of its kernel.
     fn bars(
         &self,
         value: fn(&InstructionMetrics) -> Option<f64>,
@@ -169,6 +174,7 @@ impl MetricsSet {
         let bar = |run: &RunMetrics| {
             let kernel = &run.metrics.kernel;
             let name = kernel.strip_prefix("void ").unwrap_or(kernel);
+            // Template arguments and parameters would not fit under a bar.
             let name = name.split(['(', '<']).next().unwrap_or(name);
             (name.to_owned(), vec![value(&run.metrics.total)])
         };

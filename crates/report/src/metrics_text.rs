@@ -5,11 +5,11 @@ use crate::table::{Align, counted, section, wrapped};
 
 use Align::{Left, Right};
 
-/// Blocks with unknown counts that are named.
+/// Maximum number of blocks with unknown counts that are named.
 const MAX_NAMED: usize = 8;
 
 impl MetricsReport {
-    /// Returns the report as text; with `details`, tables by class, space, branch, source line and block follow.
+    /// Returns the report as text. With `details`, tables follow by class, space, branch, source line and block.
     pub fn text(&self, details: bool) -> String {
         let total = &self.total;
         let mut out = format!("kernel {}\n", self.kernel);
@@ -46,8 +46,9 @@ impl MetricsReport {
         out
     }
 
-    /// Returns the divergent executions and the executions of all conditional transfers, where they are known.
+    /// Returns the divergent executions and all executions of conditional transfers, if they are known.
     fn divergence(&self) -> Option<(u64, u64)> {
+        // The sum is `None` if one branch has no count.
         let executions: Option<u64> = self.branches.iter().map(|branch| branch.executions).sum();
         let divergent = self.branches.iter().map(|branch| branch.divergent).sum();
         executions
@@ -123,17 +124,17 @@ fn row(named: &NamedMetrics) -> Vec<String> {
     ]
 }
 
-/// Formats a count; one that is not known as `?`.
+/// Formats a count, or `?` if it is not known.
 fn count(count: Option<u64>) -> String {
     count.map_or_else(|| "?".to_owned(), |count| count.to_string())
 }
 
-/// Formats a share in percent with one decimal; one that is not known as `?`.
+/// Formats a share in percent with one decimal, or `?` if it is not known.
 pub(crate) fn share(share: Option<f64>) -> String {
     share.map_or_else(|| "?".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// Returns a share; `None` of nothing.
+/// Returns a share; `None` if the whole is 0.
 pub(crate) fn ratio(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }

@@ -1,4 +1,7 @@
-//! Report of predicted counts: how often each block of a kernel runs in a launch, or why that is unknown.
+//! Report of predicted counts: how often each block of a kernel is executed in a launch, or why that is unknown.
+//!
+//! For example, a block with 8 issues and 200 lanes is executed 8 times by warps, with 25 active lanes on average. A
+//! stated count holds in every run of the launch (SOUNDNESS 15).
 
 use serde::Serialize;
 
@@ -19,30 +22,31 @@ pub struct PredictReport {
     pub block: [u32; 3],
     /// Contents of buffers for which the counts hold: `any` or `as-given`.
     pub contents: &'static str,
-    /// Buffers whose contents the counts rest on.
+    /// Buffers on whose contents the counts rest.
     pub buffers: Vec<String>,
     /// Warps of the launch.
     pub warps: u64,
-    /// Warps that were executed; the others are equal to one of them.
+    /// Warps that were executed. Each other warp is equal to one of them.
     pub executed: u64,
-    /// Warp that could not be followed; then no count is known.
+    /// Warp that could not be followed. No count is then known.
     pub lost: Option<LostReport>,
     /// Blocks in order of address.
     pub blocks: Vec<PredictedBlockReport>,
     /// Operations whose unknown values make counts unknown.
     pub reasons: Vec<ReasonReport>,
-    /// Ranges of the sums, where they were asked for and a count is unknown.
+    /// Ranges of the sums, if they were requested and a count is unknown.
     pub ranges: Option<TotalRanges>,
-    /// Reason why there are no ranges, though they were asked for.
+    /// Reason why there are no ranges although they were requested.
     pub no_ranges: Option<String>,
-    /// Warp instructions of the launch; none if a count is unknown.
+    /// Warp instructions of the launch; `None` if a count is unknown.
     pub issued: Option<u64>,
-    /// Instructions of active lanes; none if a count is unknown.
+    /// Instructions of active lanes; `None` if a count is unknown.
     pub lanes: Option<u64>,
-    /// Active lanes over all lanes of the issued instructions (`efficient-instrumentation-2014`); none if a count is
-    /// unknown.
+    /// Active lanes divided by all lanes of the issued instructions (`efficient-instrumentation-2014`); `None` if a
+    /// count is unknown.
     pub activity_factor: Option<f64>,
-    /// Instructions that access global memory over all (`efficient-instrumentation-2014`); none if a count is unknown.
+    /// Share of the instructions that access global memory (`efficient-instrumentation-2014`); `None` if a count is
+    /// unknown.
     pub memory_intensity: Option<f64>,
 }
 
@@ -62,38 +66,38 @@ pub struct LostReport {
 /// Predicted count of one block.
 #[derive(Clone, Debug, Serialize)]
 pub struct PredictedBlockReport {
-    /// Address of its first instruction.
+    /// Address of the first instruction.
     pub at: String,
-    /// Address of its last instruction.
+    /// Address of the last instruction.
     pub last: String,
-    /// Source line of its first instruction.
+    /// Source line of the first instruction.
     pub source: Option<String>,
     /// Function that contains it, if not the kernel itself.
     pub function: Option<String>,
-    /// Number of its instructions.
+    /// Number of instructions.
     pub instructions: u64,
-    /// Number of its instructions that access global memory.
+    /// Number of instructions that access global memory.
     pub memory_instructions: u64,
-    /// Executions by a warp, if they are known.
+    /// Executions by a warp, if known.
     pub issues: Option<u64>,
-    /// Active lanes, summed over these executions, if they are known.
+    /// Active lanes, summed over these executions, if known.
     pub lanes: Option<u64>,
-    /// Range of the executions, where it was asked for and they are unknown.
+    /// Range of the executions, if requested and they are unknown.
     pub issues_range: Option<CountRange>,
-    /// Range of the active lanes, where it was asked for and they are unknown.
+    /// Range of the active lanes, if requested and they are unknown.
     pub lanes_range: Option<CountRange>,
-    /// Addresses of the operations that make the count unknown; see [`PredictReport::reasons`].
+    /// Addresses of the operations that make the count unknown. See [`PredictReport::reasons`].
     pub unknown_at: Vec<String>,
-    /// Verdict of the rule of `efficient-instrumentation-2014`, where it was asked for.
+    /// Verdict of the rule of `efficient-instrumentation-2014`, if requested.
     pub paper: Option<PaperCountReport>,
 }
 
-/// Limits of a count that is unknown.
+/// Limits of an unknown count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct CountRange {
-    /// Least value.
+    /// Lower limit.
     pub least: u64,
-    /// Greatest value; none if no limit is known.
+    /// Upper limit; `None` if no limit is known.
     pub most: Option<u64>,
 }
 
@@ -106,10 +110,14 @@ impl CountRange {
         }
     }
 
-    /// Returns the range of a part of a whole, both divided by their scales; none if the whole may be 0.
+    /// Returns the range of a quotient of a part and a whole times `scale`; `None` if the whole may be 0. For
+    /// example, a part of 2 to 4 in a whole of 5 to 10 gives 0.2 to 0.8.
     fn share(self, whole: CountRange, scale: f64) -> Option<[f64; 2]> {
+        // Each side is at its worst: the largest part of the smallest whole, and the reverse. Part and whole may not
+        // reach them in the same run, so the range is wider than need be (SOUNDNESS 15.6).
         let most = match (self.most, whole.least) {
             (_, 0) => return None,
+            // A part is at most its whole, whatever the limits allow.
             (Some(most), least) => (most as f64 / (scale * least as f64)).min(1.0),
             (None, _) => 1.0,
         };
@@ -127,15 +135,15 @@ pub struct TotalRanges {
     pub issued: CountRange,
     /// Instructions of active lanes.
     pub lanes: CountRange,
-    /// Least and greatest activity factor; none if no limits are known.
+    /// Minimum and maximum activity factor; `None` if no limits are known.
     pub activity_factor: Option<[f64; 2]>,
-    /// Least and greatest memory intensity; none if no limits are known.
+    /// Minimum and maximum memory intensity; `None` if no limits are known.
     pub memory_intensity: Option<[f64; 2]>,
 }
 
 impl TotalRanges {
-    /// Makes the ranges of the metrics from those of the instructions of warps, of their lanes and of the accesses of global
-    /// memory, with this number of lanes in a warp.
+    /// Computes the ranges of the metrics from the ranges of warp instructions, of their lanes and of accesses to
+    /// global memory, for warps of this width.
     pub fn new(
         issued: CountRange,
         lanes: CountRange,
@@ -154,14 +162,14 @@ impl TotalRanges {
 /// Verdict of the rule of `efficient-instrumentation-2014` on a block.
 #[derive(Clone, Debug, Serialize)]
 pub struct PaperCountReport {
-    /// `measured`: after a branch on the thread index; `undecided`: loaded data decides, which the rule does not foresee;
-    /// `stated`.
+    /// `measured` (at an edge after a branch on the thread index), `undecided` (loaded data decides, with which the
+    /// rule does not deal), or `stated`.
     pub rule: &'static str,
-    /// Executions by a warp that it states.
+    /// Executions by a warp that the rule states.
     pub issues: Option<u64>,
-    /// Active lanes that it states.
+    /// Active lanes that the rule states.
     pub lanes: Option<u64>,
-    /// Whether a statement is not what the launch does: the predicted count is another.
+    /// Whether a statement is wrong, because the predicted count differs from it.
     pub wrong: bool,
 }
 
@@ -174,13 +182,13 @@ pub struct ReasonReport {
     pub instruction: String,
     /// Source line.
     pub source: Option<String>,
-    /// Origins of its condition or target: `param`, `block`, `thread`, `data`, `other`.
+    /// Origins of the condition or target: `param`, `block`, `thread`, `data`, `other`.
     pub origins: Vec<&'static str>,
-    /// Addresses of the loads from which it comes.
+    /// Addresses of the loads from which the condition or target follows.
     pub loads: Vec<String>,
-    /// Whether it comes from more loads.
+    /// Whether it follows from further loads.
     pub more_loads: bool,
-    /// Addresses of the operations from it back to the value that is unknown.
+    /// Addresses of the operations from this one back to the unknown value.
     pub chain: Vec<String>,
 }
 
@@ -188,7 +196,7 @@ impl PredictReport {
     /// Name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.predict/1";
 
-    /// Returns whether all counts are known.
+    /// Whether all counts are known.
     pub fn is_whole(&self) -> bool {
         self.issued.is_some()
     }
@@ -237,7 +245,7 @@ impl PredictReport {
         out
     }
 
-    /// Adds the table of the paper's rule beside ours.
+    /// Adds the table of the paper's rule.
     fn add_paper(&self, out: &mut String) {
         let rows = self.blocks.iter().filter_map(|block| {
             let paper = block.paper.as_ref()?;

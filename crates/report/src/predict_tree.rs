@@ -1,20 +1,20 @@
-//! Computation tree of a kernel (`efficient-instrumentation-2014`, Figures 3 and 4): its control statements with their
-//! symbolic conditions, joined by blocks, with what decides them.
+//! Computation tree of a kernel (`efficient-instrumentation-2014`, Figures 3 and 4). Nodes are its control statements
+//! with symbolic conditions and with the origins of these conditions; edges are the blocks between them.
 
 use serde::Serialize;
 
 use crate::dot::quoted;
 
-/// Computation tree of a kernel. A statement that several paths reach occurs once.
+/// Computation tree of a kernel. A statement occurs once, even if several paths reach it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TreeReport {
     /// Always `warpbound.tree/1`.
     pub schema: &'static str,
     /// Demangled name.
     pub kernel: String,
-    /// Control statements in order of address; the first is where the kernel begins.
+    /// Control statements in order of address. The kernel begins with the first.
     pub statements: Vec<StatementReport>,
-    /// Blocks from one statement to the next.
+    /// Blocks between two statements.
     pub edges: Vec<TreeEdgeReport>,
 }
 
@@ -27,24 +27,24 @@ pub struct StatementReport {
     pub instruction: String,
     /// Source line.
     pub source: Option<String>,
-    /// Its condition in terms of the launch, as far as it can be written.
+    /// Condition in terms of the launch, as far as it can be written.
     pub condition: Option<String>,
-    /// Origins of its condition or target: `param`, `block`, `thread`, `data`, `other`.
+    /// Origins of the condition or target: `param`, `block`, `thread`, `data`, `other`.
     pub origins: Vec<&'static str>,
-    /// Whether its condition depends on the index of the thread: tainted by the rule of the paper.
+    /// Whether the condition depends on the index of the thread, that is, is tainted by the rule of the paper.
     pub tainted: bool,
 }
 
-/// Blocks that run from one statement to the next.
+/// Blocks that are executed between two statements.
 #[derive(Clone, Debug, Serialize)]
 pub struct TreeEdgeReport {
-    /// Index of the statement that it leaves; `None` at the start of the kernel.
+    /// Index of the statement before; `None` at the start of the kernel.
     pub from: Option<usize>,
     /// Index of the next statement; `None` if threads end.
     pub to: Option<usize>,
-    /// First and last address of each block.
+    /// Addresses of the first and last instruction of each block.
     pub blocks: Vec<[String; 2]>,
-    /// Executions of the first block by a warp in the launch, if they are known.
+    /// Executions of the first block by a warp in the launch, if known.
     pub issues: Option<u64>,
     /// Whether the first block is at an outgoing edge of a tainted statement.
     pub tainted: bool,
@@ -54,7 +54,7 @@ impl TreeReport {
     /// Name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.tree/1";
 
-    /// Returns the tree as text: each statement, and the blocks that follow it.
+    /// Returns the tree as text: each statement with the blocks that follow it.
     pub fn text(&self) -> String {
         let mut out = format!("{}\n", self.kernel);
         self.add_edges(&mut out, None);
@@ -72,7 +72,7 @@ impl TreeReport {
         }
     }
 
-    /// Returns the tree in DOT: statements are nodes, blocks are edges, and what is tainted is red.
+    /// Returns the tree in DOT. Statements are nodes, blocks are edges, and tainted ones are red.
     pub fn dot(&self) -> String {
         let mut out = format!("digraph {} {{\n", quoted(&self.kernel));
         out.push_str("  node [shape=box, fontname=monospace, fontsize=10];\n");

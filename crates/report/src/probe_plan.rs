@@ -1,5 +1,8 @@
-//! Plan of probes: what is measured in which blocks, and the proof that all wanted counts follow. The same structure is
-//! the report of `warpbound probes`, the file that `--write` makes, and what `decode` reads.
+//! Plan of probes: which quantity is measured in which block, and the proof that all wanted counts follow. The same
+//! structure is the report of `warpbound probes`, the file that `--write` makes, and the input of `decode`.
+//!
+//! For example, if every path passes block A and then either B or C, counters in A and B are enough: C was executed A
+//! − B times. The plan holds the factors 1 and −1, and `decode` checks them again (SOUNDNESS 16).
 
 use std::collections::BTreeMap;
 
@@ -29,15 +32,15 @@ impl ProbeQuantity {
     }
 }
 
-/// Rule by which blocks get probes.
+/// Rule that decides which blocks get probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbedBlocks {
-    /// Each block.
+    /// Every block.
     All,
-    /// The blocks on the sides of branches that depend on the thread index (`efficient-instrumentation-2014` 3).
+    /// Blocks on the sides of branches that depend on the thread index (`efficient-instrumentation-2014` 3).
     Tainted,
-    /// The least weight from which all wanted counts follow.
+    /// Blocks with minimum weight from which all wanted counts follow.
     #[default]
     Plan,
 }
@@ -53,15 +56,15 @@ impl ProbedBlocks {
     }
 }
 
-/// Counts that are wanted.
+/// Counts that the user wants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeMetric {
     /// Issues and lanes of each block.
     Counts,
-    /// Instructions times executions, and times active lanes: the activity factor.
+    /// Sums of instructions times executions and times active lanes, for the activity factor.
     Activity,
-    /// Accesses of global memory, and all instructions: the memory intensity.
+    /// Sums of accesses to global memory and of all instructions, for the memory intensity.
     Memory,
 }
 
@@ -83,17 +86,17 @@ pub struct Probe {
     pub at: u32,
     /// Counted quantity.
     pub quantity: ProbeQuantity,
-    /// Expected executions of the block: ten for each round of a loop.
+    /// Expected executions of the block, with ten for each round of a loop.
     pub frequency: u64,
     /// Source line of the block.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub source: Option<String>,
 }
 
-/// Counter to which several probes add, each times a factor.
+/// Counter to which several probes add, each with a factor.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ProbeSum {
-    /// Whole factors of probes, by their place in [`ProbePlan::probes`].
+    /// Integer factors of probes, by their position in [`ProbePlan::probes`].
     pub probes: Vec<(usize, i64)>,
 }
 
@@ -104,23 +107,23 @@ pub struct KnownBlockCount {
     pub at: u32,
     /// Quantity.
     pub quantity: ProbeQuantity,
-    /// Its value in the launch of the plan.
+    /// Value in the launch of the plan.
     pub value: u64,
 }
 
-/// Count that is wanted.
+/// Wanted count.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WantedCount {
     /// Quantity of the block at an address.
     Block(u32, ProbeQuantity),
-    /// Instructions of each block times its quantity, summed.
+    /// Sum over all blocks of the number of instructions times the quantity.
     Instructions(ProbeQuantity),
-    /// Accesses of global memory in each block times its quantity, summed.
+    /// Sum over all blocks of the number of accesses to global memory times the quantity.
     GlobalAccesses(ProbeQuantity),
 }
 
-/// Exact combination that is a wanted count. Factors are numbers such as `2` or `-1/2`.
+/// Exact combination that equals a wanted count. Factors are numbers such as `2` or `-1/2`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DerivedCount {
     /// The count.
@@ -128,10 +131,12 @@ pub struct DerivedCount {
     /// Factors of equalities, by their number in the count rows of the kernel.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub equalities: Vec<(usize, String)>,
-    /// Factors of known counts: 0 is the number of warps, 1 that of threads, further ones [`ProbePlan::known`].
+    /// Factors of known counts. Index 0 is the number of warps, 1 the number of threads, and further ones are
+    /// [`ProbePlan::known`].
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub known: Vec<(usize, String)>,
-    /// Factors of counters, by their place in [`ProbePlan::sums`]; if there are no sums, in [`ProbePlan::probes`].
+    /// Factors of counters, by their position in [`ProbePlan::sums`], or in [`ProbePlan::probes`] if there are no
+    /// sums.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub probes: Vec<(usize, String)>,
 }
@@ -147,7 +152,7 @@ pub struct ProbePlan {
     pub isa: String,
     /// Digest of the code.
     pub code: String,
-    /// Threads of a block in x, y, z, if the plan is for one size.
+    /// Threads of a block in x, y, z, if the plan is for one size only.
     pub block: Option<[u32; 3]>,
     /// Lanes of a warp.
     pub warp_width: u32,
@@ -157,25 +162,25 @@ pub struct ProbePlan {
     pub metrics: Vec<ProbeMetric>,
     /// Blocks that a thread may execute.
     pub blocks: usize,
-    /// Equalities of the count rows.
+    /// Number of equalities among the count rows.
     pub equalities: usize,
-    /// Warps of the launch, if it is known.
+    /// Warps of the launch, if known.
     pub warps: Option<u64>,
-    /// Threads of the launch, if it is known.
+    /// Threads of the launch, if known.
     pub threads: Option<u64>,
     /// Counts that are known without a probe.
     pub known: Vec<KnownBlockCount>,
-    /// Digest of the launch that the known counts are of, if there are any.
+    /// Digest of the launch for which the known counts hold, if there are any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub launch: Option<String>,
-    /// Probes; counters in the order of their slots, unless there are sums.
+    /// Probes. Without sums they are the counters, in the order of their slots.
     pub probes: Vec<Probe>,
-    /// Counters that add up probes, in the order of their slots.
+    /// Counters that add up several probes, in the order of their slots.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub sums: Vec<ProbeSum>,
     /// Wanted counts with their proofs.
     pub derived: Vec<DerivedCount>,
-    /// Assumptions that the rows rest on.
+    /// Assumptions on which the rows rest.
     pub assumptions: Vec<String>,
     /// Further remarks.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -188,6 +193,7 @@ impl ProbePlan {
 
     /// Number of blocks with a probe.
     pub fn probed_blocks(&self) -> usize {
+        // A block may have two probes, one for each quantity.
         let mut at: Vec<u32> = self.probes.iter().map(|probe| probe.at).collect();
         at.sort_unstable();
         at.dedup();
@@ -202,7 +208,8 @@ impl ProbePlan {
         }
     }
 
-    /// Block and quantity of a counter as in files of counters: `0x0008,issues`, or `sum,0` where probes are added up.
+    /// Name of a counter in files of counters: block and quantity such as `0x0008,issues`, or `sum,0` if probes are
+    /// added up.
     pub fn counter_name(&self, slot: usize) -> String {
         match self.probes.get(slot) {
             Some(probe) if self.sums.is_empty() => {
@@ -216,10 +223,11 @@ impl ProbePlan {
     ///
     /// # Errors
     ///
-    /// The text is no plan of this version.
+    /// If the text is no plan of this version.
     pub fn from_json(text: &str) -> Result<ProbePlan, String> {
         let plan: ProbePlan = serde_json::from_str(text)
             .map_err(|error| format!("it is no plan of probes, which is JSON: {error}"))?;
+        // The keys of another version could have other meanings.
         match plan.schema.as_str() {
             ProbePlan::SCHEMA => Ok(plan),
             other => Err(format!(
@@ -229,14 +237,14 @@ impl ProbePlan {
         }
     }
 
-    /// Digest that stands before the paper's two sums (instructions times active lanes, and times lanes of a warp): with
-    /// another one than counters have, nothing takes them for counters of the plan.
+    /// Digest of the paper's two sums (instructions times active lanes, and times lanes of a warp). It differs from
+    /// the digest of the plan, so that the sums are never taken for counters of the plan.
     pub fn digest_of_paper_sums(&self) -> u64 {
         !self.digest()
     }
 
-    /// Digest of what the counters depend on: code, rule, launch, probes and sums in their order (64-bit FNV-1a, as
-    /// digests of code).
+    /// Digest of everything that the counters depend on: code, rule, launch, probes, and sums in their order (64-bit
+    /// FNV-1a, as in digests of code).
     pub fn digest(&self) -> u64 {
         let probes = self.probes.iter();
         let probes = probes.map(|probe| format!("{:x} {}", probe.at, probe.quantity.name()));
@@ -246,6 +254,7 @@ impl ProbePlan {
         let parts = parts.into_iter().chain(launch).chain(probes).chain(sums);
         let text = parts.collect::<Vec<_>>();
         let bytes = text.join("\n").into_bytes();
+        // The parameters of FNV-1a: offset basis and prime.
         bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
@@ -365,17 +374,17 @@ pub struct DecodedReport {
     /// Metrics, if the plan gives the counts of all blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<MetricsReport>,
-    /// Active lanes over all lanes of the issued instructions (`efficient-instrumentation-2014`), where only their sums
-    /// are known.
+    /// Active lanes divided by all lanes of the issued instructions (`efficient-instrumentation-2014`), if only their
+    /// sums are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity_factor: Option<f64>,
-    /// Instructions that access global memory over all, where only their sums are known.
+    /// Share of the instructions that access global memory, if only sums are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_intensity: Option<f64>,
-    /// Reason why the sums do not say which part of the instructions accesses global memory.
+    /// Reason why the sums do not show which share of the instructions accesses global memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_intensity_unknown: Option<&'static str>,
-    /// Blocks that the sums are of, and all blocks, if they are not of all.
+    /// Number of blocks in the sums and number of all blocks, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_blocks: Option<[usize; 2]>,
 }
@@ -383,14 +392,14 @@ pub struct DecodedReport {
 /// Value of a count.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DecodedValue {
-    /// Counted quantity.
+    /// Description of the count.
     pub count: String,
-    /// Address of the block, and which of its quantities, of the count of a block.
+    /// Address and quantity, if this is the count of a block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<(u32, ProbeQuantity)>,
     /// Source line of the block.
     pub source: Option<String>,
-    /// Its value.
+    /// Value of the count.
     pub value: u64,
 }
 
@@ -398,10 +407,11 @@ impl DecodedReport {
     /// Name and version of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.decoded/1";
 
-    /// Issues and lanes of blocks with their source lines, by address.
+    /// Issues and lanes of blocks, with their source lines, by address.
     fn blocks(&self) -> BTreeMap<u32, ([Option<u64>; 2], String)> {
         let mut blocks: BTreeMap<u32, ([Option<u64>; 2], String)> = BTreeMap::new();
         for value in &self.values {
+            // A sum belongs to no block.
             let Some((at, quantity)) = value.block else {
                 continue;
             };
@@ -416,7 +426,7 @@ impl DecodedReport {
         blocks
     }
 
-    /// The report as text.
+    /// Returns the report as text.
     pub fn to_text(&self) -> String {
         let mut text = format!(
             "{}\n  {} follow from {}\n",

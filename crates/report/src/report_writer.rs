@@ -1,4 +1,4 @@
-//! Streaming writer of the reports about the kernels of a file.
+//! Streaming writer of reports about the kernels of a file.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::to_json;
 pub enum ReportFormat {
     /// Text.
     Text,
-    /// JSON; see [`ReportWriter`].
+    /// JSON, in the form that [`ReportWriter`] describes.
     Json,
 }
 
@@ -21,23 +21,23 @@ pub trait KernelReport: Serialize {
     /// Name of the JSON format of several reports: `warpbound.NAME/VERSION`.
     const SCHEMA_OF_SEVERAL: &'static str;
 
-    /// Whether the JSON of a single kernel has the form of several.
+    /// Whether the JSON of a single kernel has the same form as for several.
     const IS_ALWAYS_LISTED: bool = false;
 
-    /// The report as text, which ends with a line break.
+    /// Returns the report as text, which ends with a line break.
     fn to_text(&self) -> String;
 }
 
-/// Writer that takes reports one at a time. In JSON, one kernel is its report; several are one object with `schema`
-/// ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of these. Reports that are always listed
-/// ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for one kernel, too. `left_out`, a list of [`LeftOutImages`], is
-/// there if images are left out.
+/// Writer that takes reports one at a time. In JSON, a single kernel is its report. Several kernels are one object
+/// with `schema` ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of reports. Reports that are
+/// always listed ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for a single kernel as well. `left_out`, a list
+/// of [`LeftOutImages`], is present if images were left out.
 pub struct ReportWriter<W> {
     out: W,
     format: ReportFormat,
     file: String,
     kernels: usize,
-    /// First kernel as JSON, held back until a second one decides the form of the document.
+    /// First kernel as JSON, which is held back because a second one decides the form of the document.
     first: Option<String>,
     /// Whether the list of kernels has begun.
     is_listed: bool,
@@ -45,7 +45,7 @@ pub struct ReportWriter<W> {
 }
 
 impl<W: Write> ReportWriter<W> {
-    /// Creates a report about `file`, the name that the user gave.
+    /// Creates a report about `file`, which is the name that the user gave.
     pub fn new(out: W, format: ReportFormat, file: &str) -> ReportWriter<W> {
         ReportWriter {
             out,
@@ -58,8 +58,8 @@ impl<W: Write> ReportWriter<W> {
         }
     }
 
-    /// Sets the images that are left out, before the first kernel. They follow the kernels; in JSON, one kernel is then
-    /// a list, too.
+    /// Sets the images that were left out; must be called before the first kernel. They follow the kernels. In JSON,
+    /// a single kernel is then a list as well.
     #[must_use]
     pub fn without(mut self, left_out: &[LeftOutImages]) -> ReportWriter<W> {
         self.left_out = left_out.to_vec();
@@ -76,6 +76,7 @@ impl<W: Write> ReportWriter<W> {
         match (self.format, self.kernels) {
             (ReportFormat::Text, 1) => self.out.write_all(kernel.to_text().as_bytes()),
             (ReportFormat::Text, _) => write!(self.out, "\n{}", kernel.to_text()),
+            // `left_out` needs a member of an object, which the report of one kernel is not.
             (ReportFormat::Json, 1) if R::IS_ALWAYS_LISTED || !self.left_out.is_empty() => {
                 self.begin_list(R::SCHEMA_OF_SEVERAL)?;
                 self.item(&to_json(kernel))
@@ -95,7 +96,7 @@ impl<W: Write> ReportWriter<W> {
         }
     }
 
-    /// Writes the beginning of a document with a list of kernels.
+    /// Writes the beginning of a document that has a list of kernels.
     fn begin_list(&mut self, schema: &str) -> io::Result<()> {
         self.is_listed = true;
         let file = to_json(&self.file);
@@ -129,13 +130,14 @@ impl<W: Write> ReportWriter<W> {
                     write!(self.out, "\n{message}\n")?;
                 }
             }
+            // No kernel was passed, so there is no form of a document to choose.
             (ReportFormat::Json, None) => {}
         }
         Ok(self.out)
     }
 }
 
-/// Writes the last member of a document, `left_out`, if images are left out.
+/// Writes the last member of a document, `left_out`, if images were left out.
 pub(crate) fn write_member(out: &mut impl Write, left_out: &[LeftOutImages]) -> io::Result<()> {
     if left_out.is_empty() {
         return Ok(());

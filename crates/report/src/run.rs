@@ -1,4 +1,4 @@
-//! Report of a run of a mini-SIMT kernel.
+//! Report about a run of a mini-SIMT kernel.
 
 use serde::Serialize;
 
@@ -21,11 +21,11 @@ pub struct RunReport {
     pub warp_width: u32,
     /// Cycles from the first issue to the last. A simulated time is not a bound.
     pub cycles: u64,
-    /// Cycles in which a warp issued an instruction.
+    /// Cycles when a warp issued an instruction.
     pub issued: u64,
-    /// Cycles in which no warp issued.
+    /// Cycles when no warp issued.
     pub stalled: u64,
-    /// Memory words that were compared with the values that the launch file expects; all are equal.
+    /// Number of memory words that were compared with the values that the launch file expects. All are equal.
     pub checked_words: usize,
 }
 

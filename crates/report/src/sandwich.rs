@@ -1,4 +1,8 @@
-//! Report of a sandwich: the cycles of the worst simulated run, the bound, and the gap split into named causes.
+//! Report of a sandwich: the cycles of the worst simulated run, the bound, and the gap between them, split into named
+//! causes.
+//!
+//! For example, a bound of 1000 and a worst run of 700 cycles leave a gap of 300. If the bound with the run's loop
+//! counts is 900, "loops" explains 100 of it.
 
 use serde::Serialize;
 
@@ -22,29 +26,29 @@ pub struct SandwichReport {
     pub caches: &'static str,
     /// Extent of the runs: `warp`, a warp of the launch alone, or `grid`, the whole launch.
     pub scope: &'static str,
-    /// Accesses of which nothing is known but that they access memory.
+    /// Number of accesses with unknown addresses.
     pub unknown_addresses: u64,
     /// Cycles of the worst simulated run.
     pub worst_simulated: u64,
-    /// Selection of parameters, scheduler, contents and order of that run.
+    /// Selection of parameters, scheduler, contents and order of this run.
     pub worst_run: String,
     /// Number of simulated runs.
     pub runs: u64,
     /// Bound in cycles.
     pub bound: u64,
-    /// Launch overhead that the bound and the worst run contain alike; ratios leave it out.
+    /// Launch overhead that both the bound and the worst run contain. Ratios leave it out.
     pub launch_overhead: u64,
-    /// Bounds in which more and more claims are replaced by observations of the worst run, in the order of
+    /// Bounds in which one more claim after the other is replaced by an observation of the worst run, in the order of
     /// [`SandwichReport::CHAIN`], or of [`SandwichReport::LAUNCH_CHAIN`] for a launch.
     pub chain: Vec<ChainValue>,
     /// Parts of the gap, one for each element of the chain after the first.
     pub shares: Vec<GapShare>,
-    /// Terms that the element `composition` of the chain of a launch is the sum of; empty without it.
+    /// Terms whose sum is the element `composition` of a launch's chain; empty without that element.
     pub composition: Vec<CompositionPart>,
-    /// That element with one resource after the other left out; empty without it.
+    /// The element `composition` with one resource left out at a time; empty without that element.
     pub resources: Vec<ResourceShare>,
-    /// Accesses for which the bound counts more in each execution than the worst run had, sorted by the difference over all
-    /// executions, greatest first.
+    /// Accesses for which the bound counts more per execution than the worst run had. The largest difference over all
+    /// executions comes first.
     pub accesses: Vec<LooseAccess>,
     /// Limits of the comparison, as sentences.
     pub notes: Vec<String>,
@@ -53,20 +57,22 @@ pub struct SandwichReport {
 /// Element of the chain from the bound to the worst simulated run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ChainValue {
-    /// One of [`SandwichReport::CHAIN`] or [`SandwichReport::LAUNCH_CHAIN`]: the claims that are replaced in addition to those of the elements before.
+    /// One of [`SandwichReport::CHAIN`] or [`SandwichReport::LAUNCH_CHAIN`]. It names the claims that this element
+    /// replaces in addition to the claims of the elements before it.
     pub name: &'static str,
     /// Cycles.
     pub value: u64,
 }
 
-/// Part of the gap that has one cause.
+/// Part of the gap with one cause.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GapShare {
     /// Name of the element of the chain.
     pub name: &'static str,
-    /// Cycles from the element before to this one; negative where the chain inverts, which is an error of a bound.
+    /// Cycles from the element before to this one. A negative number means that the chain inverts, which is an error
+    /// of a bound.
     pub telescoped: i128,
-    /// Cycles from the bound to the bound in which this claim alone is replaced; `None` where that has no meaning.
+    /// Cycles from the bound to the bound with only this claim replaced; `None` if that has no meaning.
     pub alone: Option<i128>,
 }
 
@@ -79,18 +85,18 @@ pub struct CompositionPart {
     pub cycles: u64,
 }
 
-/// Part of the composition that one resource accounts for.
+/// Part of the composition for which one resource accounts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ResourceShare {
     /// Name of the resource.
     pub name: &'static str,
-    /// Cycles of the composition if this resource served everybody at once.
+    /// Cycles of the composition if this resource served all warps at once.
     pub without: u64,
-    /// Cycles that are less then.
+    /// Reduction in cycles.
     pub cycles: i128,
 }
 
-/// Access for which a bound counts more in each execution than the worst run had.
+/// Access for which a bound counts more per execution than the worst run had.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LooseAccess {
     /// Address of the instruction.
@@ -99,13 +105,13 @@ pub struct LooseAccess {
     pub source: Option<String>,
     /// Executions by warps in the worst run.
     pub executions: u64,
-    /// Most sectors of an execution in the bound.
+    /// Maximum number of sectors per execution in the bound.
     pub sectors: u32,
-    /// Most sectors of an execution in the run.
+    /// Maximum number of sectors per execution in the run.
     pub sectors_seen: u32,
-    /// Most bank conflicts of an execution in the bound.
+    /// Maximum number of bank conflicts per execution in the bound.
     pub conflicts: u32,
-    /// Most bank conflicts of an execution in the run.
+    /// Maximum number of bank conflicts per execution in the run.
     pub conflicts_seen: u32,
 }
 
@@ -125,7 +131,7 @@ impl SandwichReport {
         "worst simulated",
     ];
 
-    /// Names of the elements of a complete chain of a launch.
+    /// Names of the elements of a launch's complete chain.
     pub const LAUNCH_CHAIN: [&'static str; 8] = [
         "bound",
         "loops",
@@ -137,7 +143,7 @@ impl SandwichReport {
         "worst simulated",
     ];
 
-    /// Returns the report of a warp that runs alone, without numbers.
+    /// Returns the report of a warp that runs alone, still without numbers.
     pub fn empty(
         file: String,
         kernel: String,
@@ -166,7 +172,8 @@ impl SandwichReport {
         }
     }
 
-    /// Returns the first element of the chain that is larger than the one before: an error of one of the two.
+    /// Returns the first element of the chain that is larger than the one before, which is an error of one of the
+    /// two.
     pub fn inversion(&self) -> Option<&'static str> {
         let pairs = self.chain.windows(2);
         let mut inverted = pairs.filter_map(|pair| match pair {
@@ -176,8 +183,8 @@ impl SandwichReport {
         inverted.next()
     }
 
-    /// Returns the bound divided by the worst simulated cycles, both without launch overhead; `None` if the run has
-    /// no other cycles.
+    /// Returns the quotient of the bound and the worst simulated cycles, both without launch overhead; `None` if the
+    /// run has no other cycles.
     pub fn ratio(&self) -> Option<f64> {
         let net = |cycles: u64| cycles.saturating_sub(self.launch_overhead);
         match net(self.worst_simulated) {
@@ -258,7 +265,7 @@ impl SandwichReport {
 }
 
 impl SandwichReport {
-    /// Appends the accesses whose numbers a fact may lower.
+    /// Appends the accesses whose numbers a fact could lower.
     fn write_accesses(&self, out: &mut String) {
         if self.accesses.is_empty() {
             return;
@@ -285,7 +292,7 @@ impl SandwichReport {
         out.push_str(&wrapped(2, text));
     }
 
-    /// Appends the terms of the composition, and what it is without each resource.
+    /// Appends the terms of the composition, and its cycles without each resource.
     fn write_composition(&self, out: &mut String) {
         let right = Align::Right;
         if !self.composition.is_empty() {
@@ -310,9 +317,10 @@ impl SandwichReport {
     }
 }
 
-/// Formats a part of a gap in percent, rounded to one decimal; empty without a gap.
+/// Formats a part of a gap in percent with one decimal; empty without a gap.
 pub(crate) fn part(part: i128, gap: i128) -> String {
     match gap {
+        // If the chain inverts as a whole, the gap has no parts.
         ..=0 => String::new(),
         gap => format!("{:.1} %", part as f64 * 100.0 / gap as f64),
     }

@@ -1,4 +1,4 @@
-//! Sandwich as a page of HTML: the chain from the bound to the worst simulated run as bars and as a table.
+//! Sandwich as one page of HTML: the chain from the bound to the worst simulated run, as bars and as a table.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ impl SandwichReport {
         out
     }
 
-    /// Appends the chain, each element with its part of the gap.
+    /// Appends the chain, with each element's part of the gap.
     fn html_chain(&self, out: &mut String) {
         let heads = [
             ("as in the worst run", false),
@@ -52,7 +52,7 @@ impl SandwichReport {
             table.row(&[
                 HtmlCell::Text(element.name),
                 HtmlCell::Bar(Some(element.value.into()), self.bound.into()),
-                // Steps that rise, where a chain inverts, have no bar.
+                // A step that rises, because the chain inverts, has no bar.
                 HtmlCell::Bar(less, gap),
                 HtmlCell::Signed(alone),
             ]);

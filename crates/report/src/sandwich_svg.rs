@@ -1,5 +1,5 @@
-//! Sandwiches as SVG waterfalls: a bar for the bound, a step down for each part of the gap, and a bar for the worst
-//! simulated run.
+//! Sandwiches as waterfalls in SVG: a bar for the bound, a step down for each part of the gap, and a bar for the
+//! worst simulated run.
 
 use std::fmt::Write as _;
 
@@ -15,11 +15,11 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = 62.0;
-/// Least width of the page, so that the lines of text at its top have space.
+/// Minimum width of the page, which leaves room for the lines of text at its top.
 const LEAST_WIDTH: f64 = 620.0;
-/// Width of a character of the 12 px font, on average; wider characters are rare in names.
+/// Average width of a character of the 12 px font. Wider characters are rare in names.
 const CHARACTER: f64 = 7.2;
-/// Ticks of the axis that are aimed at.
+/// Number of ticks that the axis should have.
 const TICKS: u128 = 6;
 
 const STYLE: &str = "text { font-family: sans-serif; font-size: 12px; fill: #333; }
@@ -38,13 +38,14 @@ const STYLE: &str = "text { font-family: sans-serif; font-size: 12px; fill: #333
 .cut { fill: none; stroke: white; stroke-width: 3; }";
 
 impl SandwichReport {
-    /// Returns the report as a waterfall in SVG. The vertical axis begins above 0 where the gap is small beside the
-    /// bound; the drawing says so.
+    /// Returns the report as a waterfall in SVG. If the gap is small compared with the bound, the vertical axis
+    /// begins above 0, and the drawing says so.
     pub fn svg(&self) -> String {
         let bars = bars(self);
         let axis = Axis::of(&bars);
         let plot = bars.len() as f64 * (BAR + GAP) + GAP;
         let head = self.head();
+        // SVG does not wrap text, so the page is as wide as its longest line.
         let longest = head.iter().map(|line| line.chars().count()).max();
         let text = longest.unwrap_or(0) as f64 * CHARACTER + LEFT + RIGHT;
         let width = (LEFT + plot + RIGHT).max(LEAST_WIDTH).max(text);
@@ -112,16 +113,16 @@ enum Role {
 struct Bar {
     role: Role,
     name: &'static str,
-    /// Value at which the bar begins; of no use for a bar from the axis up.
+    /// Value at which the bar begins; not used for a bar from the axis up.
     from: u64,
-    /// Value that the bar leads to.
+    /// Value to which the bar leads.
     to: u64,
-    /// Its part of the gap in percent.
+    /// Part of the gap in percent.
     part: String,
 }
 
 /// Returns the bars: the bound, the steps between, and the worst simulated run. A difference that remains before the
-/// last is a step of its own.
+/// last bar is a step of its own.
 fn bars(report: &SandwichReport) -> Vec<Bar> {
     let mut bars = vec![Bar {
         role: Role::Bound,
@@ -132,6 +133,7 @@ fn bars(report: &SandwichReport) -> Vec<Bar> {
     }];
     let mut level = report.bound;
     let end = report.chain.len().saturating_sub(1);
+    // First and last element are the bound and the worst run, which have bars of their own.
     let inner = report.chain.get(1..end).unwrap_or_default();
     let steps = inner.iter().map(|element| (element.name, element.value));
     let rest = ("rest", report.worst_simulated);
@@ -170,7 +172,8 @@ struct Axis {
 }
 
 impl Axis {
-    /// Computes an axis for all values. It begins at 0 unless the values differ by less than a third of the largest.
+    /// Computes an axis for all values. It begins at 0 unless the values differ by less than a third of the largest
+    /// value.
     fn of(bars: &[Bar]) -> Axis {
         let values = || {
             bars.iter()
@@ -180,11 +183,13 @@ impl Axis {
         let most = values().max().unwrap_or(0);
         let least = values().min().unwrap_or(0);
         let low = match (most - least) * 3 < most {
+            // Room below the lowest bar is as high as the range of all bars, so that the bar itself stays visible.
             true => least.saturating_sub((most - least).max(1)),
             false => 0,
         };
         let step = tick_step((most - low).div_ceil(TICKS).max(1));
         Axis {
+            // Both ends are multiples of the step, so that the ticks are round numbers.
             low: low / step * step,
             high: most.max(1).div_ceil(step) * step,
             step,
@@ -225,7 +230,7 @@ impl Axis {
     }
 }
 
-/// Returns the least of 1, 2, 5, 10, 20, 50, ... that is not less than a number.
+/// Returns the first number among 1, 2, 5, 10, 20, 50, ... that is at least `least`.
 fn tick_step(least: u128) -> u128 {
     let mut unit: u128 = 1;
     loop {
@@ -239,22 +244,24 @@ fn tick_step(least: u128) -> u128 {
 }
 
 impl Bar {
-    /// Draws the bar with its value and its name, and a line at its level to the next one.
+    /// Draws the bar with its value and its name, and a line at its level to the next bar.
     fn draw(&self, left: f64, has_next: bool, axis: &Axis, out: &mut String) {
         let [from, to] = [self.from, self.to].map(|value| axis.y(value.into()));
         let (top, bottom, class) = match self.role {
             Role::Bound => (to, axis.y(axis.low), "bound"),
             Role::Simulated => (to, axis.y(axis.low), "simulated"),
+            // A step up is an error of the chain, so it has a colour of its own.
             Role::Drop if self.to > self.from => (to, from, "inverted"),
             Role::Drop => (from, to, "drop"),
         };
         let _ = writeln!(
             out,
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{BAR}\" height=\"{:.1}\" class=\"{class}\"/>",
+            // A difference of 0 would be invisible.
             (bottom - top).max(1.0)
         );
         if axis.low > 0 && self.role != Role::Drop {
-            // Two strokes across the foot of the bar say that the axis does not begin at 0.
+            // Two strokes across the foot of the bar show that the axis does not begin at 0.
             for y in [bottom - 12.0, bottom - 18.0] {
                 let _ = writeln!(
                     out,
@@ -300,7 +307,7 @@ impl Bar {
     }
 }
 
-/// Breaks a name into the lines of a label, of at most 12 characters if its words allow that.
+/// Breaks a name into the lines of a label, with at most 12 characters each if its words are short enough.
 fn lines(name: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in name.split(' ') {

@@ -1,4 +1,7 @@
-//! Bound of the cycles of a launch set: the sum of those of its launches.
+//! Bound on the cycles of a launch set: the sum of the bounds of its launches.
+//!
+//! For example, a launch of at most 1000 cycles in at most 3 rounds and one of 500 cycles give 3500 cycles. The sum
+//! is a bound only because the launches run one after the other (SOUNDNESS 20.7).
 
 use serde::Serialize;
 
@@ -17,7 +20,7 @@ pub struct SetBoundReport {
     pub set: String,
     /// Name of the machine.
     pub machine: Option<String>,
-    /// Part of each launch that the cycles are of: `grid`.
+    /// Part of each launch whose cycles are bounded: `grid`.
     pub scope: &'static str,
     /// Schedulers for which the bound holds: `any`, or `work-conserving`.
     pub schedulers: &'static str,
@@ -25,11 +28,11 @@ pub struct SetBoundReport {
     pub caches: &'static str,
     /// The launches, in the order of the file.
     pub launches: Vec<SetLaunchBound>,
-    /// Upper bound of the sum of the cycles of all executions; `None` if a launch has none.
+    /// Upper bound on the sum of the cycles of all executions; `None` if a launch has none.
     pub bound: Option<u64>,
     /// Longest duration of [`SetBoundReport::times`], in milliseconds.
     pub milliseconds: Option<f64>,
-    /// Durations of the bound, as of a kernel.
+    /// Durations of the bound, as for a kernel.
     pub times: Vec<ClockTime>,
     /// Assumptions of the bound.
     pub assumptions: Vec<BoundAssumption>,
@@ -42,9 +45,9 @@ pub struct SetLaunchBound {
     pub name: String,
     /// Kernel.
     pub kernel: String,
-    /// Executions, at most.
+    /// Maximum number of executions.
     pub rounds: u64,
-    /// Greatest bound of an execution, in cycles; `None` if one has none.
+    /// Largest bound of an execution, in cycles; `None` if an execution has none.
     pub bound: Option<u64>,
     /// Sum of the bounds of all executions, in cycles.
     pub sum: Option<u64>,

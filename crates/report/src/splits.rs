@@ -1,4 +1,4 @@
-//! Report of the sites at which the waves of a kernel may split, and of those to choose.
+//! Report of the sites where the waves of a kernel may split, and of the sites to choose.
 
 use serde::Serialize;
 
@@ -13,11 +13,11 @@ pub struct SplitsReport {
     pub schema: &'static str,
     /// Demangled name.
     pub kernel: String,
-    /// Machine of the costs.
+    /// Machine whose costs are used.
     pub machine: String,
-    /// Most splits that live at once beside the launch wave.
+    /// Maximum number of live splits of a launch wave.
     pub splits: u32,
-    /// Where splits become one again: `none` or `join`.
+    /// Place where splits merge: `none` or `join`.
     pub merge: &'static str,
     /// Assumptions on which the verdicts rest.
     pub assumptions: Vec<BoundAssumption>,
@@ -36,20 +36,20 @@ pub struct SiteReport {
     pub source: Option<String>,
     /// Kind of the branch.
     pub kind: &'static str,
-    /// Whether waves may split there: `splits and merges`, `splits` (only if the splits do not merge), `merges` (only if
-    /// they do), `refused`.
+    /// Whether waves may split there: `splits and merges`, `splits` (only if the splits do not merge), `merges` (only
+    /// if they do), or `refused`.
     pub verdict: &'static str,
-    /// Address of the instruction before which splits merge.
+    /// Address of the instruction before which the splits merge.
     pub merge_point: Option<String>,
-    /// Cycles of both arms in one execution; none if waves may not split.
+    /// Cycles of both arms in one execution; `None` if waves may not split.
     pub arms: Option<[u64; 2]>,
-    /// Cycles of memory units after the join, which a second split occupies again; none if splits merge.
+    /// Cycles of memory units after the join, which a second split occupies again; `None` if splits merge.
     pub tail: Option<u64>,
-    /// Executions in a wave, by the bounds of the loops around; none if a loop has no bound.
+    /// Executions in a wave, by the bounds of the enclosing loops; `None` if a loop has no bound.
     pub executions: Option<u64>,
-    /// Cycles that a wave saves if it splits at this site only; negative if it loses.
+    /// Cycles that a wave saves if it splits only at this site. A negative number is a loss.
     pub saved: Option<i128>,
-    /// Rules that choose it.
+    /// Rules that choose the site.
     pub chosen: ChosenBy,
     /// Obstacles to splits that do not merge.
     pub apart: Vec<ObstacleReport>,
@@ -62,11 +62,11 @@ pub struct SiteReport {
 pub struct ChosenBy {
     /// The integer program.
     pub program: bool,
-    /// The longest shorter arm first.
+    /// Greedy rule: the longest shorter arm first.
     pub greedy: bool,
-    /// The first sites (`wavefront-splitting-2022`).
+    /// Rule that takes the first sites (`wavefront-splitting-2022`).
     pub first: bool,
-    /// The best of all choices; none if there are too many sites.
+    /// Whether the best of all choices includes the site; `None` if there are too many sites.
     pub exhaustive: Option<bool>,
 }
 
@@ -79,11 +79,11 @@ pub struct ChoiceReport {
     pub sites: usize,
     /// Cycles that a wave saves by the model.
     pub saved: i128,
-    /// Cycles that no choice exceeds, of the integer program.
+    /// Upper bound of the integer program on the cycles that any choice saves.
     pub at_most: Option<i128>,
 }
 
-/// Instruction by which splitting may change a result.
+/// Instruction that may give another result if the wave splits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ObstacleReport {
     /// Address.
@@ -98,7 +98,7 @@ impl SplitsReport {
     /// Name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.splits/1";
 
-    /// Most obstacles of a site in the text.
+    /// Maximum number of obstacles of a site in the text.
     const SHOWN: usize = 3;
 
     /// Returns the report as text: a table of the sites, the obstacles of each, and a table of the choices.
@@ -165,6 +165,7 @@ impl SplitsReport {
     }
 
     fn add_obstacles(&self, out: &mut String, site: &SiteReport) {
+        // Splits that merge and splits that do not have different obstacles.
         let obstacles = match self.merge {
             "join" => &site.merged,
             _ => &site.apart,

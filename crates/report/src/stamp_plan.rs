@@ -1,4 +1,5 @@
-//! Places of time stamps in a kernel: the file that `warpbound instrument --stamps` writes and `warpbound hybrid` reads.
+//! Places of time stamps in a kernel: the file that `warpbound instrument --stamps` writes and `warpbound hybrid`
+//! reads.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +13,9 @@ pub struct StampPlan {
     pub kernel: String,
     /// Digest of the code.
     pub code: String,
-    /// Addresses of the points, ascending: the entries of the blocks that a thread may reach.
+    /// Addresses of the points in ascending order: the entries of the blocks that a thread may reach.
     pub points: Vec<u32>,
-    /// Cycles that a stamp takes at least, by its control words: at a point, and at an exit.
+    /// Minimum number of cycles of a stamp by its control words, at a point and at an exit.
     pub cycles: [u32; 2],
 }
 
@@ -26,7 +27,7 @@ impl StampPlan {
     ///
     /// # Errors
     ///
-    /// The text is no such plan, or its points are not in order.
+    /// If the text is no such plan, or if its points are not in order.
     pub fn from_json(text: &str) -> Result<StampPlan, String> {
         let plan: StampPlan = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if plan.schema != StampPlan::SCHEMA {
@@ -36,13 +37,14 @@ impl StampPlan {
                 StampPlan::SCHEMA
             ));
         }
+        // Counters belong to points by position, so another order would attribute times to the wrong blocks.
         if !plan.points.is_sorted_by(|a, b| a < b) {
             return Err("its points are not in order".to_owned());
         }
         Ok(plan)
     }
 
-    /// Digest of what the times depend on: code and points (64-bit FNV-1a, as digests of code).
+    /// Digest of everything that the times depend on: code and points (64-bit FNV-1a, as in digests of code).
     pub fn digest(&self) -> u64 {
         let points = self.points.iter().map(|at| format!("{at:x}"));
         let parts = [self.code.clone(), "stamps".to_owned()];

@@ -1,8 +1,9 @@
-//! Control-flow graphs as SVG: a layered drawing with back edges along the right side.
+//! Control-flow graphs as SVG: a layered drawing whose back edges run along the right side.
 //!
-//! The steps are those of Sugiyama, Tagawa and Toda (1981): back edges are set aside, nodes get the layer of their
-//! longest path from the top, edges that span several layers get a bend in each, and the order in each layer follows
-//! the barycentres of the neighbours.
+//! The steps follow Sugiyama, Tagawa and Toda (1981). Back edges are set aside. Each node gets the layer of its
+//! longest path from the top. An edge that spans several layers gets a bend in each of them. The order within a layer
+//! follows the barycentres of the neighbours. For example, in the loop A → B → A, B → C the layers are A, B, C, and B
+//! → A is the back edge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,9 +19,9 @@ const GAP_X: f64 = 36.0;
 const GAP_Y: f64 = 46.0;
 /// Distance between back edges.
 const LANE: f64 = 12.0;
-/// Maximum of code lines shown per block; of longer blocks, the first and the last ones.
+/// Maximum number of code lines shown per block. A longer block shows its first and its last lines.
 const MAX_SHOWN: usize = 10;
-/// Sweeps of the barycentre ordering, down and up in turn.
+/// Number of sweeps of the barycentre ordering, alternately down and up.
 const SWEEPS: usize = 8;
 
 /// Legend of the edge colours.
@@ -32,7 +33,7 @@ pub(crate) const POINTS: &str = "point";
 /// Legend of a graph of points.
 const LEGEND_OF_POINTS: &str = "edges: ways between two points, with their largest observed times";
 
-/// Element of the layout: a block, the end of the kernel, or a bend of an edge that passes a layer.
+/// Element of the layout: a block, the end of the kernel, or a bend where an edge passes a layer.
 struct Cell {
     lines: Vec<String>,
     layer: usize,
@@ -42,18 +43,19 @@ struct Cell {
     y: f64,
 }
 
-/// Edge as the cells that it passes, from its source to its destination.
+/// Edge as the sequence of the cells that it passes.
 struct Route {
     edge: usize,
     cells: Vec<usize>,
     back: bool,
 }
 
-/// Draws a graph. `ids` distinguishes its arrowheads from those of other drawings in the same document.
+/// Draws a graph. `ids` distinguishes its arrowheads from the arrowheads of other drawings in the same document.
 pub(crate) fn svg(graph: &Graph, ids: &str) -> String {
     let end = graph.nodes.len();
     let target = |to: Option<usize>| to.unwrap_or(end);
-    // Edges that differ only in the entries that they push are drawn as one line.
+    // Edges that differ only in the entries that they push would lie on top of each other, so they are drawn as one
+    // line.
     let drawn: BTreeSet<(usize, usize, EdgeKind)> = graph
         .edges
         .iter()
@@ -72,7 +74,7 @@ pub(crate) fn svg(graph: &Graph, ids: &str) -> String {
     draw(graph, ids, &kinds, &cells, &route_edges, width)
 }
 
-/// Returns the box of a node, with its size and no coordinates yet.
+/// Returns the box of a node, with its size but without coordinates.
 fn node_cell(graph: &Graph, node: usize, layer: usize) -> Cell {
     let mut lines = Vec::new();
     match graph.nodes.get(node) {
@@ -89,6 +91,7 @@ fn node_cell(graph: &Graph, node: usize, layer: usize) -> Cell {
             if let Some(function) = &n.function {
                 lines.push(format!("in {function}"));
             }
+            // One line more than the maximum is shown as it is, because the note would take its place.
             if n.code.len() > MAX_SHOWN + 1 {
                 lines.extend(n.code.iter().take(MAX_SHOWN / 2).cloned());
                 lines.push(format!("… {} more", n.code.len() - MAX_SHOWN));
@@ -109,7 +112,7 @@ fn node_cell(graph: &Graph, node: usize, layer: usize) -> Cell {
     }
 }
 
-/// Returns which edges close a cycle of a depth-first search from the entry.
+/// Returns which edges close a cycle in a depth-first search from the entry.
 fn find_back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut outgoing = vec![Vec::new(); nodes];
     for (i, &(from, _)) in edges.iter().enumerate() {
@@ -118,11 +121,13 @@ fn find_back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<
     let mut back = vec![false; edges.len()];
     // 0: unvisited, 1: on the current path, 2: finished.
     let mut state = vec![0u8; nodes];
+    // Nodes that the entry does not reach are searched as well, since they are drawn too.
     for start in std::iter::once(entry).chain(0..nodes) {
         if state[start] != 0 {
             continue;
         }
         state[start] = 1;
+        // An explicit stack, because a long chain of blocks could exhaust the call stack.
         let mut path = vec![(start, 0usize)];
         while let Some((node, next)) = path.last_mut() {
             let Some(&edge) = outgoing[*node].get(*next) else {
@@ -137,6 +142,7 @@ fn find_back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<
                     state[to] = 1;
                     path.push((to, 0));
                 }
+                // An edge to a node on the current path closes a cycle.
                 1 => back[edge] = true,
                 _ => {}
             }
@@ -145,7 +151,7 @@ fn find_back_edges(nodes: usize, entry: usize, edges: &[(usize, usize)]) -> Vec<
     back
 }
 
-/// Returns the layer of each node: the length of the longest path to it without back edges.
+/// Returns the layer of each node, that is the length of the longest path to it without back edges.
 fn layers(nodes: usize, edges: &[(usize, usize)], back: &[bool]) -> Vec<usize> {
     let mut layer = vec![0usize; nodes];
     let mut missing = vec![0usize; nodes];
@@ -154,6 +160,7 @@ fn layers(nodes: usize, edges: &[(usize, usize)], back: &[bool]) -> Vec<usize> {
         missing[to] += 1;
         outgoing[from].push(to);
     }
+    // Without back edges the graph has no cycle, so every node becomes free.
     let mut free: Vec<usize> = (0..nodes).filter(|&n| missing[n] == 0).collect();
     while let Some(node) = free.pop() {
         for &to in &outgoing[node] {
@@ -230,11 +237,13 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
                 let near = &neighbours[cell];
                 let sum: usize = near.iter().filter_map(|n| position.get(n)).sum();
                 match near.len() {
+                    // A cell without neighbours on that side keeps its place.
                     0 => position.get(&cell).map_or(0.0, |&p| p as f64),
                     n => sum as f64 / n as f64,
                 }
             };
             let mut keyed: Vec<(f64, usize)> = order[layer].iter().map(|&c| (mean(c), c)).collect();
+            // Ties are broken by index, so that equal graphs have equal drawings.
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             order[layer] = keyed.into_iter().map(|(_, c)| c).collect();
             position.extend(
@@ -248,7 +257,7 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
     order
 }
 
-/// Sets the coordinates of the cells, with centred layers. Returns the width without back edges.
+/// Sets the coordinates of the cells, with centred layers. Returns the width without the back edges.
 fn assign_coordinates(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
     let widths: Vec<f64> = order
         .iter()
@@ -266,6 +275,7 @@ fn assign_coordinates(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
             cells[c].x = x;
             cells[c].y = y;
             x += cells[c].width + GAP_X;
+            // A bend passes through the whole height of its layer.
             if cells[c].lines.is_empty() {
                 cells[c].height = height;
             }
@@ -312,7 +322,7 @@ fn draw(
         (legend, "fill=\"#555\""),
     ];
     for (nth, (text, style)) in heads.into_iter().enumerate() {
-        // A fixed text length keeps the text inside the page in wider fonts as well.
+        // A fixed text length keeps the text inside the page if the viewer's font is wider.
         let _ = writeln!(
             out,
             "<text x=\"{PAD}\" y=\"{:.0}\" textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\" {style}>{}</text>",
@@ -327,7 +337,7 @@ fn draw(
     out
 }
 
-/// Draws the edges in groups by kind, which have the attributes that are the same for all of them.
+/// Draws the edges in one group for each kind, which holds their common attributes.
 fn draw_edges(
     ids: &str,
     kinds: &[EdgeKind],
@@ -337,6 +347,7 @@ fn draw_edges(
     out: &mut String,
 ) {
     let mut paths: BTreeMap<EdgeKind, String> = BTreeMap::new();
+    // Each back edge has a lane of its own, so that they do not overlap.
     let mut lane = 0.0;
     for route in routes {
         let Some(&kind) = kinds.get(route.edge) else {
@@ -409,7 +420,7 @@ fn forward_path(cells: &[Cell], route: &Route) -> String {
     for (i, pair) in route.cells.windows(2).enumerate() {
         let &[from, to] = pair else { continue };
         let (a, b) = (&cells[from], &cells[to]);
-        // Edges are spread along the boxes so that they do not overlap.
+        // Edges leave and enter boxes at different places, so that they do not overlap.
         let spread = |cell: &Cell| match cell.lines.is_empty() {
             true => 0.0,
             false => ((route.edge % 5) as f64 - 2.0) * (cell.width / 14.0).min(14.0),
@@ -430,7 +441,7 @@ fn forward_path(cells: &[Cell], route: &Route) -> String {
     path
 }
 
-/// Returns the path of a back edge: out at the bottom, up along the right side, in at the top.
+/// Returns the path of a back edge: out at the bottom, up along the right side, and in at the top.
 fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
     let (Some(from), Some(to)) = (
         route.cells.first().and_then(|&c| cells.get(c)),
@@ -440,15 +451,17 @@ fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
     };
     let (x1, y1) = (from.x + from.width * 0.8, from.y + from.height);
     let (x2, y2) = (to.x + to.width * 0.8, to.y);
+    // In the gaps between layers, where no box is.
     let (low, high) = (y1 + GAP_Y / 3.0, y2 - GAP_Y / 3.0);
     format!(
         "M{x1:.1},{y1:.1} L{x1:.1},{low:.1} L{lane:.1},{low:.1} L{lane:.1},{high:.1} L{x2:.1},{high:.1} L{x2:.1},{y2:.1}"
     )
 }
 
-/// Returns a text of at most 100 characters without control characters, which XML does not allow.
+/// Returns at most 100 characters of a text, without control characters, which XML does not allow.
 pub(crate) fn printable(text: &str) -> String {
     let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    // The name of a template may have thousands of characters.
     let mut shown: String = text.chars().map(visible).take(100).collect();
     if text.chars().nth(100).is_some() {
         shown.push('…');
@@ -467,7 +480,7 @@ mod tests {
     use super::*;
     use crate::graph::GraphNode;
 
-    /// The page is at least as wide as its title and its legend, for small graphs too.
+    /// The page is at least as wide as its title and its legend, also for small graphs.
     #[test]
     fn title_and_legend_are_inside_the_page() {
         for kernel in ["k".to_owned(), "void f<T>(int)".repeat(20)] {

@@ -1,6 +1,6 @@
-//! Text tables, wrapped paragraphs and counted nouns.
+//! Text tables, wrapped paragraphs, and nouns with a count.
 
-/// Maximum width in characters of lines outside tables.
+/// Maximum width of lines outside tables, in characters.
 pub(crate) const WIDTH: usize = 100;
 
 /// Alignment of a column.
@@ -10,8 +10,9 @@ pub(crate) enum Align {
     Right,
 }
 
-/// Formats rows of cells as aligned columns after `indent` spaces, without trailing spaces.
+/// Formats rows of cells as aligned columns, indented by `indent` spaces and without trailing spaces.
 pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> String {
+    // Bytes would count names with non-ASCII characters too wide.
     let width = |text: &str| text.chars().count();
     let widths: Vec<usize> = (0..columns.len())
         .map(|i| {
@@ -51,7 +52,7 @@ pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> S
     out
 }
 
-/// Appends an empty line and a table; appends nothing if there are no rows.
+/// Appends an empty line and a table. Appends nothing if there are no rows.
 pub(crate) fn section(
     out: &mut String,
     columns: &[Align],
@@ -66,7 +67,7 @@ pub(crate) fn section(
     }
 }
 
-/// Fills lines of at most [`WIDTH`] characters with words, after `indent` spaces.
+/// Fills lines of at most [`WIDTH`] characters with words, indented by `indent` spaces.
 pub(crate) fn wrapped(indent: usize, text: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();
@@ -91,6 +92,7 @@ pub(crate) fn wrapped(indent: usize, text: &str) -> String {
 pub(crate) fn counted(n: usize, one: &str) -> String {
     match n {
         1 => format!("1 {one}"),
+        // For example, `branch` and `batch`.
         n if one.ends_with("ch") => format!("{n} {one}es"),
         n => format!("{n} {one}s"),
     }
@@ -120,7 +122,7 @@ mod tests {
         let lengths: Vec<usize> = out.lines().map(str::len).collect();
         assert_eq!(lengths, [98, 98, 13]);
         assert_eq!(wrapped(2, " "), "");
-        // A word that is longer than a line has one of its own.
+        // A word that is longer than a line has a line of its own.
         let long = "x".repeat(120);
         assert_eq!(
             wrapped(1, &format!("a {long} b")),

@@ -1,4 +1,4 @@
-//! Terms of a family of machines in texts: warps on SMs, or waves on compute units.
+//! Terms for the parts of a machine in texts: warps on SMs, or waves on compute units.
 
 use warpbound_base::Family;
 
@@ -9,7 +9,7 @@ pub struct MachineTerms {
     pub warp: &'static str,
     /// Part of the machine that holds blocks: `SM`.
     pub unit: &'static str,
-    /// The same with an indefinite article: `an SM`.
+    /// Part of the machine that holds blocks, with an indefinite article: `an SM`.
     pub a_unit: &'static str,
     /// Part of a unit that issues instructions: `scheduler`.
     pub scheduler: &'static str,
@@ -36,7 +36,7 @@ impl MachineTerms {
         shared: "local data",
     };
 
-    /// Returns the terms of a family.
+    /// Returns the terms for code of AMD's GPUs, whose warps are waves, or for other code.
     pub fn of(family: Family) -> MachineTerms {
         match family {
             Family::Gcn3 => MachineTerms::AMD,

@@ -1,4 +1,4 @@
-//! Report of a timed simulation of one launch.
+//! Report of the timed simulation of one launch.
 
 use serde::{Serialize, Serializer};
 
@@ -6,7 +6,7 @@ use crate::functional::{IssueCounts, RunNote};
 use crate::terms::MachineTerms;
 use crate::timed_waves::WaveReport;
 
-/// Result of simulating a launch of a grid to its end on a machine of the timing model.
+/// Result of the complete simulation of a grid on a machine of the timing model.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimedReport {
     /// Always `warpbound.timed/1`.
@@ -28,12 +28,12 @@ pub struct TimedReport {
     pub machine_title: String,
     /// SMs of the machine.
     pub machine_sms: u64,
-    /// Policy by which a scheduler selects a warp among those that are ready.
+    /// Policy by which a scheduler selects one of the ready warps.
     pub scheduler: String,
-    /// Rule that takes one value from each parameter's range: `typical`, `slow`, `fast`, `lo`, `hi` or `seed=N`.
+    /// Rule that takes one value from the range of each parameter: `typical`, `slow`, `fast`, `lo`, `hi` or `seed=N`.
     #[serde(rename = "pick")]
     pub selection: String,
-    /// Parameters that the user set to other values than the selected ones.
+    /// Parameters that the user set to other values.
     pub set: Vec<ParameterOverride>,
     /// Search over parameters without a slow end, if the selection is `slow` or `fast`.
     #[serde(rename = "tried", skip_serializing_if = "Option::is_none")]
@@ -47,26 +47,26 @@ pub struct TimedReport {
     pub only_warp: Option<SimulatedWarp>,
     /// Cycles of the machine's clock. A simulated time is not a bound.
     pub cycles: u64,
-    /// The machine's clock in kHz.
+    /// Clock of the machine in kHz.
     pub clock_khz: u64,
-    /// Duration of the cycles at that clock, in milliseconds.
+    /// Duration of the cycles at this clock, in milliseconds.
     pub milliseconds: f64,
     /// Totals over all instructions.
     #[serde(flatten)]
     pub issued: IssueCounts,
-    /// Number of times that the lanes of a warp diverged.
+    /// Number of times the lanes of a warp diverged.
     pub divergences: u64,
-    /// Buffer elements that were compared with the values that the launch file expects.
+    /// Number of buffer elements that were compared with the values that the launch file expects.
     pub checked_elements: usize,
     /// Suspicious behaviour of the kernel, in order of first occurrence.
     pub notes: Vec<RunNote>,
     /// Warp instructions per cycle, summed over all SMs.
     pub ipc: f64,
-    /// Warp instructions per cycle of an SM, over the cycles in which it held blocks.
+    /// Warp instructions per cycle of an SM, over the cycles when it held blocks.
     pub ipc_active: f64,
     /// Warps resident on the SMs.
     pub occupancy: OccupancyReport,
-    /// Cycles of all warps, each from the start of its block to its last issue: the sum of `stalls`.
+    /// Cycles of all warps, each from the start of its block to its last issue. Equals the sum of `stalls`.
     pub warp_cycles: u64,
     /// The same cycles by stall reason.
     pub stalls: Stalls,
@@ -84,21 +84,21 @@ pub struct TimedReport {
     pub constant_misses: Misses,
     /// Misses of the first-level instruction cache.
     pub instruction_misses: Misses,
-    /// Cycles by source line, most first; empty without a line table.
+    /// Cycles by source line, largest first; empty without a line table.
     pub lines: Vec<LineTime>,
-    /// Cycles by issued instruction, most first.
+    /// Cycles by issued instruction, largest first.
     pub instructions: Vec<InstructionTime>,
     /// SMs that held blocks.
     pub sms: Vec<SmReport>,
     /// Units and splits; absent on machines without waves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waves: Option<WaveReport>,
-    /// Parameters without a published source that the cycles depend on.
+    /// Parameters without a published source on which the cycles depend.
     pub assumptions: Vec<UnpublishedNumber>,
-    /// Range of the cycles when single parameters change, where the simulation was repeated with other values.
+    /// Range of the cycles when single parameters change, if the simulation was repeated with other values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
-    /// Effect of each parameter on the cycles, largest first, if the user requested it.
+    /// Effect of each parameter on the cycles, largest first, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivities: Option<Vec<Sensitivity>>,
 }
@@ -123,17 +123,17 @@ pub struct ParameterOverride {
     pub instead_of: u64,
 }
 
-/// Search over the parameters without a slow end, such as cache sizes.
+/// Search over the parameters that have no slow end, such as cache sizes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SelectionSearch {
-    /// Parameters that were searched one at a time, in that order.
+    /// Parameters that were searched, one at a time, in this order.
     pub numbers: Vec<SearchedParameter>,
-    /// Parameters that were not searched because the runs would take long; they have their typical values.
+    /// Parameters that were not searched because the runs would take too long. They have their typical values.
     #[serde(rename = "left_out")]
     pub skipped: Vec<String>,
 }
 
-/// Parameter without a slow end whose values were searched.
+/// Parameter without a slow end that was searched.
 #[derive(Clone, Debug, Serialize)]
 pub struct SearchedParameter {
     /// Section and key of the parameter in the machine file.
@@ -149,13 +149,13 @@ pub struct SearchedParameter {
 /// Achieved and theoretical occupancy.
 #[derive(Clone, Debug, Serialize)]
 pub struct OccupancyReport {
-    /// Maximum of warps resident on one SM.
+    /// Maximum number of warps resident on one SM.
     pub most_warps: u64,
-    /// Average of resident warps per SM, over the cycles in which it held blocks.
+    /// Average number of resident warps per SM, over the cycles when it held blocks.
     pub resident_warps: f64,
     /// `resident_warps` as a fraction of `most_warps`.
     pub achieved: f64,
-    /// Occupancy that the resources of the kernel allow.
+    /// Occupancy that the kernel's resources allow.
     pub theoretical: TheoreticalOccupancy,
 }
 
@@ -168,14 +168,14 @@ pub struct TheoreticalOccupancy {
     pub warps: u64,
     /// `warps` as a fraction of the maximum.
     pub occupancy: f64,
-    /// Limiting resource: `registers`, `shared memory`, `warps`, …; several are joined by `and`.
+    /// Limiting resource: `registers`, `shared memory`, `warps`, …. Several are joined by `and`.
     pub limiter: String,
 }
 
 /// Warp cycles by stall reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Stalls {
-    /// Cycles in which an instruction was issued.
+    /// Cycles when an instruction was issued.
     pub issue: u64,
     /// Cycles stalled by the control word, or by a result that does not come from memory.
     pub dependency: u64,
@@ -187,7 +187,7 @@ pub struct Stalls {
     pub unit_busy: u64,
     /// Cycles stalled by instruction fetch.
     pub instruction_fetch: u64,
-    /// Cycles in which the warp was ready and the scheduler selected another one.
+    /// Cycles when the warp was ready but the scheduler selected another one.
     pub not_selected: u64,
 }
 
@@ -206,7 +206,7 @@ impl Stalls {
     }
 }
 
-/// [`Stalls`] that serialises only the reasons with cycles.
+/// [`Stalls`], serialised without the reasons that have no cycles.
 #[derive(Clone, Copy, Debug)]
 pub struct StallCounts(pub Stalls);
 
@@ -249,19 +249,19 @@ pub struct MemoryTraffic {
     pub accesses: u64,
     /// Requests to the L1 cache.
     pub requests: u64,
-    /// Sectors requested; with `l1.merge`, a sector counts once per instruction.
+    /// Requested sectors. With `l1.merge`, a sector counts once per instruction.
     pub sectors: u64,
     /// Bytes of these sectors.
     pub bytes: u64,
     /// Sector lookups in the L1 cache.
     pub l1_lookups: u64,
-    /// Sector lookups that hit.
+    /// Sector lookups in the L1 cache that hit.
     pub l1_hits: u64,
     /// Hits as a fraction of the lookups; `None` without lookups.
     pub l1_hit_rate: Option<f64>,
     /// Sector lookups in the L2 cache.
     pub l2_lookups: u64,
-    /// Sector lookups that hit.
+    /// Sector lookups in the L2 cache that hit.
     pub l2_hits: u64,
     /// Hits as a fraction of the lookups; `None` without lookups.
     pub l2_hit_rate: Option<f64>,
@@ -291,7 +291,7 @@ pub struct LineTime {
     pub warp_instructions: u64,
     /// Thread instructions: active lanes, summed over these issues.
     pub thread_instructions: u64,
-    /// Warp cycles up to these issues, each from the previous issue of the warp.
+    /// Warp cycles up to these issues. Each issue counts from the previous issue of the warp.
     pub warp_cycles: u64,
     /// The same cycles by stall reason.
     pub stalls: Stalls,
@@ -304,16 +304,16 @@ pub struct InstructionTime {
     pub address: String,
     /// The instruction.
     pub text: String,
-    /// Control word: stall, yield, write and read scoreboard, scoreboards waited for, reuse; absent without one.
+    /// Control word: stall, yield, write and read scoreboard, awaited scoreboards, reuse; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<String>,
-    /// `file:line`, where the file has a line table.
+    /// `file:line`, if the file has a line table.
     pub source: Option<String>,
-    /// Times that warps issued it.
+    /// Number of times that warps issued the instruction.
     pub warp_instructions: u64,
     /// Thread instructions: active lanes, summed over these issues.
     pub thread_instructions: u64,
-    /// Warp cycles up to these issues, each from the previous issue of the warp.
+    /// Warp cycles up to these issues. Each issue counts from the previous issue of the warp.
     pub warp_cycles: u64,
     /// The same cycles by stall reason.
     pub stalls: Stalls,
@@ -324,30 +324,30 @@ pub struct InstructionTime {
 pub struct SmReport {
     /// Number of the SM.
     pub sm: u32,
-    /// Blocks that it executed.
+    /// Number of blocks that it executed.
     pub blocks: u64,
-    /// Cycles in which it held a block.
+    /// Number of cycles when it held a block.
     pub active_cycles: u64,
-    /// Warp instructions that it issued.
+    /// Number of warp instructions that it issued.
     pub warp_instructions: u64,
     /// Warp instructions per active cycle.
     pub ipc: f64,
-    /// Average of resident warps over the active cycles.
+    /// Average number of resident warps over the active cycles.
     pub resident_warps: f64,
 }
 
-/// Parameter without a published source that the cycles depend on.
+/// Parameter without a published source on which the cycles depend.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnpublishedNumber {
     /// Section and key in the machine file; `machine` for the machine as a whole.
     pub name: String,
     /// Value in this simulation.
     pub value: ParameterValue,
-    /// Lower end of the range of a number.
+    /// Lower end of the range, for a number.
     pub least: Option<u64>,
-    /// Upper end of the range of a number.
+    /// Upper end of the range, for a number.
     pub most: Option<u64>,
-    /// Unit of a number: `cycles`, `bytes`, ….
+    /// Unit, for a number: `cycles`, `bytes`, ….
     pub unit: Option<&'static str>,
     /// Provenance: `assumed`, or `fitted` to a measurement.
     #[serde(rename = "standing")]
@@ -366,16 +366,16 @@ pub enum ParameterValue {
     Choice(String),
 }
 
-/// Effect of one parameter on the cycles, the others unchanged.
+/// Effect of one parameter on the cycles while the others keep their values.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sensitivity {
     /// Section and key of the parameter in the machine file.
     pub name: String,
     /// Value in this simulation.
     pub value: u64,
-    /// Simulation with the least value of the range.
+    /// Simulation with the lower end of the range.
     pub least: Rerun,
-    /// Simulation with the greatest value of the range.
+    /// Simulation with the upper end of the range.
     pub most: Rerun,
 }
 
@@ -384,40 +384,41 @@ pub struct Sensitivity {
 pub struct Rerun {
     /// Value of the parameter.
     pub value: u64,
-    /// Cycles; `None` if the simulation did not end.
+    /// Cycles; `None` if the simulation did not terminate.
     pub cycles: Option<u64>,
-    /// Cycles beyond those of the reported simulation.
+    /// Difference to the cycles of the reported simulation.
     pub change: Option<i64>,
-    /// Reason why the simulation did not end.
+    /// Reason why the simulation did not terminate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
 }
 
 impl Sensitivity {
-    /// Returns the largest absolute change; `u64::MAX` if a simulation did not end.
+    /// Returns the largest absolute change; `u64::MAX` if a simulation did not terminate.
     pub fn largest(&self) -> u64 {
+        // A simulation that does not terminate shows the strongest effect of all.
         let change = |rerun: &Rerun| rerun.change.map_or(u64::MAX, i64::unsigned_abs);
         change(&self.least).max(change(&self.most))
     }
 }
 
-/// Range of the cycles over all simulations that change one parameter within its range.
+/// Range of the cycles over all simulations in which one parameter changes within its range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// Simulation with the fewest cycles; `None` if none has fewer than the reported one.
+    /// Simulation with the fewest cycles; `None` if no simulation has fewer than the reported one.
     pub fewest: Option<CycleChange>,
-    /// Simulation with the most cycles; `None` if none has more than the reported one.
+    /// Simulation with the most cycles; `None` if no simulation has more than the reported one.
     pub most: Option<CycleChange>,
 }
 
-/// Change of the cycles by another value of one parameter.
+/// Change of the cycles due to another value of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CycleChange {
     /// Section and key of the parameter in the machine file.
     pub name: String,
     /// Changed value.
     pub value: u64,
-    /// Cycles beyond those of the reported simulation.
+    /// Difference to the cycles of the reported simulation.
     pub change: i64,
 }
 
@@ -430,6 +431,7 @@ impl Spread {
         };
         for row in sensitivities {
             for rerun in [&row.least, &row.most] {
+                // Without an end there are no cycles, and no range can include them.
                 let Some(change) = rerun.change else {
                     continue;
                 };
@@ -442,6 +444,7 @@ impl Spread {
                         change,
                     })
                 };
+                // `of` is 0 without an entry, so only a change in this direction is recorded.
                 if change < of(&spread.fewest) {
                     spread.fewest = swing();
                 } else if change > of(&spread.most) {

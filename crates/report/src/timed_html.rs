@@ -1,4 +1,4 @@
-//! Timed simulation of a launch as a page of HTML.
+//! Timed simulation of a launch as one page of HTML.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use crate::timed::{
 use crate::timed_waves::{SplittingReport, WaveReport};
 
 impl TimedReport {
-    /// Returns the report as a page of HTML: cycles and where they went, memory, source lines, machine code, SMs, and the
-    /// parameters that the cycles depend on.
+    /// Returns the report as one page of HTML: cycles and their reasons, memory, source lines, machine code, SMs, and
+    /// the parameters on which the cycles depend.
     pub fn html(&self) -> String {
         let mut out = head(&format!("{} on {}", self.kernel, self.machine_title));
         self.html_head(&mut out);
@@ -93,7 +93,7 @@ impl TimedReport {
         table.write(out);
     }
 
-    /// Appends totals over all instructions, and the occupancy.
+    /// Appends totals over all instructions and the occupancy.
     fn html_totals(&self, out: &mut String) {
         let issued = &self.issued;
         let warp = self.terms.warp;
@@ -224,6 +224,7 @@ impl TimedReport {
     /// Appends the source lines with their cycles by stall reason.
     fn html_lines(&self, out: &mut String) {
         let named = self.stalls.named();
+        // A reason without cycles would be an empty column.
         let reasons: Vec<usize> = (0..named.len()).filter(|&at| named[at].1 > 0).collect();
         let cycles = format!("{} cycles", self.terms.warp);
         let mut heads = vec![
@@ -245,6 +246,7 @@ impl TimedReport {
                 HtmlCell::Number(Some(line.thread_instructions.into())),
                 HtmlCell::Share(line.warp_cycles.into(), most_cycles.into()),
             ];
+            // One scale for all reasons, so that their colours can be compared.
             let of_reasons = reasons.iter().map(|&at| u128::from(stalls[at].1));
             cells.extend(of_reasons.map(|cycles| HtmlCell::Share(cycles, most_cycles.into())));
             table.row(&cells);
@@ -275,7 +277,7 @@ impl TimedReport {
         table.write(out);
     }
 
-    /// Appends the cycles with other values of single parameters.
+    /// Appends the cycles for other values of single parameters.
     fn html_sensitivities(&self, out: &mut String) {
         let heads = [
             ("parameter", false),
@@ -391,7 +393,7 @@ impl WaveReport {
 }
 
 impl SplittingReport {
-    /// Appends the splits, and the branches at which no wave may split.
+    /// Appends the splits, and the branches where no wave may split.
     fn html(&self, out: &mut String) {
         let settings = format!(
             "Splitting: {} slots, {} pipelines, marks {}, merge {}.",
@@ -434,7 +436,7 @@ impl SplittingReport {
     }
 }
 
-/// Returns the reasons with cycles and these, as text: `memory 120, dependency 20`.
+/// Returns the reasons that have cycles, as text: `memory 120, dependency 20`.
 pub(crate) fn stall_text(stalls: &Stalls) -> String {
     let mut named = stalls.named();
     named.sort_by_key(|(_, cycles)| std::cmp::Reverse(*cycles));
@@ -445,7 +447,7 @@ pub(crate) fn stall_text(stalls: &Stalls) -> String {
     texts.join(", ")
 }
 
-/// Returns text with a capital at its beginning.
+/// Returns text that begins with a capital letter.
 fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|c| c.to_uppercase().to_string());

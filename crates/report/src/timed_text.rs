@@ -13,15 +13,15 @@ use Align::{Left, Right};
 #[cfg(test)]
 mod tests;
 
-/// Maximum of source lines and of instructions that are shown, those with the most cycles.
+/// Maximum number of source lines and of instructions in the text. The ones with the most cycles are shown.
 const MAX_SHOWN: usize = 25;
 
 /// Width in characters of a bar that stands for all cycles.
 const BAR: u64 = 30;
 
 impl TimedReport {
-    /// Returns the report as text: cycles, stall reasons, memory traffic and unpublished parameters. With `stats`,
-    /// tables of SMs, lines and instructions are added, and the reasons for these parameters.
+    /// Returns the report as text: cycles, stall reasons, memory traffic and unpublished parameters. `stats` adds
+    /// tables of SMs, lines and instructions, and the reasons for these parameters.
     pub fn text(&self, stats: bool) -> String {
         let mut out = self.header();
         self.write_stalls(&mut out);
@@ -114,7 +114,7 @@ impl TimedReport {
         out
     }
 
-    /// Size of the launch, and the warp that ran alone.
+    /// Returns the size of the launch, and the warp that ran alone.
     fn size_line(&self) -> String {
         let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let (blocks, threads) = (size(self.grid), size(self.block));
@@ -276,12 +276,12 @@ impl TimedReport {
         self.write_omitted(out, left, "instruction");
     }
 
-    /// Head of the column of warp cycles.
+    /// Returns the head of the column of warp cycles.
     fn warp_cycles_head(&self) -> String {
         format!("{} cycles", self.terms.warp)
     }
 
-    /// Returns the cells of issues, cycles, their share, and their most frequent stall reason.
+    /// Returns the cells of issues, of cycles, of their share, and of their most frequent stall reason.
     fn time_cells(&self, issued: u64, cycles: u64, stalls: &Stalls) -> [String; 4] {
         [
             issued.to_string(),
@@ -345,7 +345,7 @@ impl TimedReport {
         }
     }
 
-    /// Returns the cells of a value, of the cycles with it, and of their change.
+    /// Returns the cells of a value, of its cycles, and of their change.
     fn rerun_cells(&self, rerun: &Rerun) -> [String; 3] {
         let change = rerun.change.map_or_else(String::new, |change| {
             let sign = match change {
@@ -360,7 +360,8 @@ impl TimedReport {
         [rerun.value.to_string(), cycles, change]
     }
 
-    /// Appends names, values and ranges of the unpublished parameters; with `sources`, a row and the reason for each.
+    /// Appends the names, values and ranges of the unpublished parameters. With `sources`, each has a row and its
+    /// reason.
     fn write_unpublished(&self, out: &mut String, sources: bool) {
         if self.assumptions.is_empty() {
             return;
@@ -392,14 +393,14 @@ impl TimedReport {
         let text = table(4, &[Left, Right, Left, Left, Left], &rows);
         let whys = self.assumptions.iter().map(|of| wrapped(8, &of.source));
         out.push('\n');
-        // The row of column heads has no reason.
+        // The row of the column heads has no reason.
         for (line, why) in text.lines().zip(std::iter::once(String::new()).chain(whys)) {
             out.push_str(&format!("{line}\n{why}"));
         }
     }
 }
 
-/// Placeholder of a space at which lines are not broken.
+/// Placeholder for a space at which lines are not broken. A real no-break space would stay in the output.
 const NO_BREAK_SPACE: &str = "\u{1}";
 
 /// Formats a parameter with its range: `issue.wake 0 (0 to 2)`.
@@ -455,7 +456,7 @@ pub(crate) fn cycles(n: u64) -> String {
     }
 }
 
-/// Formats a time with three to five significant digits.
+/// Formats a time with three to five significant digits. For example, 0.0041 ms is `4.100 us`.
 pub(crate) fn duration(milliseconds: f64) -> String {
     let (number, unit) = match milliseconds {
         m if m < 1.0 => (m * 1000.0, "us"),
@@ -480,10 +481,12 @@ fn theoretical_text(theoretical: &TheoreticalOccupancy) -> String {
     )
 }
 
-/// Returns `part / all` in units of `1 / steps`, rounded to the nearest.
+/// Returns `part / all` in units of `1 / steps`, rounded to the nearest integer.
 fn rounded_part(part: u64, all: u64, steps: u64) -> u64 {
+    // In 128 bits, because cycles times steps may exceed 64.
     let all = u128::from(all.max(1));
     let rounded = (u128::from(part) * u128::from(steps) * 2 + all) / (2 * all);
+    // A part is at most its whole, so the quotient fits.
     u64::try_from(rounded).unwrap_or(steps)
 }
 
@@ -504,7 +507,7 @@ pub(crate) fn hit_rate(hits: u64, lookups: u64) -> String {
 /// Formats the most frequent stall reason and its share of the cycles.
 fn main_stall(stalls: &Stalls, cycles: u64) -> String {
     let named = stalls.named();
-    // `max_by_key` returns the last of equal maxima; the reversal makes it the first reason.
+    // `max_by_key` returns the last of equal maxima. The reversed order makes that the first reason.
     let most = named.iter().rev().max_by_key(|(_, cycles)| *cycles);
     match most {
         Some((name, most)) if *most > 0 => {

@@ -1,4 +1,4 @@
-//! Parts of timed reports that only machines with waves have: units of a compute unit, lanes, and splits of waves.
+//! Parts of timed reports for machines with waves only: units of a compute unit, lanes, and splits of waves.
 
 use std::cmp::Reverse;
 
@@ -9,10 +9,10 @@ use crate::timed_text::{hit_rate, share};
 
 use Align::{Left, Right};
 
-/// Maximum of sites that are shown, those with the most splits.
+/// Maximum number of sites in the text. The sites with the most splits are shown.
 const MAX_SITES: usize = 25;
 
-/// Work of the units of the compute units, and splits of waves.
+/// Work of the units in the compute units, and splits of waves.
 #[derive(Clone, Debug, Serialize)]
 pub struct WaveReport {
     /// Busy cycles of units.
@@ -33,18 +33,18 @@ pub struct UnitTime {
     pub unit: &'static str,
     /// Issued wave instructions.
     pub wave_instructions: u64,
-    /// Cycles for which these occupy their units.
+    /// Cycles for which these instructions occupy their units.
     pub busy_cycles: u64,
-    /// Cycles of all units of the kind, while their compute unit held blocks.
+    /// Cycles of all units of the kind while their compute unit held blocks.
     pub offered_cycles: u64,
 }
 
-/// Use of the lanes of the vector ALUs: a lane-cycle is a cycle of one of the lanes that a vector ALU has.
+/// Use of the lanes of the vector ALUs. A lane-cycle is one cycle of one lane of a vector ALU.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LaneCycles {
     /// Lane-cycles of active lanes.
     pub used: u64,
-    /// Lane-cycles of all vector pipelines, those of splits included, while their compute unit held blocks.
+    /// Lane-cycles of all vector pipelines, including the pipelines of splits, while their compute unit held blocks.
     pub offered: u64,
 }
 
@@ -53,42 +53,42 @@ pub struct LaneCycles {
 pub struct ScalarMemoryCount {
     /// Wave instructions.
     pub accesses: u64,
-    /// Lines of the scalar cache that they need.
+    /// Number of lines of the scalar cache that the accesses need.
     pub lines: u64,
     /// Lines that hit in the scalar cache.
     pub hits: u64,
-    /// Lines that missed it and hit in the L2 cache.
+    /// Lines that missed the scalar cache and hit in the L2 cache.
     pub l2_hits: u64,
 }
 
 /// Splits of waves in a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct SplittingReport {
-    /// Reserve slots of a launch wave.
+    /// Number of reserve slots of a launch wave.
     pub splits: u32,
     /// `parallel` or `serialised`.
     pub pipelines: &'static str,
-    /// Branches at which waves split: `all` sites, those that find the bit of `mode` set, or those of a `file`.
+    /// Branches at which waves split: `all` sites, sites that find their bit of `mode` set, or sites in a `file`.
     pub marks: &'static str,
     /// `join`, or `none`.
     pub merge: &'static str,
-    /// Splits.
+    /// Number of splits.
     pub taken: u64,
-    /// Splits that did not take place, by reason.
+    /// Refused splits, by reason.
     pub refused: RefusedSplits,
-    /// Merges.
+    /// Number of merges.
     pub merges: u64,
-    /// The most splits of a launch wave at once, beside itself.
+    /// Maximum number of live splits of a launch wave.
     pub most_live: u64,
-    /// Average of the splits on a compute unit beside launch waves, over the cycles in which it held blocks.
+    /// Average number of splits on a compute unit, without launch waves, over the cycles when it held blocks.
     pub resident: f64,
     /// Branches at which waves could split, in order of address.
     pub sites: Vec<SplitCount>,
-    /// Branches on EXEC at which no wave may split, with the reasons.
+    /// Branches on EXEC where no wave may split, with the reasons.
     pub refused_sites: Vec<RefusedSite>,
 }
 
-/// Splits that did not take place.
+/// Number of refused splits, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct RefusedSplits {
     /// All reserve slots of the launch wave were in use.
@@ -102,26 +102,26 @@ pub struct RefusedSplits {
 pub struct SplitCount {
     /// Address of the branch.
     pub address: String,
-    /// `file:line`, where the file has a line table.
+    /// `file:line`, if the file has a line table.
     pub source: Option<String>,
-    /// Address before which its splits may merge; `None` if they do not.
+    /// Address before which the splits of this branch may merge; `None` if they do not merge.
     pub merge_point: Option<String>,
-    /// Times that waves issued the branch; splits count both times.
+    /// Number of times that waves issued the branch. A wave that splits there counts twice.
     pub wave_instructions: u64,
-    /// Splits.
+    /// Number of splits.
     pub taken: u64,
-    /// Splits that did not take place, by reason.
+    /// Refused splits, by reason.
     pub refused: RefusedSplits,
-    /// Merges at its merge point.
+    /// Number of merges at the merge point.
     pub merges: u64,
 }
 
-/// A branch at which no wave may split.
+/// Branch where no wave may split.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefusedSite {
     /// Address of the branch.
     pub address: String,
-    /// Reasons, each with the address that it is about.
+    /// Reasons, each with the address that it concerns.
     pub reasons: Vec<String>,
 }
 
@@ -198,7 +198,7 @@ impl SplittingReport {
         let mut used: Vec<&SplitCount> = self.sites.iter().collect();
         used.retain(|site| site.taken + refused(site) > 0);
         let unused = self.sites.len() - used.len();
-        // The sort is stable: sites with as many splits stay in order of address.
+        // The sort is stable, so sites with equally many splits stay in order of address.
         used.sort_by_key(|site| Reverse((site.taken, refused(site))));
         let more = used.len().saturating_sub(MAX_SITES);
         let rows = used.iter().take(MAX_SITES).map(|site| {

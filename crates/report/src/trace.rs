@@ -1,5 +1,5 @@
-//! Writers of the events of a simulation as they occur: JSON lines, and the Trace Event Format that Perfetto opens
-//! ("Trace Event Format", a document of the Chromium project).
+//! Writers of simulation events as they occur: JSON lines, and the Trace Event Format that Perfetto opens ("Trace
+//! Event Format", a document of the Chromium project).
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::timed::StallCounts;
 
-/// Writer of JSON lines: one value per line. It keeps its first error until [`JsonLines::finish`].
+/// Writer of JSON lines, with one value per line. It keeps its first error until [`JsonLines::finish`].
 pub struct JsonLines<W> {
     out: W,
     line: Vec<u8>,
@@ -24,7 +24,7 @@ impl<W: Write> JsonLines<W> {
         }
     }
 
-    /// Writes `value` as a line; writes nothing after an error.
+    /// Writes `value` as a line. After an error, writes nothing.
     pub fn line(&mut self, value: &impl Serialize) {
         self.write(b"", value, b"\n");
     }
@@ -33,11 +33,13 @@ impl<W: Write> JsonLines<W> {
         if self.failed.is_some() {
             return;
         }
+        // The line is completed first, so that a value that fails leaves no half of it in the output.
         self.line.clear();
         self.line.extend_from_slice(before);
         let written = serde_json::to_writer(&mut self.line, value).map_err(io::Error::from);
         self.line.extend_from_slice(after);
         let written = written.and_then(|()| self.out.write_all(&self.line));
+        // A simulation goes on without its events, and `finish` reports the error.
         self.failed = written.err();
     }
 
@@ -61,7 +63,7 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-/// Event of the Trace Event Format. Its times are microseconds; one cycle is written as one microsecond.
+/// Event of the Trace Event Format. Its times are in microseconds, and one cycle is written as one microsecond.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceEvent<'a> {
     /// Display name.
@@ -82,7 +84,7 @@ pub struct TraceEvent<'a> {
     /// Identifier that the begin and the end of one asynchronous slice share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// Scope of an instant: `g` all processes, `t` its thread.
+    /// Scope of an instant: `g` for all processes, `t` for its thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s: Option<&'static str>,
     /// Details that viewers show for a selected event.
@@ -109,7 +111,7 @@ pub enum TraceArgs<'a> {
         address: &'a str,
         /// Disassembly of the instruction.
         text: &'a str,
-        /// `file:line`, where the file has a line table.
+        /// `file:line`, if the file has a line table.
         source: Option<&'a str>,
         /// Linear index of the warp's block in the grid.
         block: u64,
@@ -117,7 +119,7 @@ pub enum TraceArgs<'a> {
         warp: u32,
         /// Mask of the active lanes.
         active: String,
-        /// Cycles since the previous issue of the warp, that issue included, by stall reason.
+        /// Cycles since the previous issue of the warp, including that issue, by stall reason.
         #[serde(rename = "waited")]
         stalls: StallCounts,
     },
@@ -151,10 +153,10 @@ pub enum TraceArgs<'a> {
         lines: u32,
         /// Lines that hit in the scalar cache.
         hits: u32,
-        /// Lines that missed it and hit in the L2 cache.
+        /// Lines that missed the scalar cache and hit in the L2 cache.
         l2_hits: u32,
     },
-    /// Details of a wave that splits.
+    /// Details of a split of a wave.
     Split {
         /// Address of the branch.
         address: &'a str,
@@ -165,14 +167,14 @@ pub enum TraceArgs<'a> {
         /// Mask of the lanes of the new split.
         child_lanes: String,
     },
-    /// Details of a wave that does not split where it could.
+    /// Details of a refused split.
     NoSplit {
         /// Address of the branch.
         address: &'a str,
         /// Reason.
         reason: &'static str,
     },
-    /// Details of two splits that become one.
+    /// Details of a merge of two splits.
     Merge {
         /// Address of the merge point.
         address: &'a str,
@@ -181,7 +183,7 @@ pub enum TraceArgs<'a> {
         /// Slot of the split that goes on.
         into: u32,
     },
-    /// Details of warps that waited at a barrier.
+    /// Details of the warps that waited at a barrier.
     Barrier {
         /// Number of warps.
         warps: u32,
@@ -193,7 +195,7 @@ pub enum TraceArgs<'a> {
     },
     /// Display position of a process or thread.
     Sorted {
-        /// Sort key; smaller ones are shown first.
+        /// Sort key. Smaller keys are shown first.
         sort_index: u64,
     },
 }
@@ -243,7 +245,7 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Starts a file with the metadata `about`.
+    /// Starts a file with the given metadata.
     pub fn new(out: W, metadata: &TraceMetadata<'_>) -> TraceWriter<W> {
         let mut out = JsonLines::new(out);
         // Viewers round displayed times to this unit.
@@ -255,21 +257,22 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Writes an event; writes nothing after an error.
+    /// Writes an event. After an error, writes nothing.
     pub fn event(&mut self, event: &TraceEvent<'_>) {
+        // The separator comes before an event, because it is not known which event is the last.
         let before: &[u8] = if self.is_first { b"" } else { b",\n" };
         self.is_first = false;
         self.out.write(before, event, b"");
     }
 
-    /// Names a process; processes are shown in order of `pid`.
+    /// Names a process. Processes are shown in the order of `pid`.
     pub fn process(&mut self, pid: u64, name: &str) {
         self.metadata("process_name", pid, 0, TraceArgs::Named { name });
         let args = TraceArgs::Sorted { sort_index: pid };
         self.metadata("process_sort_index", pid, 0, args);
     }
 
-    /// Names a thread; threads with a smaller `sort_index` are shown above it.
+    /// Names a thread. Threads with a smaller `sort_index` are shown above it.
     pub fn thread(&mut self, pid: u64, tid: u64, name: &str, sort_index: u64) {
         self.metadata("thread_name", pid, tid, TraceArgs::Named { name });
         let args = TraceArgs::Sorted { sort_index };

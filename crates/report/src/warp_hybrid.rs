@@ -1,5 +1,5 @@
-//! Report of a hybrid analysis of warps of NVIDIA's GPUs: the time of a warp from observed times between the entries of
-//! its blocks. It is an estimate, and no bound.
+//! Report of a hybrid analysis of warps on NVIDIA's GPUs, which computes the time of a warp from observed times
+//! between the entries of its blocks. The result is an estimate and no bound.
 
 use serde::Serialize;
 
@@ -16,49 +16,49 @@ pub struct WarpHybridReport {
     pub kernel: String,
     /// Name of the machine.
     pub machine: String,
-    /// Unit that is estimated: `warp`, from the start of its block to its end, or `thread`, from its first stamp to its exit.
+    /// Estimated unit: `warp`, from the start of its block to its end, or `thread`, from its first stamp to its exit.
     pub unit: &'static str,
-    /// Effect of the stamps, for times from stamps in the code.
+    /// Effect of the stamps, if the times come from stamps in the code.
     pub stamps: Option<StampEffect>,
-    /// Runs with time; 0 for times from stamps.
+    /// Number of runs with time; 0 if the times come from stamps.
     pub runs: u64,
-    /// Warps of these runs.
+    /// Number of warps in these runs.
     pub warps: u64,
     /// Longest observed time of a unit.
     pub observed: u64,
-    /// The warp with this time.
+    /// Warp with this time.
     pub worst: Option<String>,
-    /// Estimate of the longest time of a warp that takes only steps which some run took.
+    /// Estimate of the longest time of a warp that takes only steps which some run has taken.
     pub estimate: Option<u64>,
-    /// Estimate if warps take other steps as well, each at the slowest observed rate of instructions.
+    /// Estimate if warps take other steps too, each at the slowest observed rate of instructions.
     pub with_unseen: Option<u64>,
     /// Reason why there is no estimate.
     pub reason: Option<String>,
-    /// Steps between blocks in the graph.
+    /// Number of steps between blocks in the graph.
     pub steps: usize,
     /// Observed steps, in order of address.
     pub segments: Vec<ObservedSegment>,
-    /// Steps that no run took; first those with the most passes, then those that raise the estimate most.
+    /// Steps that no run took. Steps with the most passes come first, then steps that raise the estimate most.
     pub missing: Vec<MissingSegment>,
 }
 
 /// Effect of time stamps in the code on the times that they keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct StampEffect {
-    /// Cycles that a stamp takes at least, by its control words: each step contains one.
+    /// Minimum number of cycles of a stamp by its control words. Each step contains one stamp.
     pub cycles: u32,
-    /// Estimate if each observed step takes that much less.
+    /// Estimate if each observed step took that much less.
     pub estimate_without: Option<u64>,
 }
 
-/// Observed step from the entry of a block to that of the next one.
+/// Observed step from the entry of a block to the entry of the next one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ObservedSegment {
-    /// Addresses of both entries; `start`, `end`.
+    /// Addresses of both entries, or `start` and `end`.
     pub segment: String,
-    /// Source line of the first one.
+    /// Source line of the first entry.
     pub source: Option<String>,
-    /// Passes in all runs, if they were counted.
+    /// Number of passes in all runs, if they were counted.
     pub passes: Option<u64>,
     /// Largest time.
     pub most: u64,
@@ -69,14 +69,14 @@ pub struct ObservedSegment {
 pub struct MissingSegment {
     /// Addresses of both entries.
     pub segment: String,
-    /// Source line of the first one.
+    /// Source line of the first entry.
     pub source: Option<String>,
     /// Time at the slowest observed rate of instructions.
     pub assumed: u64,
-    /// Largest number of passes on any path: how much the estimate may grow for each cycle of this step. Absent if it has no
-    /// limit or was not computed.
+    /// Maximum number of passes on any path, which is how much the estimate may grow for each cycle of this step.
+    /// Absent if it has no limit or was not computed.
     pub most_passes: Option<u64>,
-    /// Increase of the estimate if warps take this step as well, and no other new one; absent if it was not computed.
+    /// Increase of the estimate if warps take this step too, but no other new one; absent if it was not computed.
     pub raises: Option<u64>,
 }
 
@@ -84,7 +84,7 @@ impl WarpHybridReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.warp-hybrid/1";
 
-    /// Whether a run exceeds the estimate: a number about a loop is wrong then.
+    /// Whether a run exceeds the estimate. A number about a loop is then wrong.
     pub fn is_exceeded(&self) -> bool {
         self.estimate
             .is_some_and(|estimate| self.observed > estimate)
@@ -138,7 +138,7 @@ impl WarpHybridReport {
         out
     }
 
-    /// Appends a wrong number about a loop, and the effect of stamps.
+    /// Appends a note on a wrong number about a loop, and the effect of stamps.
     fn write_effect(&self, out: &mut String) {
         if self.is_exceeded() {
             out.push_str("  a run exceeds the estimate: a number about a loop is wrong\n");
@@ -156,7 +156,7 @@ impl WarpHybridReport {
         }
     }
 
-    /// Appends the steps that no run took, and those that runs took.
+    /// Appends the steps that no run took, then the steps that runs took.
     fn write_steps(&self, out: &mut String) {
         let (left, right) = (Align::Left, Align::Right);
         let rows = self.missing.iter().map(|missing| {

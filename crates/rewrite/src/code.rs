@@ -1,8 +1,11 @@
-//! [`EditedCode`]: the instructions of one code section, into which others are inserted.
+//! [`EditedCode`]: the instructions of one code section, and the instructions inserted between them.
 //!
 //! A section of Maxwell or Pascal is a sequence of groups of 32 bytes: a control word with three slots, and three
-//! instructions. New code is laid out as one list of instructions and divided into groups again; every reference to an
-//! address becomes a label and is written anew.
+//! instructions. New code is laid out as one list of instructions and divided into groups again. Every reference to
+//! an address becomes a label and is written anew.
+//!
+//! For example, `BRA 0x30` names the second slot of the second group, position 4. With one instruction inserted
+//! earlier in the section, the target is position 5, at 0x38.
 
 mod assemble;
 mod map;
@@ -19,43 +22,43 @@ pub(crate) use assemble::Assembled;
 pub use map::CodeMap;
 use references::Reference;
 
-/// Bytes of a group of three instructions, and instructions in it.
+/// Bytes of a group, and instructions in it.
 pub(crate) const GROUP: u32 = 32;
 pub(crate) const SLOTS: u32 = 3;
 
-/// Instructions that reach inserted code.
+/// Ways to an instruction on which inserted code is executed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Entry {
-    /// Every way to the instruction: jumps to its address execute the inserted code too.
+    /// Every way to the instruction: jumps to its address also execute the inserted code.
     All,
-    /// Falling through from the instruction before it, and starting there: jumps skip the inserted code.
+    /// Fall through from the instruction before it, and a start there; jumps skip the inserted code.
     FallThrough,
 }
 
 /// Target of an inserted control transfer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NewTarget {
-    /// An instruction of the file, with all code inserted before it for [`Entry::All`].
+    /// Instruction of the file, with all code inserted before it for [`Entry::All`].
     Code(CodeAddr),
-    /// Position in the list of inserted instructions; its length stands for what follows the list.
+    /// Position in the list of inserted instructions. The length of the list stands for the instruction after it.
     Inserted(usize),
 }
 
 /// Instruction to insert.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewInstr {
-    /// Instruction word; the field of the target is overwritten if there is one.
+    /// Instruction word. The field of the target is overwritten if `target` is given.
     pub word: u64,
     /// Slot of the control word.
     pub control: ControlWord,
-    /// Target, of an instruction with a relative one.
+    /// Target, if the instruction has a relative one.
     pub target: Option<NewTarget>,
     /// Half of the address of the added variable that the loader writes into the 32-bit immediate.
     pub address: Option<AddressHalf>,
 }
 
 impl NewInstr {
-    /// An instruction that refers to no code.
+    /// Creates an instruction that refers to no code.
     pub fn new(word: u64, control: ControlWord) -> NewInstr {
         NewInstr {
             word,
@@ -72,21 +75,21 @@ impl NewInstr {
     }
 }
 
-/// An instruction of the file.
+/// Instruction of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct OldInstr {
     pub(crate) addr: CodeAddr,
     pub(crate) word: u64,
     /// Slot of the control word, 21 bits.
     pub(crate) control: u32,
-    /// Whether the bits of the slot for reuse say which operands stay for the next instruction; on instructions of
-    /// variable latency they are modifiers of textures.
+    /// Whether the reuse bits of the slot say which operands stay for the next instruction. On instructions of
+    /// variable latency these bits are modifiers of textures.
     pub(crate) has_reuse: bool,
     /// Code that the word refers to.
     pub(crate) reference: Reference,
 }
 
-/// Code that a branch enters in place of its target.
+/// Code that a branch enters first when it is taken, on the way to its target.
 #[derive(Clone, Debug)]
 pub(crate) struct Stub {
     /// Position of the branch.
@@ -102,7 +105,7 @@ pub(crate) struct Insertions {
     pub(crate) all: Vec<Vec<NewInstr>>,
 }
 
-/// The instructions of one code section and the code inserted so far. Addresses are those of the file that was read.
+/// Instructions of one code section with the code inserted so far. Addresses refer to the file that was read.
 #[derive(Clone, Debug)]
 pub struct EditedCode {
     /// Name of the section.
@@ -149,12 +152,14 @@ impl EditedCode {
         };
         for &start in starts {
             let at = u32::try_from(start).ok().map(CodeAddr);
+            // A symbol may also stand at the end of the section, where no instruction begins.
             let index = at.and_then(|at| edited.boundary_index(at));
             let index = index.ok_or_else(|| {
                 Diagnostic::new(format!(
                     "a function of section {section:?} begins at 0x{start:x}, between instructions"
                 ))
             })?;
+            // A function ends where the next one begins, which is where its stubs go.
             edited.starts.insert(index);
         }
         Ok(edited)
@@ -180,7 +185,8 @@ impl EditedCode {
         (self.instrs.len() as u32 / SLOTS) * GROUP
     }
 
-    /// Position of the instruction at an address; that of a control word stands for the first slot of its group.
+    /// Position of the instruction at an address. The address of a control word stands for the first slot of its
+    /// group.
     pub fn index_of(&self, at: CodeAddr) -> Option<usize> {
         let (group, within) = (at.0 / GROUP, at.0 % GROUP);
         let slot = match within {
@@ -193,7 +199,8 @@ impl EditedCode {
         (index < self.instrs.len()).then_some(index)
     }
 
-    /// Position of the instruction that begins at an address, or the number of instructions for the end of the section.
+    /// Position of the instruction that begins at an address, or the number of instructions for the end of the
+    /// section.
     pub(crate) fn boundary_index(&self, at: CodeAddr) -> Option<usize> {
         if at.0 == self.old_size() {
             return Some(self.instrs.len());
@@ -216,7 +223,7 @@ impl EditedCode {
         self.section.strip_prefix(".text.").unwrap_or(&self.section)
     }
 
-    /// Instruction word and slot of the control word at an address.
+    /// Returns the instruction word and the slot of the control word at an address.
     pub fn instr(&self, at: CodeAddr) -> Option<(u64, ControlWord)> {
         let instr = self.instrs.get(self.index_of(at)?)?;
         Some((instr.word, ControlWord::of_slot(instr.control.into(), 0)))
@@ -268,6 +275,7 @@ impl EditedCode {
             )
         })?;
         let mut stubs = self.before.values().flat_map(|before| &before.stubs);
+        // The map from a branch to its stub has room for one.
         if stubs.any(|stub| stub.branch == index) {
             return Err(self.fault(branch, "code was inserted on this edge before"));
         }
@@ -279,17 +287,19 @@ impl EditedCode {
         Ok(())
     }
 
-    /// Position before the padding at the end of the function that contains a position, such that nothing falls through
-    /// to it.
+    /// Position before the padding at the end of the function around `index`, chosen such that no instruction falls
+    /// through to it.
     fn place_for_stubs(&self, index: usize) -> Option<usize> {
         let end = self.starts.range(index + 1..).next();
         let end = end.copied().unwrap_or(self.instrs.len());
         let is_padding = |instr: &OldInstr| references::is_padding(self.arch, instr);
         let mut place = end;
+        // Never at or before the branch itself, whose function may consist of padding from there on.
         while place > index + 1 && self.instrs.get(place - 1).is_some_and(is_padding) {
             place -= 1;
         }
-        // The last instruction may fall through, e.g. a call that never returns: then after the loop that follows it.
+        // The last instruction may fall through, for example a call that never returns. Stubs then stand after the
+        // branch to itself that follows it.
         (place..=end).find(|&place| {
             let last = place.checked_sub(1).and_then(|last| self.instrs.get(last));
             last.is_some_and(|last| references::never_falls_through(self.arch, last))
@@ -310,7 +320,7 @@ impl EditedCode {
         Ok(())
     }
 
-    /// Replaces the word of an instruction of the file that refers to no code by another such.
+    /// Replaces the word of an instruction by another one. Neither of them may refer to code.
     ///
     /// # Errors
     ///
@@ -318,6 +328,8 @@ impl EditedCode {
     pub fn set_word(&mut self, at: CodeAddr, word: u64) -> Result<(), Diagnostic> {
         let index = self.at(at)?;
         if let Some(instr) = self.instrs.get_mut(index) {
+            // The word is written from its reference when the code is laid out, so another word would lose its
+            // target.
             if instr.reference != Reference::None {
                 return Err(self.fault(at, "this instruction refers to code and stays"));
             }
@@ -332,7 +344,7 @@ impl EditedCode {
         self.replaced = true;
     }
 
-    /// Whether a register holds a target.
+    /// Whether the section has branches whose target is in a register.
     pub(crate) fn has_indirect_branches(&self) -> bool {
         let mut instrs = self.instrs.iter();
         instrs.any(|instr| matches!(instr.reference, Reference::Anchor(_)))
@@ -344,16 +356,17 @@ impl EditedCode {
     }
 }
 
-/// The slot of an instruction's control word, 21 bits.
+/// Slot of the control word for an instruction, 21 bits.
 fn raw_slot(code: &[u8], at: CodeAddr) -> u32 {
     let group = (at.0 / GROUP * GROUP) as usize;
     let word = code.get(group..).and_then(<[u8]>::first_chunk::<8>);
     let word = word.map_or(0, |word| u64::from_le_bytes(*word));
+    // Offsets 8, 16 and 24 in a group are slots 0, 1 and 2.
     let slot = (at.0 % GROUP / 8).saturating_sub(1);
     (word >> (21 * slot)) as u32 & 0x1f_ffff
 }
 
-/// The slot of a control word as bits.
+/// Encodes the slot of a control word. Scoreboard 7 means none.
 pub(crate) fn slot_bits(control: ControlWord) -> u32 {
     let scoreboard = |number: Option<u8>| u32::from(number.unwrap_or(7) & 7);
     u32::from(control.usched & 0x1f)

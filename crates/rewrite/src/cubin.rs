@@ -1,4 +1,7 @@
 //! [`CubinRewriter`]: a cubin whose code and variables are edited.
+//!
+//! For example: open a file, insert instructions into `code("kernel")`, then call [`CubinRewriter::finish`]. Only
+//! code that was asked for is taken apart; all other sections keep their bytes.
 
 mod attributes;
 mod finish;
@@ -21,20 +24,20 @@ pub use variable::VariableSlot;
 /// Type of function symbols.
 const STT_FUNC: u8 = 2;
 
-/// A cubin that is edited: code inserted into its sections, variables added, register counts changed.
+/// Cubin under edit: code inserted into its sections, variables added, register counts changed.
 ///
-/// Nothing is written before [`CubinRewriter::finish`], which refuses a file of which a part cannot be moved.
+/// Nothing is written before [`CubinRewriter::finish`], which refuses a file if one part of it cannot be moved.
 #[derive(Clone, Debug)]
 pub struct CubinRewriter<'a> {
     file: &'a [u8],
     arch: Arch,
     elf: ElfFile,
     symbols: Vec<ElfSymbol>,
-    /// By section index.
+    /// Code taken apart so far, by section index.
     codes: BTreeMap<usize, EditedCode>,
     /// New register counts, by the symbol index of the kernel.
     registers: BTreeMap<usize, u8>,
-    /// Symbol of the variable that was added.
+    /// Symbol of the added variable.
     variable: Option<u32>,
 }
 
@@ -43,7 +46,7 @@ impl<'a> CubinRewriter<'a> {
     ///
     /// # Errors
     ///
-    /// A diagnostic with the offset for a file that is no such cubin, is damaged or not linked.
+    /// A diagnostic with the offset if the file is no such cubin, is damaged, or is not linked.
     pub fn open(file: &'a [u8]) -> Result<CubinRewriter<'a>, Diagnostic> {
         let elf = ElfFile::parse(file)?;
         let image = Image::parse(file)?;
@@ -52,7 +55,9 @@ impl<'a> CubinRewriter<'a> {
             Isa::Sm(sm) => Arch::from_sm(sm.number.into()),
             _ => None,
         };
+        // Offset 48 is the field of the flags, which name the chip.
         let arch = arch.ok_or_else(|| fault(48, "this is no cubin for Maxwell or Pascal"))?;
+        // Before linking, addresses of code are not final.
         if !elf.is_executable() {
             return Err(fault(16, "this cubin is not linked")
                 .hint("link it first, e.g. by nvcc -dlink or nvlink"));
@@ -69,7 +74,7 @@ impl<'a> CubinRewriter<'a> {
         })
     }
 
-    /// The bytes of the file that was read.
+    /// Bytes of the file that was read.
     pub fn file(&self) -> &'a [u8] {
         self.file
     }
@@ -81,7 +86,7 @@ impl<'a> CubinRewriter<'a> {
         names.map(str::to_owned).collect()
     }
 
-    /// The code of a kernel, with the functions in its section; `kernel` is the mangled name.
+    /// Code of a kernel with the functions in its section; `kernel` is the mangled name.
     ///
     /// # Errors
     ///
@@ -97,7 +102,7 @@ impl<'a> CubinRewriter<'a> {
             .ok_or_else(|| no_such_kernel(kernel))
     }
 
-    /// Takes the code of all kernels apart, so that it is laid out again also without insertions.
+    /// Takes the code of all kernels apart, so that it is laid out anew even without insertions.
     ///
     /// # Errors
     ///
@@ -109,9 +114,10 @@ impl<'a> CubinRewriter<'a> {
         Ok(())
     }
 
-    /// Index of the section with the code of a kernel.
+    /// Index of the section that holds the code of a kernel.
     fn code_section(&self, kernel: &str) -> Result<usize, Diagnostic> {
         let named = self.elf.section_named(&format!(".text.{kernel}"));
+        // A function that a kernel calls has no section of its own, but a symbol in the kernel's section.
         let of_symbol = || {
             let mut symbols = self.symbols.iter();
             let symbol = symbols.find(|s| s.kind() == STT_FUNC && s.name == kernel)?;
@@ -143,7 +149,7 @@ impl<'a> CubinRewriter<'a> {
         EditedCode::read(&code.name, self.arch, &code.data, &starts, &relocated)
     }
 
-    /// Register count of a kernel, as the code section states it.
+    /// Register count of a kernel, as its code section states it.
     ///
     /// # Errors
     ///
@@ -151,6 +157,7 @@ impl<'a> CubinRewriter<'a> {
     pub fn registers(&self, kernel: &str) -> Result<u8, Diagnostic> {
         let section = self.code_section(kernel)?;
         let section = self.elf.sections.get(section);
+        // `sh_info` of a code section has the symbol of the kernel in its low 24 bits and the register count above.
         Ok(section.map_or(0, |section| (section.info >> 24) as u8))
     }
 
@@ -166,6 +173,7 @@ impl<'a> CubinRewriter<'a> {
         }
         let info = self.elf.sections.get(section).map_or(0, |s| s.info);
         let symbol = (info & 0xff_ffff) as usize;
+        // The attributes of the file hold the count as well; `finish` writes it there.
         self.registers.insert(symbol, registers);
         if let Some(section) = self.elf.sections.get_mut(section) {
             section.info = info & 0xff_ffff | u32::from(registers) << 24;

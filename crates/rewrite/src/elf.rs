@@ -1,7 +1,9 @@
-//! An editable ELF file: header, sections byte for byte, segments; written again with new sizes and offsets.
+//! An editable ELF file: header, sections byte for byte, and segments, written again with new sizes and offsets.
 //!
-//! Written without edits, a file keeps its bytes. Where a section changed its size, sections keep their order in the
-//! file and their indices, and each begins at the next multiple of its alignment, as `ptxas` lays them out.
+//! Without edits, a file keeps its bytes. If a section changes its size, all sections keep their indices and their
+//! order in the file, and each begins at the next multiple of its alignment, as `ptxas` lays them out. For example, a
+//! code section that ends at 0x6c0 is followed by one with alignment 32 at 0x6c0, and by one with alignment 128 at
+//! 0x700.
 
 mod layout;
 
@@ -14,12 +16,12 @@ pub(crate) const SHT_RELA: u32 = 4;
 pub(crate) const SHT_NOBITS: u32 = 8;
 pub(crate) const SHT_REL: u32 = 9;
 
-/// Section flags: occupies memory; writable; `sh_info` is a section index.
+/// Section flags: writable; occupies memory; `sh_info` is a section index.
 pub(crate) const SHF_WRITE: u64 = 1;
 pub(crate) const SHF_ALLOC: u64 = 2;
 pub(crate) const SHF_INFO_LINK: u64 = 0x40;
 
-/// Types of variables in relocatable cubins, which have no contents in the file.
+/// Section types of variables in relocatable cubins. They have no contents in the file.
 const NVIDIA_WITHOUT_CONTENTS: [u32; 2] = [0x7000_0007, 0x7000_000a];
 
 /// Segment types.
@@ -39,15 +41,15 @@ const EM_CUDA: u16 = 190;
 /// One section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ElfSection {
-    /// Name, and its offset in the string table of section names.
+    /// Name, and the offset of the name in the string table of section names.
     pub(crate) name: String,
     pub(crate) name_at: u32,
     pub(crate) kind: u32,
     pub(crate) flags: u64,
     pub(crate) address: u64,
-    /// Offset in the file that was read; of an added section, that of the section that it follows.
+    /// Offset in the file that was read. An added section has the offset of the section before it.
     pub(crate) offset: u64,
-    /// Bytes of a section without contents in the file.
+    /// Size in memory, which counts only for a section without contents in the file.
     pub(crate) memory_size: u64,
     pub(crate) link: u32,
     pub(crate) info: u32,
@@ -108,15 +110,15 @@ impl ElfSymbol {
     }
 }
 
-/// One relocation, of either kind of table.
+/// One relocation, from either kind of table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ElfRelocation {
-    /// Byte offset in the section that it changes.
+    /// Byte offset in the section that the relocation changes.
     pub(crate) at: u64,
     pub(crate) number: u32,
     /// Index in the symbol table.
     pub(crate) symbol: u32,
-    /// `None` where the field holds the addend.
+    /// Addend, or `None` if the field itself holds it.
     pub(crate) addend: Option<i64>,
 }
 
@@ -157,13 +159,13 @@ pub(crate) fn fault(offset: u64, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(message).at(format_args!("offset 0x{offset:x}"))
 }
 
-/// The part of `data` at `offset`.
+/// Returns `size` bytes of `data` at `offset`.
 fn part(data: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     data.get(start..start.checked_add(usize::try_from(size).ok()?)?)
 }
 
-/// The text at `at` in a string table.
+/// Returns the text at `at` in a string table.
 fn text_at(table: &[u8], at: u32) -> Option<String> {
     let tail = table.get(usize::try_from(at).ok()?..)?;
     let text = tail.split(|&byte| byte == 0).next()?;
@@ -191,6 +193,7 @@ impl ElfFile {
         let half = |at: usize| u64::from(fields.u16(at).unwrap_or(0));
         let (segment_size, segment_count) = (half(54), half(56));
         let (section_size, section_count, names) = (half(58), half(60), half(62));
+        // Without segments, the size of their headers does not matter.
         if (segment_count != 0 && segment_size != SEGMENT_HEADER_SIZE as u64)
             || section_size != SECTION_HEADER_SIZE as u64
             || names >= section_count
@@ -199,6 +202,8 @@ impl ElfFile {
         }
         let table = part(data, sections_at, section_count * section_size)
             .ok_or_else(|| damaged(sections_at))?;
+        // Headers may name overlapping contents, and names may share their ends. The budget keeps the copies of a
+        // hostile file within a few times its own size.
         let mut budget = data.len().saturating_mul(4);
         let mut sections = Vec::new();
         for raw in table.chunks_exact(SECTION_HEADER_SIZE) {
@@ -254,6 +259,7 @@ impl ElfFile {
         };
         let strings = self.sections.get(section.link as usize);
         let strings = strings.map_or(&[][..], |strings| &strings.data);
+        // All symbols may share one long name, so the copies are limited here as well.
         let mut budget = strings.len().saturating_mul(4);
         let entries = section.data.chunks_exact(SYMBOL_SIZE);
         entries
@@ -293,18 +299,19 @@ impl ElfFile {
         Ok(())
     }
 
-    /// Adds a name to a string table; returns its offset.
+    /// Adds a name to a string table and returns its offset.
     pub(crate) fn add_name(&mut self, table: usize, name: &str) -> u32 {
         let Some(section) = self.sections.get_mut(table) else {
             return 0;
         };
+        // The old names stay, because other entries of the table may point into them.
         let at = section.data.len() as u32;
         section.data.extend(name.bytes());
         section.data.push(0);
         at
     }
 
-    /// Adds a section after the section `after` in the file, and last in the table of sections; returns its index.
+    /// Adds a section after the section `after` in the file, but last in the table of sections. Returns its index.
     pub(crate) fn add_section(&mut self, mut section: ElfSection, after: usize) -> usize {
         let names = self.names;
         section.name_at = self.add_name(names, &section.name);
@@ -362,19 +369,19 @@ impl ElfFile {
             .collect()
     }
 
-    /// The file as bytes.
+    /// Returns the file as bytes.
     pub(crate) fn write(&self) -> Result<Vec<u8>, Diagnostic> {
         layout::write(self)
     }
 
-    /// The file as bytes, laid out anew even if nothing changed its size.
+    /// Returns the file as bytes, laid out anew even if no size changed.
     #[cfg(test)]
     pub(crate) fn write_anew(&self) -> Result<Vec<u8>, Diagnostic> {
         layout::write_anew(self)
     }
 }
 
-/// Reads a section header with its contents; `budget` are the bytes that may still be copied.
+/// Reads a section header with its contents; `budget` is the number of bytes that may still be copied.
 fn read_section(data: &[u8], raw: &[u8], budget: &mut usize) -> Result<ElfSection, Diagnostic> {
     let fields = Fields(raw);
     let long = |at: usize| fields.u64(at).unwrap_or(0);
@@ -428,7 +435,7 @@ fn read_segment(raw: &[u8]) -> Option<ElfSegment> {
 mod tests {
     use super::ElfFile;
 
-    /// The layout is that of `ptxas`: laid out anew, each of our own cubins has the same bytes.
+    /// The layout is the same as `ptxas` makes: laid out anew, each of our own cubins has the same bytes.
     #[test]
     fn layout_of_own_cubins() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");

@@ -1,10 +1,10 @@
-//! Code objects of GCN3 (gfx803) taken apart and written again with instructions inserted.
+//! Code objects of GCN3 (gfx803), taken apart and written again with instructions inserted.
 //!
-//! The code section is decoded as a whole. Branches with a constant distance get new distances; of addresses that the
-//! code computes, the idiom of compilers is followed (`s_getpc_b64`, then the distance to a symbol added to both words);
-//! descriptors, symbols and relocations of the loader get the new addresses. Any other way to an address of the code is
-//! refused with its address. A section that no longer fits between its neighbours moves to the end of the loaded file;
-//! nothing else moves. Debug sections of changed code are emptied.
+//! The code section is decoded as a whole. Branches with a constant distance get new distances. Of the addresses that
+//! code computes, only the idiom of compilers is followed: `s_getpc_b64`, then the distance to a symbol added to both
+//! words. Descriptors, symbols and relocations of the loader get the new addresses. Any other way to an address of
+//! the code is refused with its address. A section that no longer fits between its neighbours moves to the end of the
+//! loaded file; nothing else moves. Debug sections of changed code are emptied.
 
 mod code;
 mod elf;
@@ -24,14 +24,14 @@ use elf::ObjectFile;
 pub use probes::{ScalarProbes, ScalarProbesPlaced};
 pub use sequence::NewGcnInstr;
 
-/// A kernel of a code object.
+/// Kernel of a code object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectKernel {
     /// Name.
     pub name: String,
     /// First instruction, relative to the code section.
     pub entry: CodeAddr,
-    /// End of its function, relative to the code section: that of its symbol, or the next kernel.
+    /// End of its function, relative to the code section: the end of the symbol, or else the next kernel.
     pub end: CodeAddr,
     /// Address of the descriptor in the loaded file, and its offset in the file.
     descriptor: (u64, usize),
@@ -39,23 +39,23 @@ pub struct ObjectKernel {
     pub facts: GcnDescriptor,
 }
 
-/// Instructions that are inserted before one of the code.
+/// Instructions inserted before one instruction of the code.
 #[derive(Clone, Default, Debug)]
 struct InsertedGcn {
-    /// Executed when a wave starts here, not by jumps to here.
+    /// Executed when a wave starts here, but not by jumps to this place.
     prologue: Vec<NewGcnInstr>,
-    /// Executed whenever the instruction is about to be.
+    /// Executed each time before the instruction.
     body: Vec<NewGcnInstr>,
 }
 
-/// A code object that is being changed.
+/// Code object under edit.
 #[derive(Clone, Debug)]
 pub struct CodeObjectRewriter<'a> {
     object: ObjectFile<'a>,
     program: GcnProgram,
     kernels: Vec<ObjectKernel>,
     inserted: BTreeMap<CodeAddr, InsertedGcn>,
-    /// Registers that kernels need at least: numbered SGPRs with those of VCC, FLAT_SCRATCH and XNACK_MASK, and VGPRs.
+    /// Minimum register counts of kernels: SGPRs, including VCC, FLAT_SCRATCH and XNACK_MASK, and VGPRs.
     registers: (u16, u16),
     /// Name and bytes of the added variable.
     variable: Option<(String, u64)>,
@@ -66,8 +66,8 @@ impl<'a> CodeObjectRewriter<'a> {
     ///
     /// # Errors
     ///
-    /// Fails for a file that is no linked code object for gfx803 of version 3 or later, and for one whose code is in
-    /// several sections or in one segment with others.
+    /// Fails for a file other than a linked code object of version 3 or later for gfx803, and for a file whose code
+    /// is in several sections or shares its segment.
     pub fn open(file: &'a [u8]) -> Result<CodeObjectRewriter<'a>, Diagnostic> {
         let object = ObjectFile::parse(file)?;
         let program = GcnProgram::decode(object.code())?;
@@ -102,8 +102,8 @@ impl<'a> CodeObjectRewriter<'a> {
         self.object.text().address
     }
 
-    /// Inserts instructions before one of the code; jumps to it execute them too. Instructions that were inserted there
-    /// before are executed first.
+    /// Inserts instructions before an instruction of the code; jumps to that address execute them as well.
+    /// Instructions that were inserted there earlier are executed first.
     ///
     /// # Errors
     ///
@@ -113,6 +113,7 @@ impl<'a> CodeObjectRewriter<'a> {
         at: CodeAddr,
         instrs: Vec<NewGcnInstr>,
     ) -> Result<(), Diagnostic> {
+        // Checked here, so that the error belongs to this call.
         self.instr(at)?;
         sequence::append(&mut self.inserted.entry(at).or_default().body, instrs);
         Ok(())
@@ -128,23 +129,24 @@ impl<'a> CodeObjectRewriter<'a> {
         kernel: &ObjectKernel,
         instrs: Vec<NewGcnInstr>,
     ) -> Result<(), Diagnostic> {
+        // Waves that fall into the kernel from the code before would execute the prologue as well.
         self.check_start(kernel)?;
         let inserted = self.inserted.entry(kernel.entry).or_default();
         sequence::append(&mut inserted.prologue, instrs);
         Ok(())
     }
 
-    /// Demands that all kernels have registers: SGPRs with numbers (those of VCC, FLAT_SCRATCH and XNACK_MASK come on
-    /// top) and VGPRs. A kernel that has more keeps its number.
+    /// Demands a minimum number of registers for all kernels: numbered SGPRs (VCC, FLAT_SCRATCH and XNACK_MASK are
+    /// added) and VGPRs. A kernel with more registers keeps its number.
     pub fn require_registers(&mut self, scalar: u16, vector: u16) {
-        /// Words of VCC, FLAT_SCRATCH and XNACK_MASK.
+        /// Number of registers for VCC, FLAT_SCRATCH and XNACK_MASK.
         const NAMED: u16 = 6;
         let (scalar, (least, least_vector)) = (scalar.saturating_add(NAMED), self.registers);
         self.registers = (scalar.max(least), vector.max(least_vector));
     }
 
-    /// Adds a variable of zeros to the writable memory of the loaded file; returns its address there. There is one at
-    /// most.
+    /// Adds a variable, initially zero, to the writable memory of the loaded file. Returns its address there. A file
+    /// has at most one.
     ///
     /// # Errors
     ///
@@ -160,8 +162,8 @@ impl<'a> CodeObjectRewriter<'a> {
         Ok(address)
     }
 
-    /// By the address of each instruction: where jumps to it will lead, which is what is inserted before it, and where it
-    /// will be itself. All are relative to the code section.
+    /// New places of each instruction by its address: where jumps to it lead, which is what is inserted before it,
+    /// and the place of the instruction itself. All addresses are relative to the code section.
     ///
     /// # Errors
     ///
@@ -183,18 +185,18 @@ impl<'a> CodeObjectRewriter<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with the address of an instruction whose target cannot be proven or no longer be reached.
+    /// Fails with the address of an instruction whose target cannot be proven or is out of reach at its new place.
     pub fn finish(self) -> Result<Vec<u8>, Diagnostic> {
         finish::finish(&self)
     }
 
-    /// Instruction that begins at an address.
+    /// Returns the instruction that begins at an address.
     fn instr(&self, at: CodeAddr) -> Result<&GcnInstr, Diagnostic> {
         let found = self.program.at(at);
         found.ok_or_else(|| Diagnostic::new("no instruction begins here").at(at))
     }
 
-    /// Whether the code before a kernel cannot run into it: padding counts as unreachable after a jump or an end.
+    /// Checks that the code before a kernel cannot run into it. Padding after a jump or an end is unreachable.
     fn check_start(&self, kernel: &ObjectKernel) -> Result<(), Diagnostic> {
         use warpbound_isa::amd::{GcnFlow, GcnOpcode};
         let index = self.program.index_of(kernel.entry);
@@ -204,7 +206,7 @@ impl<'a> CodeObjectRewriter<'a> {
         let before = self.program.instrs.iter().take(index).rev();
         for instr in before {
             match (instr.opcode(), instr.effects().flow) {
-                // Linkers fill with zeros, which are an instruction as well.
+                // Linkers fill gaps with zeros, which decode as an instruction.
                 (None | Some(GcnOpcode::SNop), _) => {}
                 _ if instr.word == 0 => {}
                 (_, GcnFlow::Jump(_) | GcnFlow::Indirect { .. } | GcnFlow::Exit) => return Ok(()),

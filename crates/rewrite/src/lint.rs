@@ -1,8 +1,12 @@
-//! Static check of control words: whether each result is present when it is read.
+//! Static check of control words: whether each result is present when an instruction reads it.
 //!
-//! A forward dataflow over the thread-level graph carries, for each register, the results of fixed latency that may still
-//! be on their way, with the fewest cycles since their issue, and the operations of variable latency whose results or
-//! sources no wait has covered yet. A hazard that the control words leave open on some path is a [`LintFinding`].
+//! A forward dataflow over the thread-level graph carries two facts for each register: the results of fixed latency
+//! that may not be present yet, with the minimum number of cycles since their issue, and the operations of variable
+//! latency whose results or sources no wait has covered yet. A hazard that control words leave open on some path is a
+//! [`LintFinding`].
+//!
+//! For example, `IADD R2, R0, R1` with a stall count of 1 before `IADD R3, R2, R2` is "read too early": 1 cycle
+//! instead of 6. The check is no proof (SOUNDNESS 14).
 
 mod distances;
 mod state;
@@ -46,7 +50,7 @@ impl ControlHazard {
     }
 }
 
-/// A hazard that control words leave open.
+/// Hazard that control words leave open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LintFinding {
     /// Operation that reads or writes too early.
@@ -57,14 +61,15 @@ pub struct LintFinding {
     pub cell: Cell,
     /// Earlier operation.
     pub producer: OpIndex,
-    /// Of [`ControlHazard::ReadTooEarly`]: fewest cycles between both issues, and the least that is safe.
+    /// Cycles between both issues and the minimum that is safe, for [`ControlHazard::ReadTooEarly`].
     pub cycles: Option<(u8, u8)>,
-    /// Whether the guards of both operations are different, or may have changed, or one has a guard and a branch lies
-    /// between them: the hazard is one only where a lane executes both, which the code may exclude by what it computes.
+    /// Whether the hazard exists only if a lane executes both operations, which the code may exclude by its
+    /// computations: the guards differ or may have changed, or one has a guard and a branch lies between the
+    /// operations.
     pub is_possible: bool,
 }
 
-/// A read of a result of fixed latency.
+/// Read of a result of fixed latency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct DependentRead {
     /// Operation that reads.
@@ -73,7 +78,7 @@ pub struct DependentRead {
     pub producer: OpIndex,
     /// Register.
     pub cell: Cell,
-    /// Fewest cycles between both issues on any path.
+    /// Minimum number of cycles between both issues on any path.
     pub cycles: u8,
 }
 
@@ -82,11 +87,11 @@ pub struct DependentRead {
 pub struct Linted {
     /// Hazards, in order of address.
     pub findings: Vec<LintFinding>,
-    /// Reads of results of fixed latency within a few cycles: the longest distance that is looked for.
+    /// Reads of results of fixed latency within the longest distance that is checked, a few cycles.
     pub dependences: Vec<DependentRead>,
 }
 
-/// Checks the control words of a code, which was lifted from `program`.
+/// Checks the control words of code that was lifted from `program`.
 pub fn lint(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Linted {
     let facts: Vec<InstrHazards> = code
         .ops
@@ -101,12 +106,13 @@ pub fn lint(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Linted {
             before.check(at, instr, &facts, &mut findings, &mut dependences);
         }
     });
+    // Pairs and reuse bits concern the next instruction in the code.
     for (index, pair) in facts.windows(2).enumerate() {
         if let [first, second] = pair {
             check_neighbours(OpIndex(index as u32), first, second, &mut findings);
         }
     }
-    // In another context or on another path, the same hazard may be certain: that one comes first.
+    // On another path or in another context, the same hazard may be certain. The order puts that one first.
     let mut findings: Vec<LintFinding> = findings.into_iter().collect();
     findings.dedup_by(|later, first| {
         let is_possible = first.is_possible;
@@ -121,7 +127,7 @@ pub fn lint(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Linted {
     }
 }
 
-/// Checks an instruction and the next one.
+/// Checks an instruction against the next one.
 fn check_neighbours(
     at: OpIndex,
     first: &InstrHazards,
@@ -137,7 +143,7 @@ fn check_neighbours(
         is_possible: !first.runs_with(second),
     };
     if first.is_first_of_pair && !first.excludes(second) {
-        // An operation of variable latency writes long after the other one.
+        // Writes of variable latency are left out: they happen long after the other instruction's.
         let written = second.producer.iter().flat_map(|_| &second.writes);
         let touched = second.reads.iter().chain(written);
         let is_checked = second.consumer != ConsumerClass::Unknown;
@@ -155,12 +161,13 @@ fn check_neighbours(
     }
 }
 
-/// Facts about an instruction that hazards depend on.
+/// Facts about an instruction on which hazards depend.
 #[derive(Clone, Debug)]
 struct InstrHazards {
-    /// Registers read, those of the condition and of an indirect target among them.
+    /// Registers that are read, including the condition and the base of an indirect target.
     reads: Vec<Cell>,
-    /// General registers read by an operation of variable latency, some time after its issue; predicates are read then.
+    /// General registers that an operation of variable latency reads some time after its issue. Predicates are read
+    /// at the issue.
     sources: Vec<Cell>,
     writes: Vec<Cell>,
     /// Cycles to the next issue.
@@ -168,24 +175,24 @@ struct InstrHazards {
     /// Whether the next instruction waits for all scoreboards.
     drains: bool,
     is_first_of_pair: bool,
-    /// Scoreboards that it waits for before it issues, and those that are free once it has completed (DEPBAR).
+    /// Scoreboards that the instruction waits for before it issues, and scoreboards that DEPBAR frees.
     wait_mask: u8,
     releases: u8,
     write_sb: Option<u8>,
     read_sb: Option<u8>,
-    /// Class of its result if the latency is fixed; `None` if a scoreboard protects it.
+    /// Class of the result if its latency is fixed; `None` if a scoreboard protects it.
     producer: Option<ProducerClass>,
     consumer: ConsumerClass,
-    /// Whether it is an access to memory whose scoreboard, in all lanes of the warp, is busy longer than any result of
-    /// fixed latency.
+    /// Whether this is an access to memory, in all lanes of the warp, that keeps its scoreboard busy for longer than
+    /// any fixed latency.
     is_slow: bool,
-    /// Whether the warp waits for it in its queue.
+    /// Whether the warp waits for the instruction in its queue.
     is_barrier: bool,
     /// Queue that completes its operations in order.
     queue: Option<&'static str>,
-    /// Predicate of the guard, and whether it is negated.
+    /// Predicate of the guard, and whether the guard is negated.
     guard: Option<(Cell, bool)>,
-    /// General registers in operand slots, and the slots that are kept.
+    /// General registers in operand slots, and slots that the reuse cache keeps.
     slots: [Option<Cell>; 3],
     reuse: u8,
 }
@@ -194,7 +201,7 @@ struct InstrHazards {
 const UNORDERED: &str = "unordered";
 
 impl InstrHazards {
-    /// Whether no lane executes both, as long as the predicate keeps its value.
+    /// Whether no lane executes both, as long as the predicate keeps its value. For example, `@P0` excludes `@!P0`.
     fn excludes(&self, other: &InstrHazards) -> bool {
         match (self.guard, other.guard) {
             (Some((a, negated)), Some((b, not))) => a == b && negated != not,
@@ -202,8 +209,8 @@ impl InstrHazards {
         }
     }
 
-    /// Whether a lane that executes one may be taken to execute the other, as long as the predicate keeps its value: at
-    /// most one has a guard, or both have the same one.
+    /// Whether a lane that executes one instruction may also execute the other, as long as the predicate keeps its
+    /// value: at most one has a guard, or both have the same guard.
     fn runs_with(&self, other: &InstrHazards) -> bool {
         match (self.guard, other.guard) {
             (Some(one), Some(another)) => one == another,
@@ -214,12 +221,13 @@ impl InstrHazards {
     fn of(op: &Op, instr: &SassInstr, program: &SassProgram) -> InstrHazards {
         let control = instr.control;
         let timing = program.timing(instr);
+        // A warp has six scoreboards; 7 means none.
         let scoreboard = |number: Option<u8>| number.filter(|&number| number < 6);
         let (write_sb, read_sb) = (scoreboard(control.write_sb), scoreboard(control.read_sb));
         let latency = timing.map_or(LatencyKind::Fixed, |timing| timing.latency);
         let is_fixed = match latency {
             LatencyKind::Fixed | LatencyKind::Branch => true,
-            // Both are in use: without a scoreboard the control word accounts for the latency.
+            // Both kinds occur: without a scoreboard, the stall count covers the latency.
             LatencyKind::Either => write_sb.is_none(),
             LatencyKind::ScoreboardReadWrite | LatencyKind::ScoreboardRead => false,
         };
@@ -237,7 +245,7 @@ impl InstrHazards {
             _ => None,
         };
         let consumer = ConsumerClass::of(program, instr);
-        // The table names more registers for textures and surfaces than an instruction may read.
+        // Of textures and surfaces the table names the largest vector, so no read is certain.
         let operands = match consumer {
             ConsumerClass::Unknown => &[][..],
             _ => &op.reads,
@@ -265,6 +273,7 @@ impl InstrHazards {
             read_sb,
             producer: is_fixed.then(|| ProducerClass::of(program, instr)),
             consumer,
+            // Without a guard, the LDG accesses memory in every case, which takes longer than any fixed latency.
             is_slow: write_sb.is_some()
                 && op.condition.decided_by().is_none()
                 && program.opcode(instr) == Some(Opcode::Ldg),
@@ -277,7 +286,7 @@ impl InstrHazards {
                 .decided_by()
                 .map(|cell| (cell, op.condition.negated)),
             slots,
-            // The flags of instructions of variable latency have another meaning.
+            // On instructions of variable latency the reuse bits have another meaning.
             reuse: if latency == LatencyKind::Fixed {
                 control.reuse
             } else {
@@ -287,7 +296,7 @@ impl InstrHazards {
     }
 }
 
-/// Registers that an operation writes: of the predicates that R2P may write, those in its mask, if that is a constant.
+/// Registers that an operation writes. Of the predicates that R2P may write, only those in a constant mask count.
 fn written(op: &Op, program: &SassProgram, instr: &SassInstr) -> Vec<Cell> {
     let mut writes = op.writes.to_vec();
     if let (Some(Opcode::R2p), Some(meaning)) = (program.opcode(instr), &op.meaning) {
@@ -296,8 +305,8 @@ fn written(op: &Op, program: &SassProgram, instr: &SassInstr) -> Vec<Cell> {
     writes
 }
 
-/// Predicates and condition codes among the reads that the table names for all modifiers and masks, which this operation
-/// does not read: those outside the mask of P2R, and those that its meaning does without.
+/// Predicates and condition codes that the table lists as reads for all modifiers and masks, but that this operation
+/// does not read: outside the mask of P2R, or unused by the operation's meaning.
 fn flags_not_read(op: &Op, program: &SassProgram, instr: &SassInstr) -> Vec<Cell> {
     let is_flag = |cell: &&Cell| cell.is_predicate() || **cell == Cell::CC;
     let flags = op.reads.iter().filter(is_flag).copied();
@@ -309,6 +318,7 @@ fn flags_not_read(op: &Op, program: &SassProgram, instr: &SassInstr) -> Vec<Cell
             _ => None,
         });
         let in_mask = |cell: &Cell| {
+            // Without a constant mask, every predicate may be read.
             let bit = (0..7).find(|&n| *cell == Cell::pred(n));
             mask.is_none_or(|mask| bit.is_none_or(|n| mask >> n & 1 == 1))
         };
@@ -337,7 +347,7 @@ mod tests {
 
     use super::{Cell, ConsumerClass, InstrHazards, ProducerClass, lint};
 
-    /// Shortest distances by the pipes of producer and consumer and the kind of register, with an example.
+    /// Shortest distances by the pipes of producer and consumer and by the kind of register, with an example.
     type Shortest = BTreeMap<String, (u8, usize, String)>;
 
     /// Lints each kernel of a file: findings as text, or the refusal; adds the distances to `shortest`.
@@ -534,8 +544,8 @@ mod tests {
         }
     }
 
-    /// `@P0 LDG R4`, then a branch on P0: where P0 is false no lane has loaded. Fails if a guard is not followed past the
-    /// branch that its predicate decides, or if it is where the predicate is true or has changed.
+    /// `@P0 LDG R4`, then a branch on P0: where P0 is false, no lane has loaded. Fails if a guard is not followed past
+    /// the branch that its predicate decides, or if it is followed where the predicate is true or has changed.
     #[test]
     fn a_branch_tells_which_guarded_loads_were_executed() {
         use super::{ControlHazard, OpIndex, state::Underway};

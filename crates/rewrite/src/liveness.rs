@@ -1,8 +1,12 @@
-//! Liveness of registers: which of them a lane may still read, and which a long operation may still read or write.
+//! Liveness of registers: registers that a lane may still read, and registers that a long operation may still read or
+//! write.
 //!
-//! Both are facts about one lane and its own copies of the registers, on every path of the thread-level graph. That is
-//! enough for inserted instructions, although lanes of a warp wait at other places: an instruction writes the copies of
-//! the lanes that execute it and of no other (SOUNDNESS, "Probes").
+//! Both are facts about one lane and its own copies of the registers, on every path of the thread-level graph. That
+//! is enough for inserted instructions, although other lanes of the warp wait elsewhere: an instruction writes the
+//! copies of the lanes that execute it, and no other copy (SOUNDNESS 18.1).
+//!
+//! For example, after the last read of R4 a probe may write R4, unless a store that was issued earlier may still have
+//! to read it.
 
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::thread_cfg::ThreadCfg;
@@ -12,14 +16,14 @@ use warpbound_isa::nvidia::{LatencyKind, SassInstr, SassProgram};
 
 use crate::register_set::RegisterSet;
 
-/// Mistakes that tests plant, to show that they are found.
+/// Faults that tests plant, to show that they are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProbeFault {
     /// A write under a guard ends a live range.
     GuardedWritesKill,
     /// No register counts as one that the program names.
     NothingUsed,
-    /// Additions to memory do not wait until the value of the one before was read.
+    /// Additions to memory do not wait until the previous value was read.
     SharesScoreboard,
     /// The factor of the first probe is one too large.
     WrongFactor,
@@ -27,12 +31,12 @@ pub enum ProbeFault {
     MissesAnExit,
     /// Between the instructions of a probe, the block may use the registers that the probe writes.
     NamesIgnored,
-    /// Where a probe stands in cycles in which the warp waited, the rest of the wait is lost.
+    /// The rest of a stall is lost if a probe is placed in cycles when the warp waited.
     StallsLost,
 }
 
 impl ProbeFault {
-    /// Whether a test has planted this one.
+    /// Whether a test has planted this fault.
     pub(crate) fn is_in(self, planted: Option<ProbeFault>) -> bool {
         planted == Some(self)
     }
@@ -40,28 +44,28 @@ impl ProbeFault {
 
 /// Registers in use at each operation of a kernel.
 pub struct Liveness {
-    /// By operation: registers that a lane about to execute it may read before it writes them.
+    /// By operation: registers that a lane may read before it writes them, when it is about to execute the operation.
     live: Vec<RegisterSet>,
-    /// By operation: registers that an operation of variable latency before it may still read or write, after the waits
-    /// of the operations before it.
+    /// By operation: registers that an earlier operation of variable latency may still read or write, after the waits
+    /// of all operations before this one.
     in_flight: Vec<RegisterSet>,
-    /// By operation: those among them that no scoreboard protects.
+    /// By operation: the registers in `in_flight` that no scoreboard protects.
     unprotected: Vec<RegisterSet>,
-    /// By operation: scoreboards that an operation before it may still hold, bit i for scoreboard i.
+    /// By operation: scoreboards that an earlier operation may still hold, bit i for scoreboard i.
     scoreboards: Vec<u8>,
-    /// Registers that an operation of the kernel reads or writes, reached or not.
+    /// Registers that any operation of the kernel reads or writes, reachable or not.
     used: RegisterSet,
     fault: Option<ProbeFault>,
 }
 
 impl Liveness {
     /// Computes the registers in use at each operation of `code`, from its thread-level graph. At operations that no
-    /// lane reaches all registers are in use.
+    /// lane reaches, all registers count as in use.
     pub fn compute(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Liveness {
         Liveness::with_fault(code, program, cfg, None)
     }
 
-    /// As [`Liveness::compute`], with a mistake.
+    /// Same as [`Liveness::compute`], with a planted fault.
     pub fn with_fault(
         code: &Code,
         program: &SassProgram,
@@ -90,6 +94,7 @@ impl Liveness {
             }
         }
         for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
+            // Nothing is proven there, so no register is free.
             liveness.live[index] = RegisterSet::ALL;
             liveness.in_flight[index] = RegisterSet::ALL;
             liveness.unprotected[index] = RegisterSet::ALL;
@@ -98,19 +103,20 @@ impl Liveness {
         liveness
     }
 
-    /// Registers that a lane about to execute `at` may read before it writes them; all of them outside the code.
+    /// Registers that a lane may read before it writes them, when it is about to execute `at`; all registers outside
+    /// the code.
     pub fn live_before(&self, at: OpIndex) -> RegisterSet {
         let known = self.live.get(at.index());
         known.copied().unwrap_or(RegisterSet::ALL)
     }
 
-    /// Registers that operations before `at` may still read or write; all of them outside the code.
+    /// Registers that operations before `at` may still read or write; all registers outside the code.
     pub fn in_flight_before(&self, at: OpIndex) -> RegisterSet {
         let known = self.in_flight.get(at.index());
         known.copied().unwrap_or(RegisterSet::ALL)
     }
 
-    /// Registers that operations before `at` may still read or write and that no scoreboard protects.
+    /// Registers that operations before `at` may still read or write without the protection of a scoreboard.
     pub fn unprotected_before(&self, at: OpIndex) -> RegisterSet {
         let known = self.unprotected.get(at.index());
         known.copied().unwrap_or(RegisterSet::ALL)
@@ -127,8 +133,8 @@ impl Liveness {
         self.used
     }
 
-    /// Whether an inserted instruction before `at` may write a register: nothing reads its value later, and no operation
-    /// in flight reads or writes it. `R1`, the stack pointer, and the condition code are never free.
+    /// Whether an inserted instruction before `at` may write a register: no later instruction reads its value, and no
+    /// operation in flight reads or writes it. `R1`, the stack pointer, and the condition code are never free.
     pub fn is_free(&self, at: OpIndex, cell: Cell) -> bool {
         let reserved = cell == Cell::gpr(1) || cell == Cell::CC;
         !reserved
@@ -136,12 +142,13 @@ impl Liveness {
             && !self.in_flight_before(at).contains(cell)
     }
 
-    /// Solves the equations of liveness backwards over the nodes, then inside each block.
+    /// Solves the liveness equations backwards over the nodes, then inside each block.
     fn find_live(&mut self, code: &Code, cfg: &ThreadCfg) {
         let blocks = blocks_of(cfg);
         let mut at_entry = vec![RegisterSet::default(); cfg.space.len()];
         let predecessors = cfg.graph().reversed();
         let reached = cfg.space.ids().filter(|&node| cfg.is_reached(node));
+        // Successors before predecessors, so that most nodes are final at their first visit.
         let mut worklist: std::collections::BTreeSet<(std::cmp::Reverse<u64>, usize)> = reached
             .map(|node| (std::cmp::Reverse(cfg.rank(node.index())), node.index()))
             .collect();
@@ -158,6 +165,7 @@ impl Liveness {
                 }
             }
         }
+        // A block in several contexts has several nodes, whose sets are joined.
         for node in cfg.space.ids().filter(|&node| cfg.is_reached(node)) {
             let mut live = live_after(cfg, &at_entry, node.index());
             for at in cfg.space.block(node).ops().rev() {
@@ -169,7 +177,7 @@ impl Liveness {
         }
     }
 
-    /// Solves the equations of operations in flight, then inside each block.
+    /// Solves the equations for operations in flight, then inside each block.
     fn find_in_flight(&mut self, code: &Code, program: &SassProgram, cfg: &ThreadCfg) {
         let blocks = blocks_of(cfg);
         let mut problem = FlightProblem {
@@ -197,7 +205,7 @@ impl Liveness {
     }
 }
 
-/// The six scoreboards.
+/// All six scoreboards.
 pub(crate) const ALL_SCOREBOARDS: u8 = 0x3f;
 
 /// Returns the block of each node.
@@ -223,9 +231,10 @@ fn used_registers(code: &Code) -> RegisterSet {
     cells.collect()
 }
 
-/// Returns the registers that are live at the end of a node. A function outside the file may read any.
+/// Returns the registers that are live at the end of a node. A function outside the file may read any register.
 fn live_after(cfg: &ThreadCfg, at_entry: &[RegisterSet], node: usize) -> RegisterSet {
     let resolved = cfg.resolved.get(node).and_then(Option::as_ref);
+    // The same holds where the successors are not known.
     if resolved.is_none_or(|resolved| resolved.external.is_some()) {
         return RegisterSet::ALL;
     }
@@ -239,9 +248,10 @@ fn live_after(cfg: &ThreadCfg, at_entry: &[RegisterSet], node: usize) -> Registe
     live
 }
 
-/// Turns the registers that are live after an operation into those live before it. Only writes of all lanes that execute
-/// the operation end a live range: where the condition fails, the old value stays.
+/// Turns the registers that are live after an operation into the registers that are live before it. Only a write in
+/// all lanes that execute the operation ends a live range: where the condition fails, the old value stays.
 fn step_back(op: &Op, live: &mut RegisterSet, fault: Option<ProbeFault>) {
+    // Writes before reads: `IADD R2, R2, R3` keeps R2 live.
     if op.condition.is_always() || fault == Some(ProbeFault::GuardedWritesKill) {
         op.writes.iter().for_each(|&cell| live.remove(cell));
     }
@@ -258,11 +268,11 @@ fn step_back(op: &Op, live: &mut RegisterSet, fault: Option<ProbeFault>) {
 /// Operations in flight on entry to a node.
 #[derive(Clone, PartialEq, Default)]
 struct Flight {
-    /// By scoreboard: registers of the operations that hold it.
+    /// Registers of the operations that hold each scoreboard.
     of_scoreboard: [RegisterSet; 6],
     /// Scoreboards that an operation may hold.
     held: u8,
-    /// Registers of operations that no scoreboard protects: nothing says when they are done.
+    /// Registers of operations that no scoreboard protects, so that nothing shows when they are done.
     unprotected: RegisterSet,
 }
 
@@ -276,8 +286,9 @@ impl Flight {
         all
     }
 
-    /// Passes one instruction: its waits, then what it sets in flight.
+    /// Advances over one instruction: first its waits, then what it sets in flight.
     fn step(&mut self, op: &Op, instr: &SassInstr, program: &SassProgram) {
+        // DEPBAR counts as no wait, which only keeps more registers in use.
         let control = instr.control;
         for (scoreboard, registers) in self.of_scoreboard.iter_mut().enumerate() {
             if control.wait_mask >> scoreboard & 1 == 1 {
@@ -290,16 +301,18 @@ impl Flight {
         let latency = program.timing(instr).map(|timing| timing.latency);
         let is_fixed = match latency {
             Some(LatencyKind::Fixed) => true,
+            // Nothing says when a branch reads its registers, so a branch with operands counts as in flight.
             Some(LatencyKind::Branch) => op.reads.is_empty() && op.writes.is_empty(),
             _ => false,
         };
         if is_fixed {
+            // Control words cover these by stall counts.
             return;
         }
         for scoreboard in write.into_iter().chain(read) {
             self.held |= 1 << scoreboard;
         }
-        // The result is written after the sources have been read.
+        // The result is written after the sources were read, so the write scoreboard protects the sources as well.
         let reads = op.reads.iter().copied().collect();
         self.add(read.or(write), &reads);
         self.add(write, &op.writes.iter().copied().collect());

@@ -1,9 +1,11 @@
 //! Probes: instructions that count executions of blocks, for code of Maxwell and Pascal.
 //!
-//! A request says at which blocks which counters grow, and by how much. From it come the instructions to insert, with
-//! control words, and the number of registers that the kernel needs then. Counters are sums of 64 bits in a variable of
-//! the module; while a thread runs, its part of a sum is in a register (added to the variable where the thread exits),
-//! or each probe adds to the variable at once.
+//! A request says at which blocks which counters grow, and by how much. The result has the instructions to insert,
+//! with control words, and the number of registers that the kernel needs with them. Counters are sums of 64 bits in a
+//! variable of the module. While a thread runs, its part of a sum is in a register, which is added to the variable
+//! where the thread exits; or each probe adds to the variable at once.
+//!
+//! For example, a loop body of 20 executions by 32 lanes counts 20 issues and 640 lanes.
 
 mod allocation;
 mod body;
@@ -27,19 +29,20 @@ pub use allocation::CounterHome;
 use allocation::{Allocation, AllocationInputs};
 pub use sequence::ProbeInstr;
 
-/// Realisation of probes.
+/// Implementation of probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ProbeStyle {
-    /// Counters in registers of each thread, added to the variable at its exit; those that find no register are in memory.
+    /// Counters are in registers of each thread and are added to the variable at its exit. Counters without a
+    /// register are in memory.
     #[default]
     Registers,
     /// Each probe adds to the variable.
     Memory,
-    /// As the figure 2 of `efficient-instrumentation-2014`: one lane of the warp adds the population count of the active
-    /// lanes, times a number, to the variable.
+    /// As in figure 2 of `efficient-instrumentation-2014`: one lane of the warp adds the population count of the
+    /// active lanes, times a factor, to the variable.
     Paper,
-    /// As the text of the paper (2.5): the active lanes are counted, and one of them is chosen, by atomic operations on
-    /// shared memory between fences.
+    /// As in the text of the paper (2.5): atomic operations on shared memory, between fences, count the active lanes
+    /// and choose one of them.
     PaperLocal,
 }
 
@@ -53,21 +56,21 @@ impl ProbeStyle {
 /// Shared memory of the probes of [`ProbeStyle::PaperLocal`]: eight bytes for each warp of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedSlots {
-    /// Offset of the first warp's.
+    /// Offset of the words of the first warp.
     pub first_byte: u32,
-    /// Threads of a block in x, y, z.
+    /// Threads of a block in x, y and z.
     pub block: [u32; 3],
 }
 
-/// Numbers that the sum of a thread may reach, of a counter in registers.
+/// Range of the sum that one thread may reach in a counter in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CounterRange {
     /// From 0 to 2^32 - 1: one register.
     #[default]
     Count,
-    /// From -2^31 to 2^31 - 1, which the caller has proven: one register, whose sign is kept.
+    /// From -2^31 to 2^31 - 1, which the caller has proven: one register, extended with its sign.
     SignedWord,
-    /// From -2^63 to 2^63 - 1: two registers, and the carry in the condition code.
+    /// From -2^63 to 2^63 - 1: two registers, with the carry in the condition code.
     Double,
 }
 
@@ -80,32 +83,32 @@ pub enum ProbedQuantity {
     Lanes,
 }
 
-/// Growth of a counter at a probe.
+/// Increment of a counter at a probe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Increment {
     /// Index of the counter.
     pub counter: usize,
     /// Quantity.
     pub quantity: ProbedQuantity,
-    /// Number by which the quantity is multiplied; in two's complement unless the range is [`CounterRange::Count`].
+    /// Factor of the quantity, in two's complement unless the range is [`CounterRange::Count`].
     pub weight: u32,
 }
 
-/// Probes that a kernel is to have.
+/// Request for probes in a kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProbeRequest {
     /// Number of counters.
     pub counters: usize,
-    /// By the first operation of a block: the growth of counters at its executions.
+    /// Increments at each execution of a block, by the first operation of the block.
     pub points: BTreeMap<OpIndex, BTreeSet<Increment>>,
     /// Realisation.
     pub style: ProbeStyle,
-    /// Sums of a thread.
+    /// Range of the sums of a thread.
     pub range: CounterRange,
-    /// Shared memory of probes that use it.
+    /// Shared memory, for probes that use it.
     pub shared: Option<SharedSlots>,
-    /// Most registers that a thread may have afterwards; a kernel that has more already keeps its number. Counters for
-    /// which no register is left are in memory.
+    /// Maximum number of registers of a thread with probes. A kernel with more registers keeps its number. Counters
+    /// without a register are in memory.
     pub most_registers: u16,
 }
 
@@ -122,20 +125,21 @@ pub struct ProbedCode<'a> {
     pub liveness: &'a Liveness,
     /// Registers of a thread.
     pub registers: u16,
-    /// Byte offset in constant bank 4 of the address of the variable, which stamps add to in one instruction.
+    /// Byte offset in constant bank 4 at which the address of the variable is. Stamps add to that word in one
+    /// instruction.
     pub address_offset: u32,
-    /// Bytes in the variable before the counters of this kernel, which have eight each.
+    /// Bytes in the variable before the counters of this kernel, which have eight bytes each.
     pub first_byte: u32,
-    /// Mistake that a test plants.
+    /// Fault that a test plants.
     pub fault: Option<ProbeFault>,
 }
 
-/// Place of inserted instructions among the jumps to an operation.
+/// Paths to an operation on which inserted instructions are executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProbeEntry {
-    /// Only the path from the operation before executes them.
+    /// Only the path from the operation before.
     FallThrough,
-    /// Jumps to the operation execute them too.
+    /// All paths, including jumps to the operation.
     All,
 }
 
@@ -144,27 +148,28 @@ pub enum ProbeEntry {
 pub struct ProbeInsertion {
     /// The operation.
     pub at: OpIndex,
-    /// Paths that execute them.
+    /// Paths that execute the instructions.
     pub entry: ProbeEntry,
     /// Instructions in order.
     pub instrs: Vec<ProbeInstr>,
 }
 
-/// Changes of a kernel that gives it its probes.
+/// Changes that give a kernel its probes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProbeEdits {
-    /// Insertions; of several before one operation, in their order.
+    /// Insertions. Several insertions before one operation are in order.
     pub insertions: Vec<ProbeInsertion>,
-    /// New control words of instructions of the program: inserted ones issue in cycles in which the warp waited.
+    /// New control words for instructions of the program, which let inserted ones issue in cycles in which the warp
+    /// waited.
     pub controls: BTreeMap<OpIndex, ControlWord>,
     /// Registers of a thread.
     pub registers: u16,
-    /// By counter: its place while a thread runs.
+    /// Place of each counter while a thread runs.
     pub homes: Vec<CounterHome>,
 }
 
 impl ProbeRequest {
-    /// The upper half of a number of 64 bits with this weight as its lower one: all bits or none.
+    /// Upper half of the 64-bit number whose lower half is this weight: all bits or none.
     fn high(&self, weight: u32) -> u32 {
         let negative = self.range != CounterRange::Count && (weight as i32) < 0;
         if negative { u32::MAX } else { 0 }
@@ -178,16 +183,16 @@ impl ProbeEdits {
     }
 }
 
-/// Slow end of the latency of registers that instructions of fixed latency write, in cycles, on all machines described
-/// (`latency.alu`, which `testkit` compares).
+/// Upper end of the latency range, in cycles, for registers that instructions of fixed latency write, over all
+/// machines described (`latency.alu`, which `testkit` compares).
 pub const REGISTER_LATENCY: u8 = 6;
 
-/// Slow end of the latency of predicates, in cycles, on all machines described (`latency.predicate`).
+/// Upper end of the latency range of predicates, in cycles, over all machines described (`latency.predicate`).
 pub const PREDICATE_LATENCY: u8 = 13;
 
 /// Returns the changes that give a kernel its probes.
 ///
-/// Blocks that no thread reaches get none: their counters stay zero.
+/// Blocks that no thread reaches get no probes: their counters stay zero.
 ///
 /// # Errors
 ///
@@ -231,12 +236,14 @@ pub fn plan_edits(
         registers: allocation.registers(probed.registers),
         homes: allocation.homes.clone(),
     };
+    // Without a probe there is nothing to clear or to add, so the kernel keeps its registers.
     if points.is_empty() {
         edits.registers = probed.registers;
         return Ok(edits);
     }
     let (mut prologue, ready) = flush::prologue(probed, request, &allocation)?;
-    // The first probe after the entry finds the counters ready if the block that begins there is long enough.
+    // The prologue need not wait if the probe at the entry waits on its own and its block lasts until the counters are
+    // ready, because every other probe comes later.
     let mut waits = true;
     for (&at, increments) in &points {
         let is_entry = at == probed.code.entry;
@@ -265,7 +272,7 @@ pub fn plan_edits(
     });
     for at in &exits {
         let instrs = flush::flush(probed, request, &allocation, *at)?;
-        // A jump to the exit flushes as well.
+        // A jump to the exit must execute the flush as well.
         let entry = ProbeEntry::All;
         edits.insert(ProbeInsertion {
             at: *at,
@@ -277,7 +284,7 @@ pub fn plan_edits(
 }
 
 impl ProbeEdits {
-    /// Adds an insertion. The rewriter sets the instruction before it apart from it.
+    /// Adds an insertion unless it is empty. The rewriter splits a pair of instructions that the insertion divides.
     fn insert(&mut self, insertion: ProbeInsertion) {
         if !insertion.instrs.is_empty() {
             self.insertions.push(insertion);
@@ -292,8 +299,8 @@ fn reached_ops(cfg: &ThreadCfg) -> BTreeSet<OpIndex> {
     blocks.iter().flat_map(|block| block.ops()).collect()
 }
 
-/// Refuses kernels that call functions outside their section, which might use the registers of counters, exit, or have
-/// blocks that no probe counts.
+/// Refuses kernels that call functions outside their section. Such a function might use the registers of counters,
+/// exit, or have blocks that no probe counts.
 fn refuse_external_calls(probed: &ProbedCode<'_>) -> Result<(), Diagnostic> {
     for node in probed.cfg.space.ids() {
         let resolved = probed

@@ -1,4 +1,4 @@
-//! Sets of registers that a lane of an NVIDIA GPU has of its own.
+//! Sets of registers. Each lane of an NVIDIA GPU has its own copy of them.
 
 use warpbound_ir::Cell;
 use warpbound_isa::{Reg, RegisterKind};
@@ -19,13 +19,14 @@ impl RegisterSet {
         condition_code: true,
     };
 
-    /// Whether a cell is in the set; cells of other kinds, which no lane has of its own, always are.
+    /// Whether a cell is in the set. Cells of other kinds, which lanes share, always are.
     pub fn contains(&self, cell: Cell) -> bool {
         let Reg { kind, number } = cell.register();
         match kind {
             RegisterKind::Vector => self.has_general(number),
             RegisterKind::Predicate => self.has_predicate(number),
             RegisterKind::Flag => self.condition_code,
+            // A probe must never write a register that other lanes share.
             RegisterKind::Mask | RegisterKind::Scalar => true,
         }
     }
@@ -66,7 +67,7 @@ impl RegisterSet {
         }
     }
 
-    /// Adds all of another set; returns whether the set grew.
+    /// Adds all members of another set. Returns whether the set grew.
     pub fn join(&mut self, other: &RegisterSet) -> bool {
         let before = *self;
         for (own, others) in self.general.iter_mut().zip(other.general) {
@@ -77,7 +78,7 @@ impl RegisterSet {
         *self != before
     }
 
-    /// Greatest general register of the set; `None` if it has none.
+    /// Highest general register in the set; `None` if it has none.
     pub fn greatest_general(&self) -> Option<u8> {
         (0..=254).rev().find(|&number| self.has_general(number))
     }

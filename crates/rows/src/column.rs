@@ -1,4 +1,7 @@
 //! Columns of tables, and cells.
+//!
+//! For example, the column `bound` of the table of bounds has the kind [`CellKind::Integer`]. A kernel without a
+//! bound has the cell [`TableCell::Absent`] there, which is null in JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -38,25 +41,25 @@ impl Serialize for TableCell {
     }
 }
 
-/// Kind of the values of a column.
+/// Kind of the values in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CellKind {
     /// Text.
     Text,
-    /// Whole numbers of 64 bits with sign.
+    /// Signed whole numbers of 64 bits.
     Integer,
     /// Floating-point numbers of 64 bits.
     Real,
 }
 
-/// Column of a table of records `R`.
+/// Column of a table whose records have type `R`.
 pub struct Column<R> {
     /// Name in JSON and in Parquet.
     pub name: &'static str,
     value: ColumnValue<R>,
 }
 
-/// Function that takes the value of a column from a record.
+/// Function that computes the value of a column from a record.
 enum ColumnValue<R> {
     Text(fn(&R) -> Option<String>),
     Integer(fn(&R) -> Option<i64>),
@@ -100,7 +103,7 @@ impl<R> Column<R> {
     }
 }
 
-/// A row as a JSON object, with the columns in their order.
+/// Row as a JSON object, with the columns in order.
 pub(crate) struct JsonRow<'a> {
     pub(crate) columns: &'a [(&'static str, CellKind)],
     pub(crate) cells: &'a [TableCell],

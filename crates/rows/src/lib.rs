@@ -1,8 +1,9 @@
-//! Tables of results: one row for each kernel or launch, in JSON lines or Parquet, so that the results of many files,
+//! Tables of results: one row for each kernel or launch, as JSON lines or in Parquet, so that results of many files,
 //! launches and machines can be joined.
 //!
-//! A table is a list of columns ([`Column`]), each with a name, a meaning and the function that takes its cell from a
-//! record. Rows of all shards of a query are those of the whole query.
+//! A table is a list of columns ([`Column`]). Each has a name, a meaning, and the function that computes its cell
+//! from a record. The rows of all shards of a query are together the rows of the whole query. For example, four
+//! shards of a library give the same rows as one query, and `position` restores their order.
 
 mod column;
 mod parquet_file;

@@ -1,4 +1,7 @@
 //! Tables of bounds, audits and runs.
+//!
+//! For example, a run without time has a row in the table of runs whose columns `cycles` and `ipc` are absent: tables
+//! of one command have the same columns for all options.
 
 use warpbound_report::bound::{BoundVerdict, KernelBound, Origin};
 use warpbound_report::functional::FunctionalReport;
@@ -7,14 +10,14 @@ use warpbound_report::{AuditReport, CycleBoundReport, LeftOutImages};
 
 use crate::column::{CellKind, Column, TableCell};
 
-/// Table of results of a command.
+/// Table with the results of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultTable {
-    /// Bounds: a row for each kernel.
+    /// Bounds, with one row for each kernel.
     Bounds,
-    /// Audits: a row for each launch.
+    /// Audits, with one row for each launch.
     Audits,
-    /// Runs: a row for each launch.
+    /// Runs, with one row for each launch.
     Runs,
 }
 
@@ -44,23 +47,23 @@ impl ResultTable {
 
 /// Bound of a kernel.
 pub struct BoundRecord<'a> {
-    /// Position of the kernel among those of the query, from 0.
+    /// Position of the kernel in the query, from 0.
     pub position: u64,
     /// Name of the file.
     pub file: &'a str,
-    /// The bound, or images that are left out.
+    /// The bound, or images that were left out.
     pub kernel: Result<&'a KernelBound, &'a LeftOutImages>,
 }
 
 /// Audit of a launch, or the reason why there is none.
 pub struct AuditRecord<'a> {
-    /// Position of the launch among those of the query, from 0.
+    /// Position of the launch in the query, from 0.
     pub position: u64,
     /// Name of the file with the code.
     pub file: &'a str,
     /// Name of the launch file.
     pub launch: &'a str,
-    /// The audit, or why there is none.
+    /// The audit, or the reason why there is none.
     pub audit: Result<&'a AuditReport, &'a str>,
 }
 
@@ -77,7 +80,7 @@ pub enum RunOutcome<'a> {
 
 /// Run of a launch.
 pub struct RunRecord<'a> {
-    /// Position of the launch among those of the query, from 0.
+    /// Position of the launch in the query, from 0.
     pub position: u64,
     /// Name of the file with the code.
     pub file: &'a str,
@@ -112,8 +115,9 @@ fn cells<R>(columns: &[Column<R>], record: &R) -> Vec<TableCell> {
     columns.iter().map(|column| column.cell(record)).collect()
 }
 
-/// Returns a number that columns can hold: none has a sign or more than 63 bits.
+/// Returns a number if columns can hold it. They hold 63 bits, and no number has a sign.
 fn fitting(number: impl TryInto<i64>) -> Option<i64> {
+    // Absent rather than saturated: a bound that is cut off would be too small.
     number.try_into().ok()
 }
 
@@ -140,7 +144,7 @@ fn bounds<'a>() -> Vec<Column<BoundRecord<'a>>> {
         Column::integer("position", |r| fitting(r.position)),
         Column::integer("image", |r| match r.kernel {
             Ok(kernel) => kernel.image.and_then(fitting),
-            // Several images have no one number; the reason names them.
+            // Several images have no single number. The reason names them.
             Err(left_out) => match left_out.images.as_slice() {
                 [only] => fitting(*only),
                 _ => None,
@@ -205,8 +209,9 @@ fn status(verdict: &BoundVerdict) -> &'static str {
     }
 }
 
-/// Returns the reason why there is no number in the column of bounds.
+/// Returns the reason why the column of bounds has no number.
 fn reason(verdict: &BoundVerdict) -> Option<String> {
+    // Such a bound is sound but has no cell, so the reason says why the cell is empty.
     match verdict.bound() {
         Some(bound) if fitting(bound).is_none() => {
             Some(format!("the bound {bound} has more than 63 bits"))
@@ -269,6 +274,7 @@ fn audits<'a>() -> Vec<Column<AuditRecord<'a>>> {
 }
 
 fn audit_status(audit: Result<&AuditReport, &str>) -> &'static str {
+    // A violation counts more than any other outcome, because it is an error of a claim.
     match audit {
         Err(_) => "failed",
         Ok(report) if report.violations > 0 => "violated",
@@ -289,7 +295,7 @@ fn runs<'a>() -> Vec<Column<RunRecord<'a>>> {
             RunOutcome::Functional(_) | RunOutcome::Failed(_) => None,
         }
     }
-    /// Takes a value that both kinds of runs have.
+    /// Returns a value that runs with and without time both have.
     fn either<'r, T>(
         r: &'r Record<'_>,
         of_timed: impl Fn(&'r TimedReport) -> T,

@@ -1,4 +1,4 @@
-//! Writer of rows.
+//! Writer of rows in either format.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use crate::tables::ResultTable;
 /// Format of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowFormat {
-    /// A JSON object on each line.
+    /// One JSON object per line.
     JsonLines,
     /// A Parquet file.
     Parquet,
 }
 
-/// Writer of the rows of a table. Rows of a Parquet file are in memory until there are enough for a row group.
+/// Writer of the rows of a table. Rows of a Parquet file stay in memory until they fill a row group.
 pub struct RowWriter<W: Write + Send> {
     table: ResultTable,
     out: RowOutput<W>,
@@ -31,7 +31,7 @@ impl<W: Write + Send> RowWriter<W> {
     ///
     /// # Errors
     ///
-    /// The output cannot be written.
+    /// If the output cannot be written.
     pub fn new(out: W, format: RowFormat, table: ResultTable) -> io::Result<RowWriter<W>> {
         let out = match format {
             RowFormat::JsonLines => RowOutput::JsonLines(out),
@@ -43,11 +43,11 @@ impl<W: Write + Send> RowWriter<W> {
         Ok(RowWriter { table, out })
     }
 
-    /// Writes a row: a cell for each column of the table.
+    /// Writes a row, which has a cell for each column of the table.
     ///
     /// # Errors
     ///
-    /// The output cannot be written, or the cells are not those of the columns.
+    /// If the output cannot be written, or if the cells do not fit the columns.
     pub fn row(&mut self, cells: Vec<TableCell>) -> io::Result<()> {
         match &mut self.out {
             RowOutput::JsonLines(out) => {
@@ -61,7 +61,7 @@ impl<W: Write + Send> RowWriter<W> {
     ///
     /// # Errors
     ///
-    /// The output cannot be written.
+    /// If the output cannot be written.
     pub fn finish(self) -> io::Result<W> {
         match self.out {
             RowOutput::JsonLines(mut out) => {
@@ -74,11 +74,11 @@ impl<W: Write + Send> RowWriter<W> {
 }
 
 impl ResultTable {
-    /// Returns a row as a JSON object on one line, without line break.
+    /// Returns a row as a JSON object on one line, without a line break.
     pub fn json_line(self, cells: &[TableCell]) -> String {
         let columns = &self.columns();
         let row = JsonRow { columns, cells };
-        // Keys are strings and cells are plain, so that nothing can fail to be written.
+        // Cannot fail, because keys are strings and cells are plain values.
         serde_json::to_string(&row).unwrap_or_default()
     }
 }

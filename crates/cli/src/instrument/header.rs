@@ -1,9 +1,9 @@
-//! Headers for host programs: reset and read the counters of an instrumented kernel.
+//! Headers for host programs, which reset and read the counters of an instrumented kernel.
 
 use warpbound_measure::probes::ProbePlan;
 use warpbound_measure::{COUNTERS, CounterKind, InstrumentedKernel, InstrumentedWaves};
 
-/// Returns the names of the counters, as string literals of C.
+/// Returns the names of the counters as string literals of C.
 fn names(plan: &ProbePlan, counters: usize) -> Vec<String> {
     let slots = 0..counters;
     slots
@@ -11,7 +11,7 @@ fn names(plan: &ProbePlan, counters: usize) -> Vec<String> {
         .collect()
 }
 
-/// Returns an initializer of an array with one more element: C has no empty one.
+/// Returns the initializer of an array with one more element, because C has no empty initializer.
 fn initializer(names: &[String]) -> String {
     match names.is_empty() {
         true => "0".to_owned(),
@@ -50,6 +50,7 @@ pub(super) fn of_warps(
         \x20   fprintf(out, \"code,{code}\\nplan,%016llx\\n\", (unsigned long long)words[0]);\n\
         \x20   for (int i = 0; i < WARPBOUND_COUNTERS; i++)\n        fprintf(out, \"%s,%llu\\n\", warpbound_names[i], (unsigned long long)words[i + 1]);\n\
         \x20   return CUDA_SUCCESS;\n}}\n",
+        // A name with this sequence would end the comment.
         kernel = plan.kernel.replace("*/", "* /"),
         code = plan.code,
         count = made.counters,
@@ -58,8 +59,8 @@ pub(super) fn of_warps(
     )
 }
 
-/// Returns the header for host programs of HSA. The variable is found from the kernel's descriptor, whose address the
-/// runtime states: a code object is in memory as a whole.
+/// Returns the header for host programs of HSA. They find the variable from the address of the kernel's descriptor,
+/// which the runtime states: a code object is in memory as a whole, so the distance between the two is fixed.
 pub(super) fn of_waves(plan: &ProbePlan, made: &InstrumentedWaves) -> String {
     format!(
         "/* Counters of {kernel}, code {code}. Load the code object with an HSA executable, call warpbound_reset with the\n\

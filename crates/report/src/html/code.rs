@@ -6,10 +6,10 @@ use super::{escaped, heat};
 use crate::machine_code::{AnnotatedInstruction, MachineCodeReport};
 use crate::svg::svg;
 
-/// Maximum of blocks of a graph that is drawn: larger drawings are not legible.
+/// Maximum number of blocks in a drawn graph, because larger drawings are not legible.
 const MAX_BLOCKS: usize = 120;
 
-/// Returns the machine code and the graph; `id` is that of the kernel in the page.
+/// Returns the machine code and the graph. `id` is the id of the kernel in the page.
 pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
     let mut out = String::from(
         "<details><summary>Machine code</summary>\n<div class=\"scroll code\" role=group aria-label=\"Machine code\" tabindex=0><table><thead><tr>",
@@ -54,7 +54,7 @@ pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
     out
 }
 
-/// Appends the source line of an instruction, if it begins one, with the cycles of the line.
+/// Appends the source line if it begins at this instruction, with the cycles of the line.
 fn source_row(instruction: &AnnotatedInstruction, columns: usize, most: u128, out: &mut String) {
     let Some(source) = &instruction.source else {
         return;
@@ -80,7 +80,7 @@ fn instruction_row(
     out: &mut String,
 ) {
     let executions = instruction.executions;
-    // End tags that HTML does not need are left out: code is most of a page.
+    // HTML does not need these end tags. They are left out because code is most of a page.
     let _ = write!(
         out,
         "<tr><td>{}<td{}>{}",
@@ -94,7 +94,7 @@ fn instruction_row(
     }
     let _ = write!(out, "<td>{}", escaped(&instruction.text));
     let mut findings = Vec::new();
-    // Without a line table, cycles are those of the instruction.
+    // Without a line table, the cycles belong to the instruction.
     if let (None, Some(cycles)) = (&instruction.source, instruction.line_cycles) {
         findings.push(format!("{cycles} cycles"));
     }

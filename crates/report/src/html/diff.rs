@@ -1,4 +1,4 @@
-//! Sections of a page about two builds: one for each kernel that differs, and lists of the others.
+//! Sections of a page about two builds: one for each differing kernel, and lists of the others.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ impl DiffIndex {
         DiffIndex(HtmlTable::new("Figures that differ", &heads))
     }
 
-    /// Appends the figures of a kernel; `link` is the address of its section.
+    /// Appends the figures of a kernel. `link` is the address of its section.
     pub(crate) fn rows(&mut self, kernel: &KernelDiff, link: &str) {
         let name = format!("<a href=\"{link}\">{}</a>", escaped(&kernel.kernel.name));
         let isa = &kernel.kernel.isa;
@@ -54,7 +54,7 @@ impl DiffIndex {
         }
     }
 
-    /// Completes the table, with the place of the tools that the script adds.
+    /// Completes the table, with a place for the tools that the script adds.
     pub(crate) fn finish(self) -> String {
         format!("<div class=\"tools\"></div>\n{}", self.0.finish())
     }
@@ -69,7 +69,7 @@ pub(crate) fn summary(report: &BuildDiffReport) -> String {
     lines.collect()
 }
 
-/// Returns the section of a kernel, folded; `id` is its name in the page.
+/// Returns the section of a kernel, folded. `id` is its name in the page.
 pub(crate) fn section(kernel: &KernelDiff, id: &str) -> String {
     let mut out = super::section_head(&kernel.kernel.name, id);
     let pair = match &kernel.old_name {
@@ -126,7 +126,7 @@ pub(crate) fn lists(report: &BuildDiffReport) -> String {
     out
 }
 
-/// Appends the figures that differ, with what limits them and the place that explains each.
+/// Appends the differing figures, each with its limits and with the place that explains it.
 fn figures(changes: &[FigureChange], out: &mut String) {
     let heads = [
         ("figure", false),
@@ -151,7 +151,7 @@ fn figures(changes: &[FigureChange], out: &mut String) {
     table.write(out);
 }
 
-/// Returns a value with what limits it, or the reason why there is none.
+/// Returns a value with its limiting resource, or the reason why there is none.
 fn noted(value: Option<u128>, note: Option<&str>) -> HtmlCell<'static> {
     let value = value.map_or("none".to_owned(), |value| value.to_string());
     HtmlCell::Raw(match note {
@@ -173,6 +173,7 @@ fn loops(changes: &[LoopChange], out: &mut String) {
     ];
     let mut table = HtmlTable::new("Loops", &heads);
     for change in changes {
+        // A loop that is gone has its old name and place alone.
         let side = change.new.as_ref().or(change.old.as_ref());
         let state = |side: &Option<LoopSide>, absent: &str| match side {
             Some(side) => iterations(side),
@@ -236,7 +237,7 @@ fn mix(changes: &[MixChange], out: &mut String) {
     table.write(out);
 }
 
-/// Appends classes of operations with their places.
+/// Appends classes of operations and their places.
 fn classes(caption: &str, classes: &[ClassCountAt], out: &mut String) {
     let heads = [("class", false), ("number", true), ("at", false)];
     let mut table = HtmlTable::new(caption, &heads);
@@ -276,7 +277,7 @@ fn kernels(caption: &str, kernels: &[NamedKernel], out: &mut String) {
     table.write(out);
 }
 
-/// Appends the kernels that have another name.
+/// Appends the kernels with another name.
 fn renamed(report: &BuildDiffReport, out: &mut String) {
     let heads = [("old name", false), ("new name", false), ("paired", false)];
     let mut table = HtmlTable::new("Kernels with another name", &heads);

@@ -1,4 +1,4 @@
-//! Section of a page about the bound of one kernel.
+//! Section of a page about one kernel's bound.
 
 use std::fmt::Write as _;
 
@@ -25,10 +25,11 @@ impl KernelIndex {
         KernelIndex(HtmlTable::new("Kernels", &heads))
     }
 
-    /// Appends a kernel; `link` is the address of its section.
+    /// Appends a kernel. `link` is the address of its section.
     pub(crate) fn row(&mut self, kernel: &KernelBound, link: &str) {
         let cycles = kernel.cycles.as_ref();
         let reason_of_cycles = cycles.and_then(|cycles| cycles.reason.as_deref());
+        // The reason of the bound in instructions usually explains the one in cycles too.
         let reason = kernel.verdict.reason().or(reason_of_cycles);
         let name = escaped(&kernel.name);
         self.0.row(&[
@@ -41,7 +42,7 @@ impl KernelIndex {
         ]);
     }
 
-    /// Completes the table, with the place of the tools that the script adds.
+    /// Completes the table, with a place for the tools that the script adds.
     pub(crate) fn finish(self) -> String {
         format!("<div class=\"tools\"></div>\n{}", self.0.finish())
     }
@@ -50,12 +51,12 @@ impl KernelIndex {
 /// Sections of a page.
 #[derive(Default)]
 pub(crate) struct Sections {
-    /// Tables of machine numbers that the page has.
+    /// Tables of machine numbers that the page already has.
     machines: Vec<String>,
 }
 
 impl Sections {
-    /// Returns the next section, folded; `id` is the name of the kernel in the page.
+    /// Returns the next section, folded. `id` is the name of the kernel in the page.
     pub(crate) fn section(&mut self, kernel: &KernelBound, id: &str) -> String {
         let mut out = section_head(&kernel.name, id);
         let image = kernel
@@ -84,12 +85,13 @@ impl Sections {
         out
     }
 
-    /// Appends the numbers of the machine that are not published, or a link to them if the page has them.
+    /// Appends the unpublished numbers of the machine, or a link to them if the page already has them.
     fn machine(&mut self, cycles: &CycleBoundReport, out: &mut String) {
         if cycles.bound.is_none() || cycles.numbers.is_empty() {
             return;
         }
         let table = machine_numbers(cycles);
+        // The numbers of a machine are long and equal in all sections, so a page has each table once.
         if let Some(nth) = self.machines.iter().position(|other| *other == table) {
             let _ = writeln!(out, "<p><a href=\"#m{nth}\">Numbers of the machine</a></p>");
             return;
@@ -144,7 +146,7 @@ fn cycle_bound(kernel: &KernelBound, cycles: &CycleBoundReport, out: &mut String
             cycles.condition(kernel.loop_conditions())
         ))
     );
-    // The numbers of a page are those of the document.
+    // A page shows the same digits as the JSON document.
     let times = cycles.times.iter().map(|time| {
         let ClockTime {
             clock,
@@ -189,7 +191,7 @@ fn cycle_bound(kernel: &KernelBound, cycles: &CycleBoundReport, out: &mut String
     }
 }
 
-/// Returns the numbers of the machine that are not published.
+/// Returns the unpublished numbers of the machine.
 fn machine_numbers(cycles: &CycleBoundReport) -> String {
     let heads = [
         ("number", false),

@@ -1,4 +1,4 @@
-//! Machine code that a run issued, as HTML: executions, lanes and cycles of each instruction.
+//! Machine code of a run as HTML: executions, lanes and cycles of each issued instruction.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use super::{escaped, heat};
 use crate::timed::{InstructionTime, TimedReport};
 use crate::timed_html::stall_text;
 
-/// Returns the instructions that were issued in order of address, with the source lines between them.
+/// Returns the issued instructions in order of address, with the source lines between them.
 pub(crate) fn run_code(report: &TimedReport) -> String {
     let mut instructions: Vec<&InstructionTime> = report.instructions.iter().collect();
-    // Addresses of a kernel have one width, so that their order is that of the texts.
+    // All addresses of a kernel have the same width, so their order is the order of their texts.
     instructions.sort_by(|one, other| one.address.cmp(&other.address));
     if instructions.is_empty() {
         return String::new();

@@ -1,18 +1,21 @@
-//! Folder of pages: an index, and shards with some sections each.
+//! Folder of pages: an index, and shards that each hold some sections.
+//!
+//! For example, 250 sections make `index.html` and three shards. A shard is complete, and leaves memory, when it has
+//! 100 sections.
 
 use std::io;
 use std::mem;
 
 use super::{foot, head};
 
-/// Maximum of sections of a shard.
+/// Maximum number of sections in a shard.
 const SECTIONS: usize = 100;
 
 /// Receiver of complete pages: a file name and the contents.
 type PageSink<'a> = Box<dyn FnMut(&str, &str) -> io::Result<()> + 'a>;
 
 /// Writer of a folder of pages: `index.html`, and `kernels-1.html`, `kernels-2.html`, … with up to 100 sections each.
-/// One shard is in memory at a time.
+/// Only one shard is in memory at a time.
 pub(crate) struct PageFolder<'a> {
     title: String,
     pages: PageSink<'a>,
@@ -21,7 +24,7 @@ pub(crate) struct PageFolder<'a> {
 }
 
 impl<'a> PageFolder<'a> {
-    /// Creates a folder; `pages` receives each page when it is complete, the index last.
+    /// Creates a folder. `pages` receives each page when it is complete, and the index last.
     pub(crate) fn new(
         title: &str,
         pages: impl FnMut(&str, &str) -> io::Result<()> + 'a,
@@ -34,12 +37,12 @@ impl<'a> PageFolder<'a> {
         }
     }
 
-    /// Returns the name that the next section has in its page.
+    /// Returns the name of the next section in its page.
     pub(crate) fn next_id(&self) -> String {
         format!("k{}", self.sections)
     }
 
-    /// Returns the address of the next section in the index.
+    /// Returns the address of the next section, for links from the index.
     pub(crate) fn next_link(&self) -> String {
         format!("{}#{}", page_name(self.sections / SECTIONS), self.next_id())
     }
@@ -63,7 +66,7 @@ impl<'a> PageFolder<'a> {
         }
     }
 
-    /// Writes the last shard, and the index with its content.
+    /// Writes the last shard, and then the index with this content.
     ///
     /// # Errors
     ///
@@ -78,6 +81,7 @@ impl<'a> PageFolder<'a> {
 
     /// Writes the sections since the last shard as a page.
     fn write_shard(&mut self) -> io::Result<()> {
+        // The shard ends with the section that was counted last.
         let page = page_name((self.sections - 1) / SECTIONS);
         let sections = mem::take(&mut self.shard);
         let back = "<p><a href=\"index.html\">All kernels</a></p>\n<div class=\"tools\"></div>\n";

@@ -1,4 +1,7 @@
-//! Layout of edited code: positions, then words with the new targets.
+//! Layout of edited code: first the positions of all instructions, then their words with the new targets.
+//!
+//! For example, with one instruction inserted before the second one of a section, the old positions 0, 1, 2 become 0,
+//! 2, 3. Every relative target that crosses position 1 is then written anew.
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_load::AddressHalf;
@@ -7,26 +10,27 @@ use super::map::{CodeMap, address, target_address};
 use super::references::{self, Listed, Reference};
 use super::{EditedCode, GROUP, NewInstr, NewTarget, OldInstr, SLOTS, slot_bits};
 
-/// Groups are filled up to this many instructions: `ptxas` pads sections to 64 bytes.
+/// Instruction counts are filled up to a multiple of this number, because `ptxas` pads sections to 64 bytes, two
+/// groups of three.
 const PADDING: usize = 6;
 
-/// `NOP` with the condition that always holds, on all of Maxwell and Pascal.
+/// `NOP` with the condition that always holds, for all chips of Maxwell and Pascal.
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 
 /// `BRA` without its offset.
 const BRA: u64 = 0xe240_0000_0007_000f;
 
-/// Field of a relative target.
+/// Bits of an instruction word that hold a relative target.
 const TARGET_LOW_BIT: u32 = 20;
 const TARGET_BITS: u32 = 24;
 
 /// One instruction of the new list.
 enum Emitted<'a> {
-    /// Of the file, with its position.
+    /// Instruction of the file, with its position there.
     Old(usize, &'a OldInstr),
-    /// Inserted, with the position at which its list begins.
+    /// Inserted instruction, with the position at which its list begins.
     New(&'a NewInstr, usize),
-    /// The branch at the end of a stub, to an address of the file.
+    /// Branch at the end of a stub, to an address of the file.
     Back(CodeAddr),
 }
 
@@ -34,10 +38,10 @@ enum Emitted<'a> {
 pub(crate) struct Assembled {
     pub(crate) bytes: Vec<u8>,
     pub(crate) map: CodeMap,
-    /// Addresses of inserted instructions that end threads, and that read the index of the block.
+    /// Addresses of inserted instructions that end threads, and of those that read the index of the block.
     pub(crate) exits: Vec<CodeAddr>,
     pub(crate) block_indices: Vec<CodeAddr>,
-    /// Addresses of inserted instructions into which the loader writes a half of the variable's address.
+    /// Addresses of inserted instructions into which the loader writes one half of the variable's address.
     pub(crate) addresses: Vec<(CodeAddr, AddressHalf)>,
 }
 
@@ -117,6 +121,7 @@ impl EditedCode {
         let mut stubs = std::collections::BTreeMap::new();
         for index in 0..=self.instrs.len() {
             let before = self.before.get(&index);
+            // Stubs come before `boundary`: they belong to the function that ends here, not to the one that begins.
             for stub in before.iter().flat_map(|before| &before.stubs) {
                 stubs.insert(stub.branch, list.len() as u32);
                 push(&mut list, &stub.code);
@@ -129,9 +134,12 @@ impl EditedCode {
                 }
             }
             map.boundary.push(list.len() as u32);
+            // The last round has no instruction: it places stubs after the last one and the boundary of the section's
+            // end.
             let Some(old) = self.instrs.get(index) else {
                 break;
             };
+            // Before `entry`, because a jump to the instruction must skip the code for `Entry::FallThrough`.
             for code in before.iter().flat_map(|before| &before.fall_through) {
                 push(&mut list, code);
             }
@@ -142,6 +150,7 @@ impl EditedCode {
             map.own.push(list.len() as u32);
             list.push(Emitted::Old(index, old));
         }
+        // `assemble` fills the last groups with NOPs, so their positions count here as well.
         let len = list.len().next_multiple_of(PADDING);
         map.len = u32::try_from(len)
             .ok()
@@ -150,7 +159,7 @@ impl EditedCode {
         Ok((list, map, stubs))
     }
 
-    /// The word of an instruction of the file at its new place; `stub` is the position of the code on its taken edge.
+    /// Word of an instruction of the file at its new place; `stub` is the position of the code on its taken edge.
     fn moved(
         &self,
         old: &OldInstr,
@@ -159,22 +168,27 @@ impl EditedCode {
         stub: Option<u32>,
     ) -> Result<u64, Diagnostic> {
         match old.reference {
+            // The loader writes a relocated field, from a symbol that moves with the code.
             Reference::None | Reference::Relocated => Ok(old.word),
             Reference::Relative(target) => {
                 let to = match stub {
+                    // The stub ends with a branch to the old target.
                     Some(stub) => target_address(stub),
                     None => self.new_target(old.addr, target, map)?,
                 };
                 self.relative(old.word, next, to, old.addr)
             }
             Reference::Anchor(anchor) => {
-                // Tables hold offsets in the section; anything else would move with the code.
+                // A table holds offsets in the section, and `move_tables` writes the new ones. With another anchor,
+                // the sum would depend on where the branch stands.
                 if anchor != 0 {
                     let message = format!(
                         "an indirect branch adds 0x{anchor:x} to its register, which cannot be moved"
                     );
                     return Err(self.fault(old.addr, message));
                 }
+                // The hardware adds the next address to the register, so the negated address leaves the offset from
+                // the table.
                 self.offset(old.word, -i64::from(next), old.addr)
             }
             Reference::Fixed(why) => {
@@ -183,7 +197,7 @@ impl EditedCode {
         }
     }
 
-    /// The new address of a target.
+    /// New address of a target.
     fn new_target(&self, at: CodeAddr, target: CodeAddr, map: &CodeMap) -> Result<u32, Diagnostic> {
         let new = map.target(target).ok_or_else(|| {
             self.fault(
@@ -194,7 +208,7 @@ impl EditedCode {
         Ok(new.0)
     }
 
-    /// The word of an inserted instruction whose list begins at the position `start`.
+    /// Word of an inserted instruction whose list begins at position `start`.
     fn placed(
         &self,
         new: &NewInstr,
@@ -210,6 +224,7 @@ impl EditedCode {
                 self.relative(new.word, next, to, here)
             }
             Some(NewTarget::Inserted(index)) => {
+                // An overflow becomes a position that the next check refuses.
                 let position = u32::try_from(start + index).unwrap_or(u32::MAX);
                 if position >= map.len {
                     return Err(Diagnostic::new(
@@ -221,33 +236,37 @@ impl EditedCode {
         }
     }
 
-    /// The word with a relative target.
+    /// Word with a relative target.
     fn relative(&self, word: u64, next: u32, to: u32, at: CodeAddr) -> Result<u64, Diagnostic> {
         self.offset(word, i64::from(to) - i64::from(next), at)
     }
 
-    /// The word with an offset in the field of the target.
+    /// Word with an offset in the field of the target.
     fn offset(&self, word: u64, offset: i64, at: CodeAddr) -> Result<u64, Diagnostic> {
         let limit = 1_i64 << (TARGET_BITS - 1);
         if !(-limit..limit).contains(&offset) {
             return Err(self.fault(at, "the target is too far away for its field"));
         }
+        // The field is signed, so the offset is cut to its width in two's complement.
         let field = ((1_u64 << TARGET_BITS) - 1) << TARGET_LOW_BIT;
         Ok(word & !field | (offset.cast_unsigned() << TARGET_LOW_BIT) & field)
     }
 
-    /// The slot of an instruction of the file. If another one than before follows, it does not issue together with it
-    /// and leaves it no operands: the distance to it is 1 cycle, which only lengthens all others.
+    /// Slot of an instruction of the file. If another instruction than before follows, the two neither issue together
+    /// nor share operands. The stall count for a pair then becomes 1 cycle. Distances between instructions only grow
+    /// (SOUNDNESS 14).
     fn slot(&self, index: usize, old: &OldInstr, follows: Option<&Emitted<'_>>) -> u32 {
         let same = matches!(follows, Some(Emitted::Old(next, _)) if *next == index + 1);
         if same {
             return old.control;
         }
+        // Reuse bits keep operands in a cache for the next instruction of the file, which is no longer the next one.
         let kept = match old.has_reuse {
             true => old.control & !(7 << 17),
             false => old.control,
         };
         match kept & 0x1f {
+            // Code 16 issues an instruction together with the one after it, without a stall.
             16 => kept | 1,
             _ => kept,
         }
@@ -260,13 +279,15 @@ fn push<'a>(list: &mut Vec<Emitted<'a>>, code: &'a [NewInstr]) {
     list.extend(code.iter().map(|instr| Emitted::New(instr, start)));
 }
 
-/// Groups of a control word and three instructions; the number of words is a multiple of three.
+/// Groups of a control word and three instructions; the number of words must be a multiple of three.
 fn pack(words: &[(u64, u32)]) -> Vec<u8> {
+    // Nothing remains, because `assemble` pads the words to a multiple of six.
     let (groups, _) = words.as_chunks::<{ SLOTS as usize }>();
     let mut bytes = Vec::with_capacity(groups.len() * GROUP as usize);
     for group in groups {
         let slots = group.iter().enumerate();
         let control = slots.fold(0_u64, |control, (slot, (_, bits))| {
+            // Three slots of 21 bits fill the control word but for its highest bit.
             control | u64::from(*bits) << (21 * slot)
         });
         bytes.extend(control.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Code to which instruction words refer.
+//! Addresses of code in instruction words. Each must be moved when the code moves, or the kernel is refused.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,23 @@ use warpbound_isa::{BranchTarget, Guard, InstrFlow, SpecialReg, StackToken, Valu
 
 use super::{OldInstr, slot_bits};
 
-/// Code that a word refers to.
+/// Reference of a word to code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reference {
-    /// None.
+    /// No code.
     None,
-    /// The code at this address, relative to the next word.
+    /// Code at this address, relative to the next word.
     Relative(CodeAddr),
-    /// The sum of a register and this address, encoded relative to the next word (BRX).
+    /// Sum of a register and this address, encoded relative to the next word (BRX).
     Anchor(i64),
-    /// An absolute address, which a relocation writes.
+    /// Absolute address, which a relocation writes.
     Relocated,
-    /// Code that cannot be moved, and why.
+    /// Code that cannot be moved, with the reason.
     Fixed(&'static str),
 }
 
 impl Reference {
-    /// The reference of a decoded instruction; `relocated` are the addresses of words that relocations change.
+    /// Reference of a decoded instruction; `relocated` are the addresses of words that relocations change.
     pub(crate) fn of(
         program: &SassProgram,
         instr: &SassInstr,
@@ -35,9 +35,10 @@ impl Reference {
         let is_relocated = relocated.contains(&u64::from(instr.addr.0));
         let opcode = program.opcode(instr);
         if opcode == Some(Opcode::Lepc) {
+            // Its result depends on where it stands, and nothing says how the program uses it.
             return Reference::Fixed("an instruction that reads the program counter");
         }
-        // All others have no target; their operands need not be decoded.
+        // Only control instructions have targets, so the operands of others need not be decoded.
         if opcode.is_some_and(|opcode| opcode.class() != InstrClass::Control) {
             return Reference::None;
         }
@@ -51,6 +52,7 @@ impl Reference {
         let is_indirect = matches!(opcode, Some(Opcode::Brx | Opcode::Jmx));
         for operand in &view.operands {
             let reference = match operand.value {
+                // Before the other targets: the encoded one has no meaning until the loader writes it.
                 OperandValue::Target(_) if is_relocated => Reference::Relocated,
                 OperandValue::Target(BranchTarget::Code(target)) => Reference::Relative(target),
                 OperandValue::Target(BranchTarget::Outside) => {
@@ -66,6 +68,7 @@ impl Reference {
                     Reference::Fixed("a target in constant memory")
                 }
                 OperandValue::RegTarget { offset, .. } if opcode == Some(Opcode::Brx) => {
+                    // The anchor is the absolute address that the field encodes relative to the next word.
                     Reference::Anchor(offset + i64::from(instr.addr.0) + 8)
                 }
                 _ => continue,
@@ -76,8 +79,9 @@ impl Reference {
     }
 }
 
-/// A decoded word at an address, alone in its group.
+/// Decodes a word at address 0x8 as the only instruction of its group.
 fn decode(arch: Arch, word: u64, control: u32) -> Option<(SassProgram, SassInstr)> {
+    // Decoding accepts a word that no form of the table matches, but nothing is known of its effects.
     table().find(arch, word)?;
     let mut code = [0_u8; 32];
     let slots = u64::from(control);
@@ -102,11 +106,12 @@ pub(crate) enum Listed {
     BlockIndex,
 }
 
-/// The list of attributes to which an instruction belongs.
+/// List of attributes to which an instruction belongs.
 pub(crate) fn listed(arch: Arch, word: u64) -> Option<Listed> {
     match opcode(arch, word)? {
         Opcode::Exit => Some(Listed::Exit),
         Opcode::S2r => {
+            // Which special register is read is an operand, so the opcode does not decide.
             let (program, instr) = decode(arch, word, plain_slot(0))?;
             let source = program.effects(&instr).source;
             let is_block = matches!(source, ValueSource::Special(SpecialReg::BlockIndex(_)));
@@ -121,7 +126,7 @@ pub(crate) fn opcode(arch: Arch, word: u64) -> Option<Opcode> {
     Some(table().form(table().find(arch, word)?)?.opcode())
 }
 
-/// Whether an instruction is padding at the end of a function: NOP, or a branch to itself.
+/// Whether an instruction is padding at the end of a function, that is a NOP or a branch to itself.
 pub(crate) fn is_padding(arch: Arch, instr: &OldInstr) -> bool {
     match opcode(arch, instr.word) {
         Some(Opcode::Nop) => true,
@@ -132,12 +137,14 @@ pub(crate) fn is_padding(arch: Arch, instr: &OldInstr) -> bool {
     }
 }
 
-/// Whether execution never continues at the instruction after this one, except by a return from a call.
+/// Whether execution never continues at the next instruction, except by a return from a call.
 pub(crate) fn never_falls_through(arch: Arch, instr: &OldInstr) -> bool {
     let Some((program, decoded)) = decode(arch, instr.word, instr.control) else {
+        // Nothing is known of this word, so no code may be placed after it.
         return false;
     };
     let effects = program.effects(&decoded);
+    // A test of the condition code with number 15 always holds.
     let is_unconditional = effects.guard == Guard::ALWAYS && effects.cc_test.0 == 15;
     is_unconditional
         && matches!(
@@ -150,7 +157,8 @@ pub(crate) fn never_falls_through(arch: Arch, instr: &OldInstr) -> bool {
         )
 }
 
-/// Slot for a NOP and for a branch that nothing waits for: no scoreboards, no stall beyond that of the instruction.
+/// Slot of a NOP, or of a branch whose results no later instruction waits for: no scoreboards, and the given stall
+/// only.
 pub(crate) fn plain_slot(usched: u8) -> u32 {
     slot_bits(warpbound_isa::ControlWord {
         usched,

@@ -1,4 +1,8 @@
-//! Records of `.nv.info` sections: addresses of instructions in them are moved.
+//! Records of `.nv.info` sections. Addresses of instructions in them move with the code.
+//!
+//! For example, the record `04 1c 08 00 | 48 00 00 00 | 88 00 00 00` (format 4, attribute 0x1c, 8 bytes) says that
+//! the kernel exits at 0x48 and 0x88. A record whose attribute is unknown may hold addresses as well, so the kernel
+//! is refused.
 
 use std::ops::Range;
 
@@ -8,7 +12,7 @@ use super::tables::ListedBranch;
 use crate::code::{Assembled, CodeMap};
 use crate::elf::{Fields, fault};
 
-/// Addresses of code in the value of an attribute.
+/// Kind of value of an attribute, as far as addresses of code are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Contents {
     /// No addresses.
@@ -17,12 +21,13 @@ enum Contents {
     Addresses,
     /// Records of an instruction, a kind, a count and as many targets.
     Branches,
-    /// Places of instructions for tools, in a layout that is not known; the loader needs none of it, so the record is left
+    /// Places of instructions for tools, in an unknown layout. The loader needs none of them, so the record is left
     /// out.
     Informs,
 }
 
-/// Attributes by number. Names and meaning of the numbers: the lists of CuAssembler and denvdis; `cuobjdump -elf`.
+/// Attributes by number. Sources of the names and meanings: the lists of CuAssembler and denvdis, and `cuobjdump
+/// -elf`.
 const CONTENTS: [(u8, Contents); 67] = [
     (0x01, Contents::Plain),     // PAD
     (0x04, Contents::Plain),     // CTAIDZ_USED
@@ -93,7 +98,7 @@ const CONTENTS: [(u8, Contents); 67] = [
     (0x55, Contents::Informs),   // ANNOTATIONS
 ];
 
-/// Numbers of the attributes with register counts, exits, reads of the block's index, and indirect branches.
+/// Attributes of register counts, exits, reads of the block's index, and indirect branches.
 const REGCOUNT: u8 = 0x2f;
 const EXITS: u8 = 0x1c;
 const BLOCK_INDICES: u8 = 0x1d;
@@ -116,15 +121,17 @@ impl Record {
     }
 }
 
-/// Splits a section into its records; `offset` is that of the section in the file.
+/// Splits a section into its records; `offset` is the place of the section in the file, for diagnostics.
 fn records(data: &[u8], offset: u64) -> Result<Vec<Record>, Diagnostic> {
     let mut records = Vec::new();
     let mut at = 0;
     while let Some(&[format, number, low, high]) = data.get(at..).and_then(<[u8]>::first_chunk) {
         let (start, length) = match format {
+            // The value is in the record's head: these formats have no length.
             1..=3 => (at + 2, 2),
             4 => (at + 4, usize::from(u16::from_le_bytes([low, high]))),
             _ => {
+                // Without the length of this record, the next one cannot be found.
                 let message = format!("attribute 0x{number:02x} has the unknown format {format}");
                 return Err(fault(offset.saturating_add(at as u64), message));
             }
@@ -137,6 +144,7 @@ fn records(data: &[u8], offset: u64) -> Result<Vec<Record>, Diagnostic> {
         });
         at = start + length;
     }
+    // The last record may claim more bytes than there are.
     if at == data.len() {
         Ok(records)
     } else {
@@ -145,11 +153,11 @@ fn records(data: &[u8], offset: u64) -> Result<Vec<Record>, Diagnostic> {
     }
 }
 
-/// Moves the addresses in the section of a kernel's attributes.
+/// Moves the addresses in the attributes of a kernel.
 ///
 /// # Errors
 ///
-/// For an attribute that is not known, which may hold addresses, and for an address that is no instruction.
+/// For an unknown attribute, which may hold addresses, and for an address that is no instruction.
 pub(super) fn move_addresses(
     data: &mut Vec<u8>,
     offset: u64,
@@ -176,6 +184,7 @@ pub(super) fn move_addresses(
             return Err(fault(at, message));
         }
         match contents {
+            // Sizes and settings hold for the moved code as well.
             Contents::Plain => {}
             Contents::Addresses => {
                 for word in words {
@@ -186,6 +195,7 @@ pub(super) fn move_addresses(
             Contents::Informs => left_out.push(record),
         }
     }
+    // From the last one on, because each removal shifts the records after it.
     for record in left_out.iter().rev() {
         data.drain(record.range());
     }
@@ -217,6 +227,8 @@ fn move_branches(words: &mut [[u8; 4]], map: &CodeMap, at: u64) -> Result<(), Di
         let Some(([branch, _kind, count], tail)) = rest.split_first_chunk_mut::<3>() else {
             return Err(fault(at, "the last indirect branch is cut short"));
         };
+        // The branch is named by its own address, but its targets are where jumps arrive, with the code inserted for
+        // them.
         move_word(branch, |old| map.instr(old), at, INDIRECT_BRANCHES)?;
         let count = usize::try_from(u32::from_le_bytes(*count)).unwrap_or(usize::MAX);
         let Some((targets, tail)) = tail.split_at_mut_checked(count) else {
@@ -243,8 +255,10 @@ pub(super) fn add_addresses(
         if added.is_empty() {
             continue;
         }
+        // Read again for each list, because the first splice may have shifted the records.
         let found = records(data, offset)?;
         let record = found.into_iter().find(|record| record.number == number);
+        // The head of the record has 4 bytes: `move_addresses` has refused the short formats for these attributes.
         let (start, length) = record.map_or((data.len(), 0), |r| (r.start - 4, r.length + 4));
         let old = data.get(start + 4..start + length).unwrap_or_default();
         let (words, _) = old.as_chunks::<4>();
@@ -261,7 +275,7 @@ pub(super) fn add_addresses(
     Ok(())
 }
 
-/// The indirect branches that a section of attributes lists, by address.
+/// Returns the indirect branches that a section of attributes lists, with their addresses.
 pub(super) fn listed_branches(
     data: &[u8],
     offset: u64,
@@ -281,6 +295,7 @@ pub(super) fn listed_branches(
             let end = usize::try_from(count)
                 .ok()
                 .and_then(|n| at.checked_add(n.checked_mul(4)?));
+            // A damaged count could reach into the next record.
             let end = end.filter(|end| *end <= record.length).ok_or_else(|| {
                 fault(
                     offset,
@@ -301,7 +316,7 @@ pub(super) fn listed_branches(
     Ok(branches)
 }
 
-/// Sets the register count of a kernel in the section of the file's attributes.
+/// Sets the register count of a kernel in the attributes of the file.
 pub(super) fn set_registers(
     data: &mut [u8],
     offset: u64,
@@ -313,6 +328,7 @@ pub(super) fn set_registers(
             continue;
         }
         let value = data.get_mut(record.start..record.start + record.length);
+        // The value is the index of the kernel's symbol, then the count, four bytes each.
         if let Some([a, b, c, d, count @ ..]) = value
             && u32::from_le_bytes([*a, *b, *c, *d]) as usize == symbol
             && let Some(count) = count.first_chunk_mut::<4>()

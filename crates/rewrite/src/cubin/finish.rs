@@ -1,4 +1,4 @@
-//! The file with all edits.
+//! Last step of rewriting: the file with all edits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +16,14 @@ const SHT_CUDA_INFO: u32 = 0x7000_0000;
 /// Type of section symbols.
 const STT_SECTION: u8 = 3;
 
-/// A file that was written, with where everything went.
+/// Rewritten file, with the new places of its instructions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RewrittenCubin {
     /// The file.
     pub bytes: Vec<u8>,
     /// New addresses, by the name of the code section without `.text.`; sections without edits are left out.
     pub maps: BTreeMap<String, CodeMap>,
-    /// Debug sections that were emptied, since their addresses could not be moved.
+    /// Debug sections that were emptied because their addresses could not be moved.
     pub emptied: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl CubinRewriter<'_> {
         Ok(self.finish_with_maps()?.bytes)
     }
 
-    /// Writes the file, and says where its instructions went.
+    /// Writes the file and returns where its instructions went.
     ///
     /// # Errors
     ///
@@ -57,9 +57,11 @@ impl CubinRewriter<'_> {
             let in_kernel = |error: Diagnostic| error.in_kernel(name);
             let assembled = code.assemble()?;
             let old = self.elf.sections.get(section).map(|section| &section.data);
+            // Nothing has moved, so nothing refers to an old place, and there is no reason to refuse the rest.
             if old == Some(&assembled.bytes) {
                 continue;
             }
+            // Before the section gets the new code, because the search for tables decodes the old one.
             if code.has_indirect_branches() {
                 self.move_tables(section, &assembled.map)
                     .map_err(in_kernel)?;
@@ -75,13 +77,16 @@ impl CubinRewriter<'_> {
         }
         let mut emptied = Vec::new();
         if !maps.is_empty() {
+            // Line tables state addresses relative to the old values, which `move_symbols` overwrites.
             let old_values: Vec<u64> = self.symbols.iter().map(|symbol| symbol.value).collect();
+            // Fields before addends: the addend of a relocated instruction is read at its new place. Addends before
+            // symbols: they are relative to the old values.
             self.move_fields(&maps)?;
             self.move_addends(&maps)?;
             self.move_symbols(&maps)?;
             emptied = self.move_debug_sections(&maps, &old_values);
         }
-        // Only now: their places are those of the new code.
+        // Last, because these places are in the new code already and must not be moved again.
         for (section, addresses) in addresses {
             self.relocate(section, &addresses)?;
         }
@@ -93,12 +98,13 @@ impl CubinRewriter<'_> {
         })
     }
 
-    /// Moves the symbols of edited sections, and their sizes.
+    /// Moves the symbols of edited sections and updates their sizes.
     fn move_symbols(&mut self, maps: &Maps) -> Result<(), Diagnostic> {
         for symbol in &mut self.symbols {
             let Some(map) = maps.get(&usize::from(symbol.section)) else {
                 continue;
             };
+            // The start of a section stays at 0.
             if symbol.kind() == STT_SECTION {
                 continue;
             }
@@ -114,6 +120,7 @@ impl CubinRewriter<'_> {
             let start = moved(symbol.value)?;
             let end = moved(symbol.value.saturating_add(symbol.size))?;
             symbol.value = start.0.into();
+            // A size of 0 stays, because it means that the size is unknown.
             if symbol.size != 0 {
                 symbol.size = end.0.saturating_sub(start.0).into();
             }
@@ -121,7 +128,7 @@ impl CubinRewriter<'_> {
         self.elf.set_symbols(&self.symbols)
     }
 
-    /// Moves the addresses in edited sections that relocations change.
+    /// Moves the places in edited sections that relocations change.
     fn move_fields(&mut self, maps: &Maps) -> Result<(), Diagnostic> {
         for table in 0..self.elf.sections.len() {
             let Some((changed, offset)) = self.relocated_section(table) else {
@@ -139,12 +146,13 @@ impl CubinRewriter<'_> {
         Ok(())
     }
 
-    /// Moves the addends of relocations that refer to edited sections, but for those of debug sections.
+    /// Moves the addends of relocations that refer to edited sections, except in debug sections.
     fn move_addends(&mut self, maps: &Maps) -> Result<(), Diagnostic> {
         for table in 0..self.elf.sections.len() {
             let Some((changed, offset)) = self.relocated_section(table) else {
                 continue;
             };
+            // Debug sections are rewritten row by row or emptied afterwards.
             if self.elf.sections.get(changed).is_some_and(is_debug) {
                 continue;
             }
@@ -165,14 +173,14 @@ impl CubinRewriter<'_> {
         Ok(())
     }
 
-    /// The section that a relocation table changes, and the offset of the table in the file.
+    /// Returns the section that a relocation table changes, and the offset of the table in the file.
     fn relocated_section(&self, table: usize) -> Option<(usize, u64)> {
         let section = self.elf.sections.get(table)?;
         matches!(section.kind, crate::elf::SHT_REL | crate::elf::SHT_RELA)
             .then_some((section.info as usize, section.offset))
     }
 
-    /// Moves the addend of a relocation whose symbol is in an edited section; returns whether the entry changed.
+    /// Moves the addend of a relocation whose symbol is in an edited section. Returns whether the entry changed.
     fn move_addend(
         &self,
         changed: usize,
@@ -186,9 +194,10 @@ impl CubinRewriter<'_> {
             let at = usize::try_from(entry.at).unwrap_or(usize::MAX);
             let field = held.and_then(|data| data.get(at..)?.first_chunk::<8>());
             let is_zero = match (field, entry.number) {
-                // Of an instruction the field is in the middle; a word of data holds nothing else.
+                // In an instruction the field is in bits 51:20; a word of data is the field alone.
                 (Some(word), 42..=50 | 54) => u64::from_le_bytes(*word) >> 20 & 0xffff_ffff == 0,
                 (Some(word), _) => word.get(..4) == Some(&[0; 4]),
+                // A field that cannot be read may hold an addend, so it is refused.
                 (None, _) => false,
             };
             if is_zero {
@@ -202,6 +211,7 @@ impl CubinRewriter<'_> {
                 ),
             ));
         };
+        // Without an addend the relocation names the symbol itself, which `move_symbols` moves.
         if addend == 0 {
             return Ok(false);
         }
@@ -224,7 +234,7 @@ impl CubinRewriter<'_> {
         Ok(true)
     }
 
-    /// Moves the addresses in the attributes of a code section, and adds those of inserted instructions.
+    /// Moves the addresses in the attributes of a code section, and adds the addresses of inserted instructions.
     fn move_attributes(&mut self, section: usize, assembled: &Assembled) -> Result<(), Diagnostic> {
         for attributes in &mut self.elf.sections {
             if attributes.kind == SHT_CUDA_INFO && attributes.info as usize == section {
@@ -236,8 +246,8 @@ impl CubinRewriter<'_> {
         Ok(())
     }
 
-    /// Moves the addresses in constant bank 2 of a code section that has indirect branches. The section is still the
-    /// one of the file.
+    /// Moves the addresses in constant bank 2 of a code section with indirect branches. Requires that the section
+    /// still has the contents of the file.
     fn move_tables(&mut self, section: usize, map: &CodeMap) -> Result<(), Diagnostic> {
         let Some(code) = self.elf.sections.get(section) else {
             return Ok(());
@@ -268,8 +278,8 @@ impl CubinRewriter<'_> {
         tables::move_tables(&program, bank, &listed, &functions, map)
     }
 
-    /// Moves the line tables, and empties the other debug sections with addresses, or a line table that cannot be moved;
-    /// returns the names of those that were emptied. `old_values` are those of the symbols in the file.
+    /// Moves the line tables. Empties the other debug sections that hold addresses, and each line table that cannot
+    /// be moved. Returns the names of the emptied sections; `old_values` are the values of the symbols in the file.
     fn move_debug_sections(&mut self, maps: &Maps, old_values: &[u64]) -> Vec<String> {
         let mut emptied = Vec::new();
         for index in 0..self.elf.sections.len() {
@@ -285,7 +295,9 @@ impl CubinRewriter<'_> {
             if is_line_table && self.move_lines(index, maps, old_values).is_ok() {
                 continue;
             }
+            // No addresses are better than wrong ones: a debugger would show the wrong lines.
             emptied.push(name);
+            // Relocations of an empty section would be out of its range.
             let tables = self.elf.relocation_tables(index);
             for emptied in tables.into_iter().chain([index]) {
                 if let Some(section) = self.elf.sections.get_mut(emptied) {
@@ -345,6 +357,7 @@ impl CubinRewriter<'_> {
     /// Writes the register counts into the attributes of the file.
     fn write_registers(&mut self) -> Result<(), Diagnostic> {
         for section in &mut self.elf.sections {
+            // The section of the whole file names no code section.
             if section.kind != SHT_CUDA_INFO || section.info != 0 {
                 continue;
             }
@@ -356,7 +369,7 @@ impl CubinRewriter<'_> {
     }
 }
 
-/// Debug sections without addresses: text, and the forms of entries.
+/// Debug sections without addresses: texts, and the forms of entries.
 const WITHOUT_ADDRESSES: [&str; 4] = [
     ".nv_debug_ptx_txt",
     ".debug_str",
@@ -364,19 +377,19 @@ const WITHOUT_ADDRESSES: [&str; 4] = [
     ".debug_abbrev",
 ];
 
-/// Tables of source lines, and of lines of the PTX text.
+/// Tables of source lines, and of lines in the PTX text.
 const LINE_TABLES: [&str; 2] = [".debug_line", ".nv_debug_line_sass"];
 
-/// Whether a section has facts for debuggers only.
+/// Whether a section serves debuggers only.
 fn is_debug(section: &crate::elf::ElfSection) -> bool {
     section.name.starts_with(".debug") || section.name.starts_with(".nv_debug")
 }
 
-/// The new offset of a field of an instruction.
+/// New offset of a field of an instruction.
 fn moved_field(map: &CodeMap, at: u64, offset: u64) -> Result<u64, Diagnostic> {
     let old = u32::try_from(at).ok().map(|at| (CodeAddr(at & !7), at & 7));
     let moved = old.and_then(|(word, within)| {
-        // The address of a control word is no field of an instruction.
+        // A control word is no instruction, so no field can be in it.
         (word.0 % 32 != 0).then_some(())?;
         Some(u64::from(map.instr(word)?.0 + within))
     });

@@ -1,7 +1,9 @@
-//! Line tables (`.debug_line`, `.nv_debug_line_sass`): their programs with new addresses.
+//! Line tables (`.debug_line`, `.nv_debug_line_sass`): their programs, rewritten for new addresses.
 //!
-//! NVIDIA's records of inlined calls refer to rows by number, so each row of the file becomes one row: only the
-//! operations that change the address are written anew.
+//! NVIDIA's records of inlined calls refer to rows by number, so each row of the file becomes exactly one row. Only
+//! the operations that change the address are written anew. For example, a special operation that advances 8 bytes
+//! and 1 line becomes `ADVANCE_PC`, `ADVANCE_LINE 1`, `COPY`: after insertions, the advance may no longer fit the
+//! special form.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +27,14 @@ pub(super) struct Base<'a> {
     /// Value of the symbol in the file that was read, and in the new one.
     pub(super) old_value: u64,
     pub(super) new_value: u64,
-    /// New addresses; `None` if the code is not edited.
+    /// New addresses; `None` if the code was not edited.
     pub(super) map: Option<&'a CodeMap>,
 }
 
 /// A line table with new addresses.
 pub(super) struct MovedLines {
     pub(super) bytes: Vec<u8>,
-    /// New offsets of the fields with addresses, by the old ones.
+    /// New offsets of the fields that hold addresses, by their old offsets.
     pub(super) fields: BTreeMap<u64, u64>,
 }
 
@@ -75,6 +77,7 @@ pub(super) fn moved(
             let at = offset.saturating_add(program.at as u64);
             fault(at, "a row of the line table cannot be moved")
         })?;
+        // The length field itself, 4 bytes, is not counted in it.
         let length = u32::try_from(out.bytes.len() - start - 4).unwrap_or(0);
         if let Some(field) = out.bytes.get_mut(start..start + 4) {
             field.copy_from_slice(&length.to_le_bytes());
@@ -89,16 +92,17 @@ struct Unit {
     /// First byte of the program, and the byte after it.
     program: usize,
     end: usize,
+    // Line programs advance the address by multiples of this number of bytes.
     unit_of_address: u64,
     line_base: i8,
     line_range: u8,
     opcode_base: u8,
-    /// Number of operands of the standard operations, from 1.
+    /// Number of operands of each standard operation, beginning with operation 1.
     operands: Vec<u8>,
 }
 
 impl Unit {
-    /// Reads the header at an offset; 32-bit DWARF of versions 2 to 4.
+    /// Reads the header at an offset, for 32-bit DWARF of versions 2 to 4.
     fn read(data: &[u8], at: usize) -> Option<Unit> {
         let fields = Fields(data);
         let length = usize::try_from(fields.u32(at)?).ok()?;
@@ -109,7 +113,7 @@ impl Unit {
         }
         let header = usize::try_from(fields.u32(at + 6)?).ok()?;
         let program = (at + 10).checked_add(header).filter(|p| *p <= end)?;
-        // Version 4 has one more field, the operations of an instruction.
+        // Version 4 has one more field, the maximum number of operations per instruction.
         let after = at + 10 + usize::from(version == 4);
         let byte = |at: usize| data.get(at).copied();
         let opcode_base = byte(after + 4)?;
@@ -126,21 +130,21 @@ impl Unit {
     }
 }
 
-/// State of a line program that is rewritten.
+/// State of a line program during its rewriting.
 struct Program<'a, 'o> {
     data: &'a [u8],
     at: usize,
     unit: Unit,
     bases: &'a BTreeMap<u64, Base<'a>>,
     base: Option<&'a Base<'a>>,
-    /// Address register: in the file, and in the new table.
+    /// Address register in the file and in the new table.
     old: u64,
     new: u64,
     out: &'o mut MovedLines,
 }
 
 impl Program<'_, '_> {
-    /// Rewrites all operations; `None` where one cannot be.
+    /// Rewrites all operations; `None` if one cannot be rewritten.
     fn run(&mut self) -> Option<()> {
         while self.at < self.unit.end {
             let start = self.at;
@@ -157,14 +161,17 @@ impl Program<'_, '_> {
                     self.advance(units)?;
                 }
                 CONST_ADD_PC => {
+                    // Defined by DWARF as the address advance of special operation 255.
                     let special = u64::from(255 - self.unit.opcode_base);
                     self.advance(special / u64::from(self.unit.line_range))?;
                 }
                 FIXED_ADVANCE_PC => {
+                    // This operation counts bytes, not units of instructions.
                     let bytes = Fields(self.data).u16(self.at)?;
                     self.at += 2;
                     self.old = self.old.checked_add(bytes.into())?;
                 }
+                // The other standard operations do not change the address, and all their operands are LEB128 numbers.
                 _ => {
                     let count = *self.unit.operands.get(usize::from(opcode) - 1)?;
                     for _ in 0..count {
@@ -183,9 +190,10 @@ impl Program<'_, '_> {
         Some(byte)
     }
 
-    /// Reads a number of variable length.
+    /// Reads a number in unsigned LEB128.
     fn unsigned(&mut self) -> Option<u64> {
         let mut value = 0_u64;
+        // Ten bytes hold 64 bits, so a longer number is damaged.
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f) << shift;
@@ -202,14 +210,14 @@ impl Program<'_, '_> {
         self.out.bytes.extend(bytes);
     }
 
-    /// Advances the address of the file by units of instructions.
+    /// Advances the old address by units of instructions.
     fn advance(&mut self, units: u64) -> Option<()> {
         let bytes = units.checked_mul(self.unit.unit_of_address)?;
         self.old = self.old.checked_add(bytes)?;
         Some(())
     }
 
-    /// The new address for an address of the file, both relative to the symbol.
+    /// New address for an address of the file, both relative to the symbol.
     fn moved(&self, old: u64) -> Option<u64> {
         let Some(Base {
             old_value,
@@ -217,18 +225,22 @@ impl Program<'_, '_> {
             map: Some(map),
         }) = self.base
         else {
+            // The code was not edited, or has no relocation: the address stays.
             return Some(old);
         };
         let old = CodeAddr(u32::try_from(old.checked_add(*old_value)?).ok()?);
+        // The boundary, so that inserted code belongs to the row of the instruction after it.
         u64::from(map.boundary(old)?.0).checked_sub(*new_value)
     }
 
-    /// Writes an advance to the new address.
+    /// Writes an advance of the address register to the new address.
     fn reach(&mut self) -> Option<()> {
         let new = self.moved(self.old)?;
+        // `ADVANCE_PC` has no sign, so a row that goes back cannot be written.
         let bytes = new.checked_sub(self.new)?;
         self.new = new;
         let unit = self.unit.unit_of_address;
+        // No advance can be written then, and none is needed if the address stays.
         if unit == 0 || !bytes.is_multiple_of(unit) {
             return (bytes == 0).then_some(());
         }
@@ -239,7 +251,7 @@ impl Program<'_, '_> {
         Some(())
     }
 
-    /// An operation that advances address and line and makes a row.
+    /// Rewrites an operation that advances address and line and then makes a row.
     fn special(&mut self, opcode: u8) -> Option<()> {
         let adjusted = opcode - self.unit.opcode_base;
         self.advance((adjusted / self.unit.line_range).into())?;
@@ -253,7 +265,7 @@ impl Program<'_, '_> {
         Some(())
     }
 
-    /// An extended operation that began at `start`.
+    /// Rewrites an extended operation that began at `start`.
     fn extended(&mut self, start: usize) -> Option<()> {
         let length = usize::try_from(self.unsigned()?).ok()?;
         let contents = self.at;
@@ -265,8 +277,10 @@ impl Program<'_, '_> {
                 self.reach()?;
                 self.at = end;
                 self.copy_from(start);
+                // DWARF resets the registers at the end of a sequence.
                 (self.old, self.new, self.base) = (0, 0, None);
             }
+            // One byte for the operation and eight for the address.
             Some(SET_ADDRESS) if length == 9 => {
                 self.old = Fields(self.data).u64(contents + 1)?;
                 let field = (contents + 1) as u64;
@@ -287,7 +301,7 @@ impl Program<'_, '_> {
     }
 }
 
-/// Writes a number of variable length.
+/// Writes a number in unsigned LEB128.
 fn write_unsigned(out: &mut Vec<u8>, mut value: u64) {
     loop {
         let byte = (value & 0x7f) as u8;
@@ -300,11 +314,12 @@ fn write_unsigned(out: &mut Vec<u8>, mut value: u64) {
     }
 }
 
-/// Writes a signed number of variable length.
+/// Writes a number in signed LEB128.
 fn write_signed(out: &mut Vec<u8>, mut value: i64) {
     loop {
         let byte = (value & 0x7f) as u8;
         value >>= 7;
+        // Bit 6 of the last byte is the sign, so it must agree with the remaining bits.
         let is_last = (value == 0 && byte & 0x40 == 0) || (value == -1 && byte & 0x40 != 0);
         if is_last {
             out.push(byte);

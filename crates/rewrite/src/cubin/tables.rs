@@ -1,7 +1,8 @@
-//! Addresses of code in constant bank 2: jump tables, and the functions that pointers select.
+//! Addresses of code in constant bank 2: jump tables, and functions that pointers select.
 //!
-//! The bank holds literals beside them. A word counts as an address only if an indirect branch loads it and nothing else
-//! reads it; where that is not certain, the kernel is refused.
+//! The bank also holds literals. For example, the word 0x48 may be a target or the number 72. A word counts as an
+//! address only if an indirect branch loads it and nothing else reads it. Where that is not certain, the kernel is
+//! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use warpbound_isa::{OperandRole, Reg};
 
 use crate::code::CodeMap;
 
-/// The bank with literals of the compiler.
+/// Constant bank with the literals of the compiler.
 pub(super) const LITERALS: u8 = 2;
 
 /// Targets of an indirect branch, as the attributes of the file list them.
@@ -21,13 +22,14 @@ pub(super) struct ListedBranch {
     pub(super) targets: Vec<CodeAddr>,
 }
 
-/// The indirect branches of a section and the reads of bank 2.
+/// Indirect branches of a section and all reads of bank 2.
 struct Reads {
     /// Byte offsets of words that an instruction reads by a fixed offset.
     fixed: BTreeSet<u32>,
-    /// Start of the words that an instruction reads at an offset in a register, and whether the result is a target.
+    /// Start of the words that an instruction reads at an offset in a register, and whether every such result is a
+    /// target.
     indexed: BTreeMap<u32, bool>,
-    /// Indirect branches with the start of their table.
+    /// Indirect branches, each with the start of its table if known.
     branches: Vec<(CodeAddr, Option<u32>)>,
     /// Immediate operands of moves, with the address of the move.
     immediates: Vec<(CodeAddr, u32)>,
@@ -37,7 +39,8 @@ struct Reads {
 ///
 /// # Errors
 ///
-/// With the address of an indirect branch whose targets are not known, or whose table has words of another use.
+/// With the address of an indirect branch whose targets are not known, or whose table has words that are used
+/// otherwise.
 pub(super) fn move_tables(
     program: &SassProgram,
     bank: &mut [u8],
@@ -46,13 +49,16 @@ pub(super) fn move_tables(
     map: &CodeMap,
 ) -> Result<(), Diagnostic> {
     let reads = Reads::find(program);
+    // A set, because two branches may share a table, and a word must be moved only once.
     let mut moved = BTreeSet::new();
     for (at, table) in &reads.branches {
         let refuse = |why: &str| Diagnostic::new(format!("indirect branch: {why}")).at(*at);
         let branch = listed
             .get(at)
             .ok_or_else(|| refuse("the file does not list its targets"))?;
+        // A pointer may select any function, so a call has no table of its own.
         if branch.is_call {
+            // Such a move may make a pointer in a register, which no table holds. Moving the function would break it.
             let mut immediates = reads.immediates.iter();
             let address = immediates.find(|(_, value)| functions.contains(value));
             if let Some((load, value)) = address {
@@ -65,6 +71,8 @@ pub(super) fn move_tables(
         }
         let start = table.ok_or_else(|| refuse("the table of its targets is not found"))?;
         let words = table_at(bank, start, &branch.targets, &reads);
+        // The list of the file is the check: if a listed target is missing, the table was cut short by a word of
+        // another use.
         let found: BTreeSet<u32> = words.iter().filter_map(|&at| word(bank, at)).collect();
         if branch
             .targets
@@ -91,16 +99,17 @@ pub(super) fn move_tables(
     Ok(())
 }
 
-/// The word at an offset.
+/// Returns the word at an offset.
 fn word(bank: &[u8], at: u32) -> Option<u32> {
     let bytes = bank.get(usize::try_from(at).ok()?..)?.first_chunk::<4>()?;
     Some(u32::from_le_bytes(*bytes))
 }
 
-/// Offsets of the words of a table: up to the next word that is read otherwise or is no target.
+/// Offsets of the words of a table, which ends at the first word that is no target or is read otherwise.
 fn table_at(bank: &[u8], start: u32, targets: &[CodeAddr], reads: &Reads) -> Vec<u32> {
     let is_table = |at: u32| {
         let is_target = word(bank, at).is_some_and(|word| targets.contains(&CodeAddr(word)));
+        // The next table begins where another indexed load begins.
         let is_next = at != start && reads.indexed.contains_key(&at);
         is_target && !is_next && !reads.fixed.contains(&at)
     };
@@ -108,7 +117,8 @@ fn table_at(bank: &[u8], start: u32, targets: &[CodeAddr], reads: &Reads) -> Vec
     words.take_while(|&at| is_table(at)).collect()
 }
 
-/// Offsets of the words with the address of a function, for calls through pointers: a pointer is an offset in the bank.
+/// Offsets of the words that hold the address of a function. A call through a pointer loads one: a pointer is an
+/// offset in the bank.
 fn functions_in(
     bank: &[u8],
     functions: &BTreeSet<u32>,
@@ -121,8 +131,9 @@ fn functions_in(
         if !is_function {
             continue;
         }
-        // The table that the word lies in, if indices select it.
+        // The table around the word, if an indexed load reads it.
         let table = reads.indexed.range(..=offset).next_back();
+        // An index may reach any word after the start of its table, so the nearest start before the word decides.
         let is_data = table.is_some_and(|(_, is_target)| !is_target);
         if reads.fixed.contains(&offset) || is_data {
             let message = format!(
@@ -166,6 +177,7 @@ impl Reads {
                         let offset = u32::try_from(offset).unwrap_or(0);
                         let is_target = feeds_branch(program, index, &view);
                         let known = reads.indexed.entry(offset).or_insert(is_target);
+                        // One load that uses the words as data makes the whole table data.
                         *known &= is_target;
                     }
                     OperandValue::RegTarget {
@@ -185,9 +197,11 @@ impl Reads {
     }
 
     fn add_fixed(&mut self, view: &View, offset: i32) {
+        // A fixed read may name a byte or half of a word, and the whole word counts as read.
         let offset = u32::try_from(offset).unwrap_or(0) & !3;
         self.fixed.insert(offset);
-        // Numbers of 64 bits take two words.
+        // Numbers of 64 bits take two words. An operand does not say its width, so the class of the instruction
+        // decides.
         let is_wide = matches!(
             view.opcode.class(),
             InstrClass::Fp64 | InstrClass::Conversion | InstrClass::LoadStore
@@ -204,11 +218,11 @@ fn writes(program: &SassProgram, instr: &SassInstr, register: u8) -> bool {
     effects.writes.contains(&Reg::vector(register))
 }
 
-/// Instructions between the load of a target and the branch, at most.
+/// Maximum number of instructions between the load of a target and the branch.
 const DISTANCE: usize = 32;
 
-/// Start of the table from which an indirect branch takes its target: the offset of the load before it, in the same
-/// block, that writes the register of the branch.
+/// Start of the table from which an indirect branch takes its target, that is the offset of the last load before it
+/// that writes the register of the branch.
 fn table_of(program: &SassProgram, branch: usize, register: u8) -> Option<u32> {
     let before = program
         .instrs
@@ -216,6 +230,7 @@ fn table_of(program: &SassProgram, branch: usize, register: u8) -> Option<u32> {
     let load = before
         .iter()
         .rev()
+        // Backwards, because the last write before the branch decides.
         .find(|instr| writes(program, instr, register))?;
     let view = program.view(load)?;
     view.operands
@@ -255,6 +270,7 @@ fn feeds_branch(program: &SassProgram, load: usize, view: &View) -> bool {
         if target == Some(destination) {
             return true;
         }
+        // The register now holds another value.
         if writes(program, instr, destination) {
             return false;
         }

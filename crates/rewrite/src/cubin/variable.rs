@@ -1,5 +1,7 @@
-//! A variable added to a cubin: zeros in global memory. Its address is in immediates of inserted instructions, where
-//! reading it takes no time, or in constant bank 4.
+//! A variable added to a cubin, in global memory and initially zero. Its address is in immediates of inserted
+//! instructions, where reading it takes no time, or in constant bank 4.
+//!
+//! For example, two `MOV32I` receive the low and the high half of the address, and the loader writes both immediates.
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_load::AddressHalf;
@@ -10,30 +12,31 @@ use crate::elf::{
     SHT_PROGBITS, SHT_REL, SYMBOL_SIZE, fault,
 };
 
-/// Bank in which `ptxas` puts addresses of variables.
+/// Bank where `ptxas` puts addresses of variables.
 const ADDRESS_BANK: u8 = 4;
 
 /// Section types of variables and of addresses.
 const GLOBAL: &str = ".nv.global";
 const ADDRESSES: &str = ".nv.constant4";
 
-/// `R_CUDA_64`: the address of the symbol in 64 bits.
+/// Relocation `R_CUDA_64`: the address of the symbol in 64 bits.
 const R_CUDA_64: u32 = 2;
 
-/// `R_CUDA_ABS32_LO_20` and `R_CUDA_ABS32_HI_20`: half of the address of the symbol in bits 51:20 of an instruction.
+/// Relocations `R_CUDA_ABS32_LO_20` and `R_CUDA_ABS32_HI_20`: half of the address of the symbol in bits 51:20 of an
+/// instruction.
 const R_CUDA_ABS32_LO_20: u32 = 43;
 const R_CUDA_ABS32_HI_20: u32 = 44;
 
-/// Global binding, type object.
+/// Symbol with global binding, of type object.
 const GLOBAL_OBJECT: u8 = 0x11;
 
 /// Alignment of the variables that are added, in bytes.
 const ALIGN: u64 = 16;
 
-/// Largest offset in a constant bank that an instruction can name, for 8 bytes.
+/// Bytes of a constant bank, because an instruction cannot name a larger offset.
 const BANK_SIZE: usize = 0x1_0000;
 
-/// Where the code finds the address of a variable: 64 bits at `c[bank][offset]`.
+/// Place of the address of a variable: 64 bits at `c[bank][offset]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VariableSlot {
     /// Bank number.
@@ -43,8 +46,8 @@ pub struct VariableSlot {
 }
 
 impl CubinRewriter<'_> {
-    /// Adds a variable of `bytes` bytes in global memory, zero at the start, which a host program finds by its name. There
-    /// is one at most.
+    /// Adds a variable of `bytes` bytes in global memory, initially zero, that a host program finds by its name. A
+    /// file has at most one.
     ///
     /// # Errors
     ///
@@ -53,6 +56,7 @@ impl CubinRewriter<'_> {
         if self.variable.is_some() {
             return Err(Diagnostic::new("the file has an added variable already"));
         }
+        // A host finds a symbol by name, so a second one of that name could be read by mistake.
         if self.symbols.iter().any(|symbol| symbol.name == name) {
             return Err(Diagnostic::new(format!(
                 "the file has a symbol {name:?} already"
@@ -63,7 +67,7 @@ impl CubinRewriter<'_> {
         let strings = self.elf.sections.get(table).map_or(0, |t| t.link as usize);
         let symbol = self.symbols.len() as u32;
         let name_at = self.elf.add_name(strings, name);
-        // Last in the table: no index of another symbol changes, and the global symbols follow the local ones.
+        // Last in the table, so that no index of another symbol changes and the global symbols follow the local ones.
         self.symbols.push(ElfSymbol {
             name: name.to_owned(),
             name_at,
@@ -99,7 +103,7 @@ impl CubinRewriter<'_> {
             .ok_or_else(|| Diagnostic::new("an instruction needs a variable, and none was added"))
     }
 
-    /// Adds relocations that write halves of the variable's address into instructions of a section.
+    /// Adds the relocations that write halves of the variable's address into instructions of a section.
     pub(super) fn relocate(
         &mut self,
         section: usize,
@@ -124,7 +128,7 @@ impl CubinRewriter<'_> {
         Ok(())
     }
 
-    /// Relocation table of a section; one is added if there is none.
+    /// Returns the relocation table of a section, and adds one if it has none.
     fn relocation_table(&mut self, section: usize) -> Result<usize, Diagnostic> {
         match self.elf.relocation_tables(section).first() {
             Some(&table) => Ok(table),
@@ -135,7 +139,7 @@ impl CubinRewriter<'_> {
         }
     }
 
-    /// Makes room in `.nv.global`: the section and the offset in it.
+    /// Makes room in `.nv.global`. Returns the section and the offset in it.
     fn place_variable(&mut self, bytes: u64) -> Result<(usize, u64), Diagnostic> {
         let index = match self.elf.section_named(GLOBAL) {
             Some(index) => index,
@@ -145,6 +149,7 @@ impl CubinRewriter<'_> {
                     ElfSection {
                         name: GLOBAL.to_owned(),
                         name_at: 0,
+                        // Zeros need no bytes in the file.
                         kind: SHT_NOBITS,
                         flags: SHF_WRITE | SHF_ALLOC,
                         address: 0,
@@ -169,7 +174,7 @@ impl CubinRewriter<'_> {
         Ok((index, value))
     }
 
-    /// Index of the section in memory that is last in the file.
+    /// Index of the last allocated section in the file.
     fn last_in_memory(&self) -> usize {
         let sections = self.elf.sections.iter().enumerate();
         sections
@@ -178,7 +183,7 @@ impl CubinRewriter<'_> {
             .map_or(0, |(index, _)| index)
     }
 
-    /// Adds an entry to constant bank 4 that receives the address of a symbol; returns its offset.
+    /// Adds an entry to constant bank 4 that receives the address of a symbol. Returns its offset.
     fn place_address(&mut self, symbol: u32) -> Result<u32, Diagnostic> {
         let bank = match self.elf.section_named(ADDRESSES) {
             Some(index) => index,
@@ -204,7 +209,7 @@ impl CubinRewriter<'_> {
         Ok(offset as u32)
     }
 
-    /// Adds constant bank 4, in the file before the other sections in memory.
+    /// Adds constant bank 4, in front of the allocated sections of the file.
     fn add_bank(&mut self) -> usize {
         let before = self.last_before_memory();
         self.elf.add_section(
@@ -226,7 +231,7 @@ impl CubinRewriter<'_> {
         )
     }
 
-    /// Adds the relocation table of a section.
+    /// Adds the relocation table for a section.
     fn add_relocations(&mut self, changed: usize, symbols: usize) -> usize {
         let before = self.last_before_memory();
         let of = self.elf.sections.get(changed);
@@ -250,13 +255,14 @@ impl CubinRewriter<'_> {
         )
     }
 
-    /// Index of the section before the first one in memory.
+    /// Index of the last section before the first allocated one.
     fn last_before_memory(&self) -> usize {
         let in_memory = |section: &&ElfSection| section.flags & SHF_ALLOC != 0;
         let sections = self.elf.sections.iter();
         let first = sections.filter(in_memory).map(|s| s.offset).min();
         let sections = self.elf.sections.iter().enumerate();
         sections
+            // The empty entry 0 has no place in the file, so no section can follow it.
             .filter(|(_, section)| section.flags & SHF_ALLOC == 0 && section.kind != 0)
             .filter(|(_, section)| first.is_none_or(|first| section.offset <= first))
             .max_by_key(|(index, section)| (section.offset, *index))

@@ -1,4 +1,4 @@
-//! Layout of a file: offsets of sections and tables, extents of segments.
+//! Layout of a file: offsets of sections and tables, and extents of segments.
 
 use warpbound_base::Diagnostic;
 
@@ -10,9 +10,10 @@ use super::{
 /// Flags of segments: readable and writable.
 const PF_RW: u32 = 6;
 
-/// The file as bytes.
+/// Returns the file as bytes.
 pub(super) fn write(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
-    // Sections that were added are after the others, so a changed number of sections shows as well.
+    // Only if the number of sections and all their sizes are as before can each header and contents be written in
+    // place.
     let mut out = file.original.clone();
     let count = out.get(60..62).map_or(0, |raw| match raw {
         &[low, high] => u16::from_le_bytes([low, high]),
@@ -47,12 +48,12 @@ fn header_offset(data: &[u8], index: usize) -> u64 {
     table.saturating_add((index * SECTION_HEADER_SIZE) as u64)
 }
 
-/// A section header in a file.
+/// Returns a section header in a file.
 fn section_header(data: &[u8], index: usize) -> Option<&[u8]> {
     part(data, header_offset(data, index), SECTION_HEADER_SIZE as u64)
 }
 
-/// Copies bytes to an offset, which lies inside the file.
+/// Copies bytes to an offset, which must be inside the file.
 fn copy(out: &mut [u8], offset: u64, bytes: &[u8]) {
     let place = usize::try_from(offset)
         .ok()
@@ -62,7 +63,7 @@ fn copy(out: &mut [u8], offset: u64, bytes: &[u8]) {
     }
 }
 
-/// A section header as bytes.
+/// Encodes a section header.
 fn raw_header(section: &ElfSection, offset: u64) -> Vec<u8> {
     let mut raw = Vec::with_capacity(SECTION_HEADER_SIZE);
     raw.extend(section.name_at.to_le_bytes());
@@ -80,14 +81,16 @@ fn raw_header(section: &ElfSection, offset: u64) -> Vec<u8> {
 
 /// Fills `out` with zeros up to a multiple of `align`.
 fn pad(out: &mut Vec<u8>, align: u64) {
+    // A damaged file may state an alignment of 0 or one that would fill the disk.
     let align = usize::try_from(align).unwrap_or(1).clamp(1, 4096);
     out.resize(out.len().next_multiple_of(align), 0);
 }
 
-/// The file as bytes, with every offset computed anew.
+/// Returns the file as bytes, with every offset computed anew.
 pub(super) fn write_anew(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
     let mut order: Vec<usize> = (1..file.sections.len()).collect();
-    // Stable: of sections with the same offset (empty ones, and added ones) those in memory are last, as in all files.
+    // Stable sort: sections with the same offset are empty or were added. Among them the allocated ones come last, as
+    // in all files of `ptxas`.
     order.sort_by_key(|&index| {
         let section = file.sections.get(index);
         section.map_or((0, 0), |s| (s.offset, s.flags & SHF_ALLOC))
@@ -106,6 +109,7 @@ pub(super) fn write_anew(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
     pad(&mut out, 8);
     let sections_at = out.len() as u64;
     for (section, &offset) in file.sections.iter().zip(&offsets) {
+        // The empty entry 0 has no place in the file.
         let offset = if section.kind == 0 {
             section.offset
         } else {
@@ -118,6 +122,7 @@ pub(super) fn write_anew(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
     for segment in &segments {
         out.extend(raw_segment(segment));
     }
+    // Without program headers, the offset of their table stays as it was.
     if !segments.is_empty() {
         copy(&mut out, 32, &segments_at.to_le_bytes());
     }
@@ -127,7 +132,7 @@ pub(super) fn write_anew(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {
     Ok(out)
 }
 
-/// A program header as bytes.
+/// Encodes a program header.
 fn raw_segment(segment: &ElfSegment) -> Vec<u8> {
     let mut raw = Vec::with_capacity(SEGMENT_HEADER_SIZE);
     raw.extend(segment.kind.to_le_bytes());
@@ -145,7 +150,7 @@ fn raw_segment(segment: &ElfSegment) -> Vec<u8> {
     raw
 }
 
-/// The program headers for sections at `offsets` and a table at `table`.
+/// Program headers for sections at `offsets` and a table at `table`.
 fn segments(file: &ElfFile, offsets: &[u64], table: u64) -> Result<Vec<ElfSegment>, Diagnostic> {
     let old_table = super::Fields(&file.header).u64(32).unwrap_or(0);
     if file.segments.is_empty() {
@@ -161,13 +166,15 @@ fn segments(file: &ElfFile, offsets: &[u64], table: u64) -> Result<Vec<ElfSegmen
     let mut segments = Vec::new();
     let mut of_table = Vec::new();
     for segment in &file.segments {
+        // A PT_LOAD segment may cover the table of program headers as well, and then moves with it.
         let is_table = segment.kind == PT_PHDR || segment.offset == old_table;
         if is_table
             && segment.kind == PT_LOAD
             && !has_writable
             && file.sections.iter().any(variables)
         {
-            // The first variable of the file: a segment of its own, before that of the table as in `ptxas`' files.
+            // The file had no variables before. They get a segment of their own, before the segment of the table as
+            // in files of `ptxas`.
             let writable = ElfSegment {
                 flags: PF_RW,
                 ..segment.clone()
@@ -185,6 +192,7 @@ fn segments(file: &ElfFile, offsets: &[u64], table: u64) -> Result<Vec<ElfSegmen
             })
         } else {
             let kind = segment.kind;
+            // Its extent could not be recomputed, so it might cover the wrong bytes.
             return Err(fault(
                 old_table,
                 format!("a program header of type 0x{kind:x} is not known"),
@@ -202,7 +210,7 @@ fn segments(file: &ElfFile, offsets: &[u64], table: u64) -> Result<Vec<ElfSegmen
     Ok(segments)
 }
 
-/// The segment with the extent of the sections that belong to it.
+/// Returns the segment with the extent of the sections that belong to it.
 fn extent(
     mut segment: ElfSegment,
     file: &ElfFile,
@@ -215,7 +223,7 @@ fn extent(
     };
     let start = inside().map(|(_, &offset)| offset).min();
     let Some(start) = start else { return segment };
-    // Zeros begin in the file where their section would: the part in the file ends there.
+    // A section of zeros has an offset but no bytes, so the part in the file ends where it begins.
     let in_file = |section: &ElfSection| match section.has_contents() {
         true => section.size(),
         false => 0,
@@ -223,6 +231,7 @@ fn extent(
     let ends = inside().map(|(section, &offset)| offset.saturating_add(in_file(section)));
     let end = ends.max().unwrap_or(start);
     let mut memory_end = end;
+    // Zeros follow the contents in memory, each section at its own alignment.
     for (section, _) in inside().filter(|(section, _)| !section.has_contents()) {
         memory_end = memory_end.next_multiple_of(section.align.clamp(1, 4096));
         memory_end = memory_end.saturating_add(section.size());

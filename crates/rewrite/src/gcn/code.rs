@@ -1,4 +1,7 @@
-//! The code section with what is inserted: places of instructions, and their bytes with new distances.
+//! Code section with its insertions: the places of instructions, and their bytes with new distances.
+//!
+//! For example, a body of 8 bytes inserted before address 0x10 moves the instruction there to 0x18, but jumps to 0x10
+//! still lead to 0x10, where the body now begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +12,22 @@ use warpbound_isa::amd::{GcnFlow, GcnInstr, GcnOpcode, GcnProgram, GcnValue};
 use super::sequence::NewGcnInstr;
 use super::{CodeObjectRewriter, InsertedGcn};
 
-/// Alignment of the first instruction of a kernel in bytes (LLVM, "Kernel Descriptor": the hardware register has the
-/// address without its low 8 bits).
+/// Alignment of the first instruction of a kernel in bytes. The hardware register holds the address without its low
+/// 8 bits (LLVM, "Kernel Descriptor").
 const ENTRY_ALIGNMENT: u32 = 256;
 
 /// `s_nop 0`.
 const PADDING: u32 = 0xbf80_0000;
 
-/// New places of the instructions, relative to the code section.
+/// New places of instructions, relative to the code section.
 #[derive(Clone, Debug)]
 pub(super) struct NewPlaces {
-    /// By the address of an instruction, and by the end of the code: where a jump to it leads.
+    /// Place to which jumps lead, by the old address of the instruction; one more entry stands for the end of the
+    /// code.
     labels: BTreeMap<u32, u32>,
-    /// By the address of a kernel's first instruction: where its waves start.
+    /// Place where the waves of a kernel start, by the old address of its first instruction.
     starts: BTreeMap<u32, u32>,
-    /// By the same address: the end of the instruction before, without what is inserted between.
+    /// End of the instruction before a kernel, without padding and insertions, by the same address as `starts`.
     ends: BTreeMap<u32, u32>,
     /// Bytes of the new code.
     pub(super) size: u32,
@@ -43,6 +47,7 @@ impl NewPlaces {
         for instr in &rewriter.program.instrs {
             let inserted = rewriter.inserted.get(&instr.addr);
             if entries.contains(&instr.addr.0) {
+                // Recorded before the padding, so that the function before the kernel does not grow by it.
                 ends.insert(instr.addr.0, at);
                 at = at
                     .checked_next_multiple_of(ENTRY_ALIGNMENT)
@@ -52,6 +57,7 @@ impl NewPlaces {
             let of = |part: fn(&InsertedGcn) -> &Vec<NewGcnInstr>| {
                 inserted.map_or(0, |inserted| length(part(inserted)))
             };
+            // The prologue comes before the label, because only waves that start here execute it.
             at = at.checked_add(of(|i| &i.prologue)).ok_or_else(too_long)?;
             labels.insert(instr.addr.0, at);
             let own = of(|i| &i.body).checked_add(instr.bytes.into());
@@ -61,6 +67,7 @@ impl NewPlaces {
             end = instr.addr.0 + u32::from(instr.bytes);
         }
         labels.insert(end, at);
+        // Alignment alone may move code, even if nothing is inserted.
         let is_identity = rewriter.inserted.is_empty() && at == end;
         Ok(NewPlaces {
             labels,
@@ -76,12 +83,12 @@ impl NewPlaces {
         self.labels.get(&addr).copied()
     }
 
-    /// New end of code that ended at an address.
+    /// New end of the code that ended at an address.
     pub(super) fn end(&self, addr: u32) -> Option<u32> {
         self.ends.get(&addr).copied().or_else(|| self.label(addr))
     }
 
-    /// Where waves of a kernel with a first instruction start.
+    /// New start of the waves of a kernel, given its first instruction.
     pub(super) fn start(&self, entry: u32) -> Option<u32> {
         self.starts.get(&entry).copied()
     }
@@ -91,7 +98,7 @@ pub(super) fn length(instrs: &[NewGcnInstr]) -> u32 {
     instrs.iter().map(|instr| u32::from(instr.bytes)).sum()
 }
 
-/// Writes the code at a new address of the loaded file.
+/// Writes the code for a new address of the loaded file.
 pub(super) fn write(
     rewriter: &CodeObjectRewriter<'_>,
     places: &NewPlaces,
@@ -100,7 +107,7 @@ pub(super) fn write(
     let program = &rewriter.program;
     let targets = branch_targets(program);
     let mut out = Vec::with_capacity(places.size as usize);
-    // New literals of the additions of an idiom, by their index.
+    // The additions follow their `s_getpc_b64`, so their new literals are known before they are written.
     let mut literals: BTreeMap<usize, u32> = BTreeMap::new();
     for (index, instr) in program.instrs.iter().enumerate() {
         let inserted = rewriter.inserted.get(&instr.addr);
@@ -113,11 +120,14 @@ pub(super) fn write(
             write_inserted(&inserted.prologue, address, &mut out)?;
             write_inserted(&inserted.body, address, &mut out)?;
         }
+        // Without a move every address stays right, so also one that cannot be proven is no reason to refuse.
         if instr.opcode() == Some(GcnOpcode::SGetpcB64) && !places.is_identity {
             let old = computed_address(rewriter, index, &targets)?;
             let target = new_address(rewriter, places, address, old)
                 .ok_or_else(|| unproven(instr, "it computes an address inside an instruction"))?;
+            // `s_getpc_b64` has 4 bytes and gives the address of the next instruction.
             let after = out.len() as u64 + 4;
+            // Distances may be negative, so sums wrap, as the additions of the code do.
             let distance = target.wrapping_sub(address.wrapping_add(after));
             literals.insert(index + 1, distance as u32);
             literals.insert(index + 2, (distance >> 32) as u32);
@@ -132,7 +142,7 @@ pub(super) fn write(
     Ok(out)
 }
 
-/// Writes inserted instructions, those with distances included.
+/// Writes inserted instructions, and computes the literals of distances.
 fn write_inserted(
     instrs: &[NewGcnInstr],
     address: u64,
@@ -172,7 +182,7 @@ fn unproven(instr: &GcnInstr, reason: &str) -> Diagnostic {
     Diagnostic::new(format!("{name} cannot be moved: {reason}")).at(instr.addr)
 }
 
-/// Addresses of the loaded file that the code computes, with the instruction that begins each.
+/// Addresses of the loaded file that the code computes, each with the instruction that begins the computation.
 pub(super) fn computed_addresses(
     rewriter: &CodeObjectRewriter<'_>,
 ) -> Result<Vec<(CodeAddr, u64)>, Diagnostic> {
@@ -186,7 +196,9 @@ pub(super) fn computed_addresses(
     addresses.collect()
 }
 
-/// The address of the loaded file that `s_getpc_b64` and the two instructions after it compute.
+/// Address of the loaded file that `s_getpc_b64` and the next two instructions compute. For example, with
+/// `s_add_u32 s4, s4, 0x20` and `s_addc_u32 s5, s5, 0` after it, it is 0x20 bytes after the start of the first
+/// addition.
 fn computed_address(
     rewriter: &CodeObjectRewriter<'_>,
     index: usize,
@@ -213,6 +225,7 @@ fn computed_address(
     };
     let low_word = added(low, GcnOpcode::SAddU32, pair).ok_or_else(refuse)?;
     let high_word = added(high, GcnOpcode::SAddcU32, pair.wrapping_add(1)).ok_or_else(refuse)?;
+    // A jump to one of the additions would add to another base, and an insertion would change the base.
     for inner in [low, high] {
         if targets.contains(&inner.addr) || rewriter.inserted.contains_key(&inner.addr) {
             return Err(unproven(
@@ -227,13 +240,14 @@ fn computed_address(
     Ok(base.wrapping_add(distance))
 }
 
-/// Constant that an instruction adds to a register.
+/// Returns the constant that an instruction adds to a register.
 fn added(instr: &GcnInstr, opcode: GcnOpcode, register: u8) -> Option<u32> {
     let view = instr.view().filter(|view| view.opcode == opcode)?;
     let [to, first, second] = view.operands.as_slice() else {
         return None;
     };
     let own = GcnValue::Scalar(register);
+    // Addition is commutative, so the constant may be on either side.
     let constant = match (to.value == own, first.value == own, second.value == own) {
         (true, true, false) => second.value,
         (true, false, true) => first.value,
@@ -241,12 +255,13 @@ fn added(instr: &GcnInstr, opcode: GcnOpcode, register: u8) -> Option<u32> {
     };
     match constant {
         GcnValue::Literal(literal) => Some(literal),
+        // Inline constants are sign-extended.
         GcnValue::Int(number) => Some(number as u32),
         _ => None,
     }
 }
 
-/// New address of a place of the loaded file; `None` inside an instruction.
+/// New address of a place in the loaded file; `None` inside an instruction.
 pub(super) fn new_address(
     rewriter: &CodeObjectRewriter<'_>,
     places: &NewPlaces,
@@ -255,21 +270,24 @@ pub(super) fn new_address(
 ) -> Option<u64> {
     let text = rewriter.object.text();
     match old.checked_sub(text.address) {
+        // The end of the code has a label as well.
         Some(offset) if offset <= text.size => {
             let label = places.label(u32::try_from(offset).ok()?)?;
             Some(address.wrapping_add(label.into()))
         }
+        // Only code moves.
         _ => Some(old),
     }
 }
 
-/// Word of an addition with another constant of the same length.
+/// Returns the word of an addition with another constant of the same length.
 fn with_literal(instr: &GcnInstr, literal: u32) -> Result<u64, Diagnostic> {
     if instr.bytes == 8 {
         return Ok(instr.word & u64::from(u32::MAX) | u64::from(literal) << 32);
     }
     let view = instr.view();
     let operands = view.as_ref().map(|view| view.operands.as_slice());
+    // A constant inside the first dword has few values, and a longer encoding would move the code after it.
     let mut constants = operands.unwrap_or_default().iter();
     match constants.any(|operand| operand.value == GcnValue::Int(literal as i32)) {
         true => Ok(instr.word),
@@ -277,7 +295,7 @@ fn with_literal(instr: &GcnInstr, literal: u32) -> Result<u64, Diagnostic> {
     }
 }
 
-/// Word of an instruction at a new place, with its branch target moved.
+/// Returns the word of an instruction at a new place, with its branch target moved.
 fn retargeted(instr: &GcnInstr, places: &NewPlaces, at: usize) -> Result<u64, Diagnostic> {
     let Some(mut view) = instr.view() else {
         return Ok(instr.word);
@@ -288,6 +306,7 @@ fn retargeted(instr: &GcnInstr, places: &NewPlaces, at: usize) -> Result<u64, Di
         let GcnValue::Target(target) = &mut operand.value else {
             continue;
         };
+        // Without a move every target stays right, whatever the instruction does with it.
         if !is_branch && !places.is_identity {
             return Err(unproven(
                 instr,
@@ -305,6 +324,7 @@ fn retargeted(instr: &GcnInstr, places: &NewPlaces, at: usize) -> Result<u64, Di
     if !is_changed {
         return Ok(instr.word);
     }
+    // A position that does not fit makes the distance too large to encode.
     let addr = CodeAddr(u32::try_from(at).unwrap_or(u32::MAX));
     match view.encode(addr) {
         Some((word, bytes)) if bytes == instr.bytes => Ok(word),

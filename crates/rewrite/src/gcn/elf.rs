@@ -1,4 +1,4 @@
-//! The parts of a linked code object that a change of its code concerns.
+//! Parts of a linked code object that a change of its code affects.
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_load::GcnDescriptor;
@@ -20,7 +20,7 @@ const SHT_PROGBITS: u32 = 1;
 const SHT_NOBITS: u32 = 8;
 const SHF_EXECINSTR: u64 = 4;
 
-/// Segment type of loaded parts, and the flag of writable ones.
+/// Segment type of loaded parts, and flag of writable parts.
 pub(super) const PT_LOAD: u32 = 1;
 const PF_W: u32 = 2;
 
@@ -51,7 +51,7 @@ pub(super) struct ObjectSegment {
 }
 
 impl ObjectSegment {
-    /// Address after its last byte in memory.
+    /// Address after the last byte in memory.
     pub(super) fn end(&self) -> u64 {
         self.address.saturating_add(self.memory_size)
     }
@@ -69,7 +69,7 @@ pub(super) struct ObjectFile<'a> {
     pub(super) names: usize,
     /// Index of the code section.
     pub(super) text: usize,
-    /// Index of the segment that is the code section.
+    /// Index of the segment that consists of the code section.
     pub(super) text_segment: usize,
     text_header: ObjectSection,
 }
@@ -137,6 +137,7 @@ impl<'a> ObjectFile<'a> {
         };
         let code = sections.iter().enumerate();
         let code: Vec<_> = code.filter(|(_, section)| is_code(section)).collect();
+        // Addresses are relative to one section, and all instructions of the file must be known (SOUNDNESS 19).
         let [(text, header)] = code.as_slice() else {
             return Err(fault(
                 sections_at,
@@ -146,6 +147,7 @@ impl<'a> ObjectFile<'a> {
                 ),
             ));
         };
+        // The code may move to another address, so its segment must hold nothing else.
         let is_text = |segment: &ObjectSegment| {
             segment.kind == PT_LOAD
                 && segment.address == header.address
@@ -187,7 +189,7 @@ impl<'a> ObjectFile<'a> {
         self.contents(self.text).unwrap_or_default()
     }
 
-    /// Bytes of a section in the file.
+    /// Contents of a section in the file.
     pub(super) fn contents(&self, index: usize) -> Option<&'a [u8]> {
         let section = self.sections.get(index)?;
         if section.kind == SHT_NOBITS {
@@ -198,7 +200,7 @@ impl<'a> ObjectFile<'a> {
         self.bytes.get(start..start.checked_add(size)?)
     }
 
-    /// Offset in the file of `size` bytes at an address of the loaded file.
+    /// Offset in the file for `size` bytes at an address of the loaded file.
     pub(super) fn offset_of(&self, address: u64, size: u64) -> Option<usize> {
         let end = address.checked_add(size)?;
         let mut loaded = self.segments.iter().filter(|s| s.kind == PT_LOAD);
@@ -212,6 +214,7 @@ impl<'a> ObjectFile<'a> {
 
     /// Address at which an added variable begins: the end of the last segment, which must be writable.
     pub(super) fn variable_address(&self) -> Result<u64, Diagnostic> {
+        // Counters have 64 bits, and an atomic addition needs them aligned.
         let end = self.last_segment()?.1.end().checked_next_multiple_of(8);
         end.ok_or_else(|| {
             fault(
@@ -221,7 +224,7 @@ impl<'a> ObjectFile<'a> {
         })
     }
 
-    /// The segment that ends last in memory, with its index; fails if it is not writable.
+    /// Returns the segment that ends last in memory, with its index. Fails if it is not writable.
     pub(super) fn last_segment(&self) -> Result<(usize, ObjectSegment), Diagnostic> {
         let loaded = self.segments.iter().copied().enumerate();
         let last = loaded
@@ -236,7 +239,7 @@ impl<'a> ObjectFile<'a> {
         }
     }
 
-    /// Name, value, size and section of each symbol of a table, by its index.
+    /// Name, value, size and section of each symbol in a table, by its index.
     pub(super) fn symbols(&self, table: usize) -> Option<Vec<(String, u64, u64, usize)>> {
         let section = self.sections.get(table)?;
         let (entries, strings) = (self.contents(table)?, self.contents(section.link)?);
@@ -248,13 +251,14 @@ impl<'a> ObjectFile<'a> {
         symbols.collect()
     }
 
-    /// Kernels by their entries: symbols of descriptors.
+    /// Kernels in the order of their entries. A kernel is a symbol of a descriptor, whose name ends in `.kd`.
     pub(super) fn kernels(&self) -> Result<Vec<ObjectKernel>, Diagnostic> {
         let of_kind = |kind| {
             self.sections
                 .iter()
                 .position(|section| section.kind == kind)
         };
+        // The full table has the sizes of local functions as well; a stripped file has the dynamic one alone.
         let table = of_kind(SHT_SYMTAB).or_else(|| of_kind(SHT_DYNSYM));
         let table = table.ok_or_else(|| fault(self.sections_at, "there is no symbol table"))?;
         let symbols = self
@@ -270,11 +274,13 @@ impl<'a> ObjectFile<'a> {
             let offset = self.offset_of(*address, DESCRIPTOR as u64);
             let offset = offset.ok_or_else(|| refuse("its descriptor is not in the file"))?;
             let word = |at: usize| u32_at(self.bytes, offset + at).unwrap_or(0);
+            // The descriptor holds the entry relative to itself.
             let distance = u64_at(self.bytes, offset + 16).unwrap_or(0);
             let entry = address.wrapping_add(distance).checked_sub(text.address);
             let entry = entry.filter(|entry| *entry < text.size);
             let entry = entry.and_then(|entry| u32::try_from(entry).ok());
             let entry = entry.ok_or_else(|| refuse("its first instruction is not in the code"))?;
+            // The descriptor does not say where the code ends, but the symbol of the function may.
             let function = symbols.iter().find(|(function, ..)| function == name);
             let size = function.map_or(0, |(_, _, size, _)| *size);
             kernels.push(ObjectKernel {
@@ -293,7 +299,7 @@ impl<'a> ObjectFile<'a> {
         }
         kernels.sort_by_key(|kernel| (kernel.entry, kernel.name.clone()));
         kernels.dedup_by(|a, b| a.name == b.name);
-        // A function without a size ends where the next kernel begins.
+        // A function without a size is taken to end where the next kernel begins.
         let mut end = CodeAddr(u32::try_from(text.size).unwrap_or(u32::MAX));
         for kernel in kernels.iter_mut().rev() {
             if kernel.end == kernel.entry {
@@ -311,7 +317,7 @@ pub(super) fn is_for_amd(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF\x02\x01") && u16_at(bytes, 18) == Some(AMDGPU)
 }
 
-/// Refuses files that are no linked code object of version 3 or later for gfx803.
+/// Refuses files other than linked code objects of version 3 or later for gfx803.
 fn check_header(bytes: &[u8]) -> Result<(), Diagnostic> {
     /// ELF version 1, HSA.
     const IDENTITY: [u8; 2] = [1, 64];
@@ -323,6 +329,7 @@ fn check_header(bytes: &[u8]) -> Result<(), Diagnostic> {
         return Err(fault(16, "the code object is not linked")
             .hint("link it first, e.g. with `ld.lld -shared`"));
     }
+    // Byte 8 is the ABI version. Version 2 has no symbols of descriptors.
     if bytes.get(8) == Some(&0) {
         return Err(fault(8, "code objects of version 2 cannot be rewritten"));
     }

@@ -1,4 +1,7 @@
-//! The changed file: code, headers, descriptors, symbols, relocations of the loader, metadata.
+//! Writing of the changed file: code, headers, descriptors, symbols, relocations of the loader, and metadata.
+//!
+//! For example, code of 0x300 bytes at address 0x1100 may grow as long as it ends before the page of the next
+//! segment. Otherwise it moves to the end of the loaded file, after the added variable.
 
 use warpbound_base::Diagnostic;
 
@@ -10,10 +13,10 @@ use super::elf::{
 };
 use super::metadata;
 
-/// Page of the loader in bytes; offset and address of a segment are equal modulo it.
+/// Page size of the loader in bytes. The offset and the address of a segment are equal modulo this number.
 const PAGE: u64 = 0x1000;
 
-/// Code that moves keeps the low bits of its address, so that it keeps its places in caches.
+/// Stride of the address at which moved code may begin, so that its low bits and its places in caches stay.
 const CODE_STRIDE: u64 = 0x1_0000;
 
 /// Writes the file.
@@ -27,7 +30,9 @@ pub(super) fn finish(rewriter: &CodeObjectRewriter<'_>) -> Result<Vec<u8>, Diagn
         address,
         bytes: rewriter.object.bytes.to_vec(),
     };
+    // Appending the code leaves the offsets of all other parts as they are.
     out.code(&code)?;
+    // Otherwise all addresses of code stay right, also in debug sections.
     if !places.is_identity {
         out.symbols()?;
         out.relocations()?;
@@ -41,10 +46,11 @@ pub(super) fn finish(rewriter: &CodeObjectRewriter<'_>) -> Result<Vec<u8>, Diagn
     Ok(out.bytes)
 }
 
-/// Address of code with a size: the old one if it fits before the next segment.
+/// Address for code of a given size: the old one if the code fits before the next segment.
 fn code_address(rewriter: &CodeObjectRewriter<'_>, size: u32) -> Result<u64, Diagnostic> {
     let object = &rewriter.object;
     let old = object.text().address;
+    // Kernels are aligned relative to the section, which gives aligned addresses only then.
     if !old.is_multiple_of(256) {
         return Err(Diagnostic::new(
             "the code does not begin at a multiple of 256",
@@ -52,11 +58,13 @@ fn code_address(rewriter: &CodeObjectRewriter<'_>, size: u32) -> Result<u64, Dia
     }
     let loaded = object.segments.iter().filter(|s| s.kind == PT_LOAD);
     let next = loaded.map(|s| s.address).filter(|at| *at > old).min();
+    // The loader maps whole pages, so the code must end before the page of the next segment.
     let room = next.map_or(u64::MAX, |next| next - next % PAGE);
     if old.checked_add(size.into()).is_some_and(|end| end <= room) {
         return Ok(old);
     }
     let (_, last) = object.last_segment()?;
+    // The variable extends the last segment, so the code goes after it.
     let added = rewriter.variable.as_ref().map_or(0, |(_, bytes)| *bytes);
     let end = last.end().checked_next_multiple_of(8);
     let end = end.and_then(|end| end.checked_add(added));
@@ -96,7 +104,7 @@ impl Rewritten<'_> {
         at.ok_or_else(|| Diagnostic::new("the ELF file is damaged"))
     }
 
-    /// Appends bytes at an offset with an alignment and a remainder; returns the offset.
+    /// Appends bytes at the next offset with a given remainder modulo the alignment. Returns the offset.
     fn append(&mut self, bytes: &[u8], alignment: u64, remainder: u64) -> u64 {
         while self.bytes.len() as u64 % alignment != remainder {
             self.bytes.push(0);
@@ -106,7 +114,7 @@ impl Rewritten<'_> {
         at
     }
 
-    /// Puts the code into the file: at its old place if it has its old size there, else at the end.
+    /// Puts the code into the file: in its old place if address and size are unchanged, else at the end.
     fn code(&mut self, code: &[u8]) -> Result<(), Diagnostic> {
         let object = &self.rewriter.object;
         let text = object.text();
@@ -128,7 +136,8 @@ impl Rewritten<'_> {
         if let Some(segment) = segments.get_mut(object.text_segment) {
             segment.address = address;
         }
-        // Loaded segments are in ascending order of their addresses.
+        // ELF demands loaded segments in ascending order of their addresses, so moved code changes the order of
+        // headers.
         let slots: Vec<usize> = loaded(&segments).collect();
         let mut order = slots.clone();
         order.sort_by_key(|index| segments.get(*index).map(|segment| segment.address));
@@ -141,6 +150,7 @@ impl Rewritten<'_> {
             let header = object.bytes.get(from..from + SEGMENT_HEADER);
             self.put(to, header.unwrap_or_default())?;
             if index == object.text_segment {
+                // Offset, virtual and physical address, size in the file and in memory.
                 let fields = [
                     (8, offset),
                     (16, address),
@@ -156,7 +166,7 @@ impl Rewritten<'_> {
         Ok(())
     }
 
-    /// Moves the symbols of the code.
+    /// Moves the symbols that lie in the code.
     fn symbols(&mut self) -> Result<(), Diagnostic> {
         let rewriter = self.rewriter;
         let text = rewriter.object.text();
@@ -175,6 +185,7 @@ impl Rewritten<'_> {
                 };
                 let offset = |address: u64| u32::try_from(address.checked_sub(text.address)?).ok();
                 let start = offset(value).ok_or_else(refuse)?;
+                // A kernel's symbol names the start of its waves, before the prologue.
                 let label = self
                     .places
                     .start(start)
@@ -195,9 +206,9 @@ impl Rewritten<'_> {
         Ok(())
     }
 
-    /// Moves addresses of the code that the loader writes into data; refuses those that it would write into code.
+    /// Moves the addresses of code that the loader writes into data, and refuses relocations inside the code.
     fn relocations(&mut self) -> Result<(), Diagnostic> {
-        /// Relocation of the loader that stands for an address of the file (LLVM, `R_AMDGPU_RELATIVE64`).
+        /// Relocation by which the loader writes an address of the file itself (LLVM, `R_AMDGPU_RELATIVE64`).
         const OWN_ADDRESS: u32 = 13;
         let rewriter = self.rewriter;
         let object = &rewriter.object;
@@ -211,6 +222,7 @@ impl Rewritten<'_> {
                 let at = u64_at(relocation, 0).unwrap_or(0);
                 let here =
                     |message: &str| Diagnostic::new(message).at(format_args!("address 0x{at:x}"));
+                // Such an address is not visible in the instruction, so nothing is known of its use.
                 if at
                     .checked_sub(text.address)
                     .is_some_and(|at| at < text.size)
@@ -234,14 +246,14 @@ impl Rewritten<'_> {
         Ok(())
     }
 
-    /// Empties the debug sections: their addresses are those of the old code.
+    /// Empties the debug sections, whose addresses refer to the old code.
     fn drop_debug_sections(&mut self) {
         let sections = self.rewriter.object.sections.iter().enumerate();
         for (index, section) in sections {
             if section.name.starts_with(".debug_")
                 && let Ok(header) = self.section_header(index)
             {
-                // The header was read from there.
+                // Cannot fail, because the header was read from this place.
                 let _ = self.put_u64(header + 32, 0);
             }
         }
@@ -259,10 +271,12 @@ impl Rewritten<'_> {
             self.put_u64(offset + 16, entry.wrapping_sub(descriptor))?;
             let (scalar, vector) = rewriter.registers;
             let mut rsrc1 = kernel.facts.rsrc1;
-            // Granules of 4 VGPRs and of 16 SGPRs; the fields count 4 and 8, less one.
+            // VGPRs are allocated in groups of 4 and SGPRs in groups of 16. The fields count groups of 4 and of 8,
+            // less one.
             let vector = u32::from(vector.div_ceil(4).saturating_sub(1)).min(0x3f);
             let scalar = scalar.next_multiple_of(16) / 8;
             let scalar = u32::from(scalar.saturating_sub(1)).min(0xf);
+            // Never lowered, because the kernel's own code may use all registers that it states.
             rsrc1 = rsrc1 & !0x3f | (rsrc1 & 0x3f).max(vector);
             rsrc1 = rsrc1 & !(0xf << 6) | (rsrc1 >> 6 & 0xf).max(scalar) << 6;
             self.put(offset + 48, &rsrc1.to_le_bytes())?;
@@ -283,7 +297,7 @@ impl Rewritten<'_> {
             let size = usize::try_from(section.size).unwrap_or(usize::MAX);
             let mut at = start;
             let end = start.saturating_add(size).min(object.bytes.len());
-            // Owner's length, contents' length, type; both parts are padded to 4 bytes.
+            // A note has the lengths of owner and contents and a type, then both parts, each padded to 4 bytes.
             while at < end
                 && let Some(owner) = u32_at(object.bytes, at)
                 && let Some(length) = u32_at(object.bytes, at + 4)
@@ -307,12 +321,13 @@ impl Rewritten<'_> {
         for kernel in metadata::register_places(contents).unwrap_or_default() {
             for (place, least) in [(kernel.scalar, scalar), (kernel.vector, vector)] {
                 let Some(place) = place else { continue };
-                // A number of one byte: larger ones are larger than any count of registers.
+                // Only numbers of one byte can be less than a count of registers that is needed.
                 let stated = match contents.get(place) {
                     Some(0xcc) => contents.get(place + 1).copied().unwrap_or(u8::MAX),
                     Some(small @ 0..=0x7f) => *small,
                     _ => u8::MAX,
                 };
+                // Another number cannot grow, because the metadata keeps its layout.
                 if u16::from(stated) < least
                     && !metadata::put_number(&mut self.bytes, at + place, least)
                 {
@@ -324,12 +339,12 @@ impl Rewritten<'_> {
         Ok(())
     }
 
-    /// Extends the last segment by the variable, and names it in a symbol table and a section of its own.
+    /// Extends the last segment by the variable, and gives the variable a symbol and a section.
     fn variable(&mut self, name: &str, size: u64) -> Result<(), Diagnostic> {
         let object = &self.rewriter.object;
         let address = object.variable_address()?;
         let (_, last) = object.last_segment()?;
-        // Segments may have been reordered: the address names it.
+        // Headers of segments may have been reordered, so the segment is found by its address.
         let table = object.segments_at;
         for index in 0..object.segments.len() {
             let at = entry(table, index, SEGMENT_HEADER);
@@ -337,13 +352,14 @@ impl Rewritten<'_> {
             if u32_at(&self.bytes, at) == Some(PT_LOAD)
                 && u64_at(&self.bytes, at + 16) == Some(last.address)
             {
+                // In memory only: loaders fill the part that the file does not have with zeros.
                 self.put_u64(at + 40, (address - last.address).saturating_add(size))?;
             }
         }
         self.name_variable(name, address, size)
     }
 
-    /// Appends section headers with one more section, and tables with the new names and the symbol.
+    /// Appends the section headers with one more section, and the tables with the new names and the symbol.
     fn name_variable(&mut self, name: &str, address: u64, size: u64) -> Result<(), Diagnostic> {
         let object = &self.rewriter.object;
         let damaged = || Diagnostic::new("the ELF file is damaged");
@@ -352,6 +368,7 @@ impl Rewritten<'_> {
         let symbols = tables
             .clone()
             .find(|(_, section)| section.kind == SHT_SYMTAB);
+        // A stripped file has no table for the symbol.
         let Some((symbols, header)) = symbols else {
             return Ok(());
         };
@@ -364,6 +381,7 @@ impl Rewritten<'_> {
         texts.extend_from_slice(format!("{name}\0").as_bytes());
         let at = usize::try_from(header.offset).map_err(|_| damaged())?;
         let end = at.saturating_add(usize::try_from(header.size).map_err(|_| damaged())?);
+        // From the changed bytes, because the symbols of the code have moved already.
         let mut entries = self.bytes.get(at..end).ok_or_else(damaged)?.to_vec();
         let section = u16::try_from(count).map_err(|_| damaged())?;
         entries.extend_from_slice(&symbol_name.to_le_bytes());
@@ -392,7 +410,7 @@ impl Rewritten<'_> {
     }
 }
 
-/// Header of a section without contents, writable and in memory.
+/// Header of a writable section in memory, without contents in the file.
 fn variable_header(name: u32, address: u64, size: u64) -> [u8; SECTION_HEADER] {
     const NOBITS: u32 = 8;
     const WRITE_ALLOC: u64 = 3;

@@ -1,9 +1,12 @@
-//! Places of register counts in the metadata of a code object (MessagePack).
+//! Places of register counts in the metadata of a code object, which is MessagePack.
+//!
+//! For example, `ab .sgpr_count 10` states 16 scalar registers: a text of 11 bytes, and a number of one byte. Only
+//! numbers are changed, and only if their length stays, because nothing else in the note moves.
 
-/// Most levels of lists and maps.
+/// Maximum depth of nested lists and maps, which limits the recursion in hostile files.
 const MAX_DEPTH: usize = 32;
 
-/// Places of the numbers of a kernel's registers in metadata, each the offset of the first byte of its value.
+/// Places of the register counts of a kernel in metadata: offsets of the first bytes of the values.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct RegisterPlaces {
     pub(super) name: String,
@@ -40,12 +43,13 @@ pub(super) fn register_places(bytes: &[u8]) -> Option<Vec<RegisterPlaces>> {
     Some(found)
 }
 
-/// Writes a number over another one of the same length; returns whether that is possible.
+/// Writes a number over another one of the same length. Returns whether that is possible.
 pub(super) fn put_number(bytes: &mut [u8], at: usize, number: u16) -> bool {
     let Some(tail) = bytes.get_mut(at..) else {
         return false;
     };
     match (tail, u8::try_from(number)) {
+        // MessagePack writes numbers up to 127 in the first byte itself.
         ([value @ 0..=0x7f, ..], Ok(small @ 0..=0x7f)) => {
             *value = small;
             true
@@ -62,7 +66,7 @@ pub(super) fn put_number(bytes: &mut [u8], at: usize, number: u16) -> bool {
     }
 }
 
-/// Passes the key of each entry of a map, a text, and the offset of its value.
+/// Visits each entry of a map with its key, which is a text, and the offset of its value.
 fn each_entry(
     bytes: &[u8],
     at: usize,
@@ -82,7 +86,7 @@ fn each_entry(
     Some(())
 }
 
-/// Offsets of the elements of a list.
+/// Returns the offsets of the elements of a list.
 fn elements(bytes: &[u8], at: usize) -> Option<Vec<usize>> {
     let (count, mut at) = match *bytes.get(at)? {
         short @ 0x90..=0x9f => (usize::from(short & 15), at + 1),
@@ -98,7 +102,7 @@ fn elements(bytes: &[u8], at: usize) -> Option<Vec<usize>> {
     Some(found)
 }
 
-/// Start and end of a text.
+/// Returns the start and the end of a text.
 fn text(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let (length, start) = match *bytes.get(at)? {
         short @ 0xa0..=0xbf => (usize::from(short & 31), at + 1),
@@ -111,7 +115,7 @@ fn text(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     (end <= bytes.len()).then_some((start, end))
 }
 
-/// Offset after a value.
+/// Returns the offset after a value.
 fn skip(bytes: &[u8], at: usize, depth: usize) -> Option<usize> {
     if depth > MAX_DEPTH {
         return None;

@@ -1,8 +1,11 @@
-//! Probes of GCN3: counters in scalar registers, which a wave increments by scalar instructions and adds to a variable
-//! where it ends.
+//! Probes of GCN3: counters in scalar registers, which a wave increments by scalar instructions and adds to a
+//! variable where it ends.
 //!
-//! EXEC and SCC are as before after each probe: the instructions of a probe do not depend on EXEC, and SCC is saved where
-//! it is live. Counters that find no scalar register are in lanes of vector registers.
+//! EXEC and SCC are unchanged after each probe: its instructions do not depend on EXEC, and SCC is saved where it is
+//! live. Counters for which no scalar register is left are in lanes of vector registers.
+//!
+//! For example, a probe of issues is `s_add_u32 s20, s20, 1`. Where SCC is live, `s_cselect_b32 s16, 1, 0` stands
+//! before it and `s_cmp_lg_u32 s16, 0` after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,16 +19,16 @@ use super::sequence::{GcnSequence, LiteralDistance, NewGcnInstr};
 use super::{CodeObjectRewriter, ObjectKernel};
 use crate::probes::{Increment, ProbedQuantity};
 
-/// Name of the variable with the counters.
+/// Name of the variable that holds the counters.
 const VARIABLE: &str = "warpbound_counters";
 
-/// Scalar registers that have numbers, of which those of VCC, FLAT_SCRATCH and XNACK_MASK take the last six.
+/// Number of scalar registers without the last six of 102, which hold VCC, FLAT_SCRATCH and XNACK_MASK.
 const MOST_SCALAR: u8 = 96;
 
-/// Counters that fit into a vector register, one in each lane.
+/// Counters that fit into one vector register, one in each lane.
 const LANES: usize = 64;
 
-/// Probes that a kernel of a code object is to have.
+/// Probes to add to a kernel of a code object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ScalarProbes {
     /// Name of the kernel.
@@ -34,24 +37,24 @@ pub struct ScalarProbes {
     pub counters: usize,
     /// Bytes of the variable before the first counter; a multiple of 8.
     pub first_byte: u64,
-    /// By the address of the first instruction of a block, relative to the code section: growth of counters there.
+    /// Increments at the first instruction of a block, by its address relative to the code section.
     pub points: BTreeMap<CodeAddr, BTreeSet<Increment>>,
 }
 
-/// Places of the probes of a kernel.
+/// Result of adding probes to a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScalarProbesPlaced {
-    /// Name of the variable: 64-bit sums, one for each counter, after the bytes that were asked for.
+    /// Name of the variable: the requested bytes, then a 64-bit sum for each counter.
     pub variable: &'static str,
     /// Address of the first counter in the loaded file.
     pub address: u64,
-    /// Its size in bytes.
+    /// Size of the variable in bytes.
     pub bytes: u64,
-    /// Probes that save SCC.
+    /// Number of probes that save SCC.
     pub scc_saved: usize,
     /// Number of inserted instructions.
     pub inserted: usize,
-    /// Registers that a wave needs: SGPRs with numbers, and VGPRs.
+    /// Registers that a wave needs: numbered SGPRs, and VGPRs.
     pub registers: (u16, u16),
 }
 
@@ -65,10 +68,10 @@ enum ScalarHome {
 /// Registers of the probes.
 #[derive(Clone, Debug)]
 struct ProbeRegisters {
-    /// First of four scalar registers, a multiple of two: SCC, a number of lanes, a counter that is in a lane.
+    /// First of four scalar registers, even: saved SCC, a number of lanes, and a counter that is read from a lane.
     scratch: u8,
     homes: Vec<ScalarHome>,
-    /// Number of SGPRs and of VGPRs with those of the probes.
+    /// Number of SGPRs and of VGPRs, including the registers of the probes.
     needed: (u16, u16),
 }
 
@@ -77,8 +80,8 @@ impl CodeObjectRewriter<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the kernel is not there, if its code selects registers by M0, if no register is free, or if its waves may
-    /// end in a function that other kernels share.
+    /// Fails if the kernel does not exist, if its code selects registers by M0, if no register is free, or if its
+    /// waves may end in a function that other kernels share.
     pub fn add_probes(&mut self, probes: &ScalarProbes) -> Result<ScalarProbesPlaced, Diagnostic> {
         let kernel = self
             .kernels
@@ -92,6 +95,7 @@ impl CodeObjectRewriter<'_> {
             return self.add_empty_variable(probes.first_byte);
         }
         check_registers(&self.program)?;
+        // A wave must add its counters once, at an end that belongs to the kernel where it began.
         check_separation(self)?;
         let counters = probes.points.values().flatten().map(|inc| inc.counter + 1);
         let counters = counters.max().unwrap_or(0).max(probes.counters);
@@ -103,6 +107,7 @@ impl CodeObjectRewriter<'_> {
         let (mut scc_saved, mut inserted) = (0, 0);
         for (at, increments) in &probes.points {
             let index = self.program.index_of(*at);
+            // Outside the known code, SCC counts as live.
             let is_live = index
                 .and_then(|index| live.get(index))
                 .copied()
@@ -115,8 +120,10 @@ impl CodeObjectRewriter<'_> {
         for at in ends(self, &kernel)? {
             let flush = registers.flush(address)?;
             inserted += flush.len();
+            // Part of the body, so that a jump to the end passes it as well.
             self.insert_before(at, flush)?;
         }
+        // In the prologue, so that a jump back to the first instruction does not clear the counters.
         let start = whole(registers.start())?;
         inserted += start.len();
         self.insert_at_start(&kernel, start)?;
@@ -133,7 +140,7 @@ impl CodeObjectRewriter<'_> {
 }
 
 impl CodeObjectRewriter<'_> {
-    /// Adds the variable of a kernel without probes, whose code stays.
+    /// Adds the variable of a kernel without probes, whose code stays unchanged.
     fn add_empty_variable(&mut self, bytes: u64) -> Result<ScalarProbesPlaced, Diagnostic> {
         let address = self.add_variable(VARIABLE, bytes)?;
         Ok(ScalarProbesPlaced {
@@ -147,13 +154,13 @@ impl CodeObjectRewriter<'_> {
     }
 }
 
-/// The instructions of a sequence; fails if one has no encoding.
+/// Returns the instructions of a sequence; fails if one has no encoding.
 fn whole(sequence: GcnSequence) -> Result<Vec<NewGcnInstr>, Diagnostic> {
     let instrs = sequence.finish();
     instrs.ok_or_else(|| Diagnostic::new("an instruction of a probe has no encoding"))
 }
 
-/// Refuses code in which a register that no instruction names may be used.
+/// Refuses code that may use a register that no instruction names.
 fn check_registers(program: &GcnProgram) -> Result<(), Diagnostic> {
     use GcnOpcode::{
         SMovreldB32, SMovreldB64, SMovrelsB32, SMovrelsB64, SSetGprIdxMode, SSetGprIdxOn,
@@ -177,7 +184,8 @@ fn check_registers(program: &GcnProgram) -> Result<(), Diagnostic> {
     }
 }
 
-/// Refuses code in which waves of one kernel can come into another one, where they would end uncounted.
+/// Refuses code in which waves of one kernel can enter another one, where they would end without adding their
+/// counters.
 fn check_separation(rewriter: &CodeObjectRewriter<'_>) -> Result<(), Diagnostic> {
     let kernels = &rewriter.kernels;
     let kernel_at = |at: CodeAddr| {
@@ -205,6 +213,7 @@ fn check_separation(rewriter: &CodeObjectRewriter<'_>) -> Result<(), Diagnostic>
         }
     }
     let text = rewriter.object.text().address;
+    // A computed address may be called or jumped to. With one kernel there is no other one to enter.
     for (from, address) in code::computed_addresses(rewriter)? {
         let offset = address
             .checked_sub(text)
@@ -216,7 +225,7 @@ fn check_separation(rewriter: &CodeObjectRewriter<'_>) -> Result<(), Diagnostic>
     Ok(())
 }
 
-/// Addresses at which waves of a kernel end.
+/// Returns the addresses at which waves of a kernel end.
 fn ends(
     rewriter: &CodeObjectRewriter<'_>,
     kernel: &ObjectKernel,
@@ -231,6 +240,7 @@ fn ends(
             .kernels
             .iter()
             .any(|other| other.name != kernel.name && within(other, instr.addr));
+        // With a single kernel, also a function outside it ends only waves of this kernel.
         if within(kernel, instr.addr) || !of_another && rewriter.kernels.len() == 1 {
             found.push(instr.addr);
         } else if !of_another {
@@ -241,7 +251,7 @@ fn ends(
     Ok(found)
 }
 
-/// Number after the highest one of the registers that the code names.
+/// Number of the first register above all that the code names, below `most`.
 fn first_free(program: &GcnProgram, kind: RegisterKind, most: u8) -> u8 {
     let mut first = 0;
     for instr in &program.instrs {
@@ -256,15 +266,16 @@ fn first_free(program: &GcnProgram, kind: RegisterKind, most: u8) -> u8 {
 }
 
 impl ProbeRegisters {
-    /// Chooses registers that no instruction of the code names, and that no kernel receives at its start.
+    /// Chooses registers that no instruction of the code names and that no kernel receives at its start.
     fn choose(
         rewriter: &CodeObjectRewriter<'_>,
         counters: usize,
     ) -> Result<ProbeRegisters, Diagnostic> {
-        /// Numbers of the scalar registers that instructions name by number.
+        /// Number of scalar registers that instructions can name.
         const NAMED: u8 = 102;
-        /// Scalar registers after those of the user: three indices, facts about the block, scratch.
+        /// Scalar registers after those of the user: three indices, facts about the block, and the scratch offset.
         const OF_BLOCK: u32 = 5;
+        // Over the whole section, because functions may be shared by all kernels.
         let program = &rewriter.program;
         let received = rewriter
             .kernels
@@ -272,6 +283,7 @@ impl ProbeRegisters {
             .map(|k| k.facts.user_registers() + OF_BLOCK);
         let received = u8::try_from(received.max().unwrap_or(0)).unwrap_or(u8::MAX);
         let free = first_free(program, RegisterKind::Scalar, NAMED).max(received);
+        // `s_getpc_b64` writes a pair, which begins at an even number.
         let scratch = free.checked_next_multiple_of(2).unwrap_or(u8::MAX);
         if scratch.saturating_add(4) > MOST_SCALAR {
             let message = format!("the code uses {free} scalar registers: none is free");
@@ -282,7 +294,7 @@ impl ProbeRegisters {
             .map(ScalarHome::Scalar)
             .collect();
         let scalar = usize::from(scratch) + 4 + homes.len();
-        // The index of a work-item takes up to three, the last instructions of a wave four.
+        // A work-item receives up to three vector registers for its index, and the flush uses the first four.
         let mut vectors = first_free(program, RegisterKind::Vector, u8::MAX).max(4);
         let left = counters - homes.len();
         for number in 0..left {
@@ -314,7 +326,7 @@ impl ProbeRegisters {
         GcnValue::Scalar(self.scratch.saturating_add(number))
     }
 
-    /// Sets all counters to zero.
+    /// Instructions that set all counters to zero.
     fn start(&self) -> GcnSequence {
         let mut out = GcnSequence::default();
         for home in &self.homes {
@@ -332,11 +344,12 @@ impl ProbeRegisters {
         out
     }
 
-    /// Increments counters; SCC is kept where it is live.
+    /// Instructions of one probe; SCC is kept where it is live.
     fn body(&self, increments: &BTreeSet<Increment>, is_scc_live: bool) -> GcnSequence {
         let mut out = GcnSequence::default();
         let (saved, lanes) = (self.scratch(0), self.scratch(1));
         let one = GcnValue::Int(1);
+        // Both `s_bcnt1` and `s_add_u32` write SCC.
         if is_scc_live {
             let values = [saved, one, GcnValue::Int(0)];
             out.push(GcnOpcode::SCselectB32, Encoding::Sop2, &values);
@@ -346,6 +359,8 @@ impl ProbeRegisters {
             let growth = match increment.quantity {
                 ProbedQuantity::Issues => weight,
                 ProbedQuantity::Lanes => {
+                    // Before the first instruction of the block, EXEC is the set of active lanes that counts
+                    // (SOUNDNESS 19).
                     let exec = GcnValue::Scalar(scalar::EXEC);
                     out.push(GcnOpcode::SBcnt1I32B64, Encoding::Sop1, &[lanes, exec]);
                     if increment.weight != 1 {
@@ -384,12 +399,13 @@ impl ProbeRegisters {
         out
     }
 
-    /// Adds all counters to the variable, by one lane. The wave ends after it: EXEC, SCC and the first vector registers
-    /// are overwritten.
+    /// Instructions that add all counters to the variable, in one lane. The wave ends after them, so EXEC, SCC and
+    /// the first vector registers may be overwritten.
     fn flush(&self, address: u64) -> Result<Vec<NewGcnInstr>, Diagnostic> {
         let mut out = GcnSequence::default();
         let (low, high) = (self.scratch(0), self.scratch(1));
         let exec = GcnValue::Scalar(scalar::EXEC);
+        // Lane 0 exists in every wave, and one lane must add each sum once.
         out.push(
             GcnOpcode::SMovB64,
             Encoding::Sop1,
@@ -397,6 +413,7 @@ impl ProbeRegisters {
         );
         let from = out.len();
         out.push(GcnOpcode::SGetpcB64, Encoding::Sop1, &[low]);
+        // Not an inline constant, so that the encoding has a literal for the distance.
         let literal = GcnValue::Literal(u32::MAX / 2);
         for (opcode, register, is_high) in [
             (GcnOpcode::SAddU32, low, false),
@@ -411,6 +428,7 @@ impl ProbeRegisters {
             out.push_with(opcode, Encoding::Sop2, &values, Some(distance));
         }
         let vector = GcnValue::Vector;
+        // The upper word of each addition, which has 64 bits.
         out.push(
             GcnOpcode::VMovB32,
             Encoding::Vop1,
@@ -451,7 +469,7 @@ fn write_lane(out: &mut GcnSequence, (vector, lane): (u8, u8), from: GcnValue) {
     out.push(GcnOpcode::VWritelaneB32, Encoding::Vop3a, &values);
 }
 
-/// Constant of 32 bits.
+/// Constant of 32 bits, inline if it is at most 64.
 fn constant(number: u32) -> GcnValue {
     match i32::try_from(number) {
         Ok(small @ 0..=64) => GcnValue::Int(small),

@@ -1,15 +1,18 @@
-//! Liveness of SCC: whether a later instruction reads the value that it has before an instruction.
+//! Liveness of SCC: whether a later instruction may read the value that SCC has before an instruction.
+//!
+//! For example, in `s_cmp_eq_u32 s0, s1; s_cbranch_scc1 L` SCC is live before the branch and dead before the
+//! comparison.
 
 use warpbound_isa::amd::{GcnFlow, GcnProgram};
 use warpbound_isa::{BranchTarget, Reg};
 
-/// Whether SCC is live before each instruction of a program. It is live wherever control flow is not known.
+/// Whether SCC is live before each instruction of a program. Where control flow is not known, SCC counts as live.
 pub(super) fn live_before(program: &GcnProgram) -> Vec<bool> {
     let steps: Vec<SccStep> = (0..program.instrs.len())
         .map(|index| SccStep::of(program, index))
         .collect();
     let mut live = vec![false; steps.len()];
-    // Backwards until nothing changes; loops need a few passes.
+    // Backwards over the code until nothing changes; a loop needs more than one pass.
     loop {
         let mut has_changed = false;
         for index in (0..steps.len()).rev() {
@@ -19,6 +22,7 @@ pub(super) fn live_before(program: &GcnProgram) -> Vec<bool> {
             let is_live =
                 |at: &Option<usize>| at.is_some_and(|at| live.get(at).copied().unwrap_or(true));
             let after = step.is_unknown || step.next.iter().any(is_live);
+            // An instruction such as `s_addc_u32` reads SCC before it writes it.
             let before = step.reads || after && !step.writes;
             if let Some(slot) = live.get_mut(index)
                 && *slot != before
@@ -33,7 +37,7 @@ pub(super) fn live_before(program: &GcnProgram) -> Vec<bool> {
     }
 }
 
-/// Use of SCC by an instruction, and the instructions at which the wave may go on.
+/// Use of SCC by an instruction, and the possible next instructions.
 struct SccStep {
     reads: bool,
     writes: bool,
@@ -43,6 +47,7 @@ struct SccStep {
 
 impl SccStep {
     fn of(program: &GcnProgram, index: usize) -> SccStep {
+        // Beyond the code nothing is known, so SCC counts as read.
         let Some(instr) = program.instrs.get(index) else {
             return SccStep {
                 reads: true,
@@ -54,6 +59,7 @@ impl SccStep {
         let effects = instr.effects();
         let after = Some(index + 1);
         let at = |target: BranchTarget| match target {
+            // A jump out of the code, or into an instruction, counts as unknown.
             BranchTarget::Code(target) => program.index_of(target),
             _ => None,
         };
@@ -61,6 +67,7 @@ impl SccStep {
             GcnFlow::Next => ([after, None], false),
             GcnFlow::Jump(target) => ([at(target), None], at(target).is_none()),
             GcnFlow::Branch(_, target) => ([after, at(target)], at(target).is_none()),
+            // Nothing reads SCC after the wave has ended.
             GcnFlow::Exit => ([None; 2], false),
             GcnFlow::Call { .. } | GcnFlow::Indirect { .. } | GcnFlow::Unsupported => {
                 ([after, None], true)
@@ -79,7 +86,7 @@ impl SccStep {
 mod tests {
     use super::*;
 
-    /// SCC before each of these instructions, given as dwords.
+    /// SCC before each of these instructions, which are given as dwords.
     fn live(words: &[u32]) -> Vec<bool> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         live_before(&GcnProgram::decode(&bytes).expect("whole dwords"))

@@ -1,31 +1,31 @@
-//! Instructions of GCN3 that are inserted.
+//! Instructions of GCN3 for insertion.
 
 use warpbound_base::CodeAddr;
 use warpbound_isa::amd::{Encoding, GcnModifiers, GcnOpcode, GcnValue, GcnView};
 
-/// An instruction that is inserted.
+/// Instruction to insert.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewGcnInstr {
     /// First dword in the low half, second one or 0 in the high half.
     pub word: u64,
     /// Number of bytes: 4 or 8.
     pub bytes: u8,
-    /// Distance that becomes its literal.
+    /// Distance that becomes the literal of the instruction.
     pub(super) distance: Option<LiteralDistance>,
 }
 
-/// A half of the distance from the end of an instruction to an address of the loaded file.
+/// Half of the distance from the end of an instruction to an address of the loaded file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LiteralDistance {
     /// Index of the instruction (`s_getpc_b64`) among those that are inserted together.
     pub(super) from: usize,
     /// Address in the loaded file.
     pub(super) to: u64,
-    /// Whether it is the high half.
+    /// Whether this is the high half.
     pub(super) is_high: bool,
 }
 
-/// Appends instructions; distances among them keep their start.
+/// Appends instructions; their distances still start at the same instructions.
 pub(super) fn append(list: &mut Vec<NewGcnInstr>, instrs: Vec<NewGcnInstr>) {
     let before = list.len();
     list.extend(instrs.into_iter().map(|mut instr| {
@@ -36,8 +36,7 @@ pub(super) fn append(list: &mut Vec<NewGcnInstr>, instrs: Vec<NewGcnInstr>) {
     }));
 }
 
-/// Instructions that are collected for an insertion. An instruction that cannot be encoded makes the whole sequence
-/// invalid.
+/// Sequence of instructions for an insertion. One instruction without an encoding makes the whole sequence invalid.
 #[derive(Clone, Default, Debug)]
 pub(super) struct GcnSequence {
     instrs: Vec<NewGcnInstr>,
@@ -59,6 +58,7 @@ impl GcnSequence {
         distance: Option<LiteralDistance>,
     ) {
         let view = GcnView::new(opcode, encoding, values, GcnModifiers::default());
+        // Instructions of probes do not name code addresses, so the address of the encoding does not matter.
         match view.and_then(|view| view.encode(CodeAddr(0))) {
             Some((word, bytes)) => self.instrs.push(NewGcnInstr {
                 word,
@@ -74,14 +74,14 @@ impl GcnSequence {
         self.instrs.len()
     }
 
-    /// The instructions; `None` if one of them does not exist.
+    /// Returns the instructions, or `None` if one of them has no encoding.
     pub(super) fn finish(self) -> Option<Vec<NewGcnInstr>> {
         (!self.is_invalid).then_some(self.instrs)
     }
 }
 
 impl NewGcnInstr {
-    /// Instruction of a view without code addresses; `None` if it has no encoding.
+    /// Creates an instruction from a view without code addresses; `None` if it has no encoding.
     pub fn of_view(view: &GcnView) -> Option<NewGcnInstr> {
         let (word, bytes) = view.encode(CodeAddr(0))?;
         Some(NewGcnInstr {

@@ -1,9 +1,12 @@
-//! Least distances between an instruction of fixed latency and a reader of its result, in cycles between both issues.
+//! Minimum distances between an instruction of fixed latency and a reader of its result, in cycles between both
+//! issues.
 //!
-//! The latencies are published (Jia et al., arXiv:1804.06826, Table 4.1: 6 for the arithmetic pipes of Pascal, 12 for
-//! predicates, which maxas and Mesa's NAK wait 13 cycles for). Instructions of the queues read their sources some cycles
-//! after their issue; by how much, no source says: there the least distances are the shortest that `ptxas` leaves in
-//! kernels of ours and of NVIDIA's libraries (experiment).
+//! The latencies are published: 6 cycles for the arithmetic pipes of Pascal and 12 for predicates (Jia et al.,
+//! arXiv:1804.06826, Table 4.1); maxas and Mesa's NAK wait 13 cycles for predicates. Instructions of the queues read
+//! their sources some cycles after their issue, and no source says how many. There the minimum is the shortest
+//! distance that `ptxas` leaves in our kernels and in NVIDIA's libraries (experiment).
+//!
+//! For example, `IADD R2, R0, R1` needs 6 cycles before `IADD R3, R2, R2`, and 4 cycles before a queue reads `R2`.
 
 use warpbound_ir::Cell;
 use warpbound_isa::nvidia::{
@@ -13,12 +16,12 @@ use warpbound_isa::nvidia::{
 /// Cycles after which every result of fixed latency is present.
 pub(super) const HORIZON: u8 = 15;
 
-/// Instructions of fixed latency by their result.
+/// Class of an instruction of fixed latency as a producer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ProducerClass {
-    /// Pipes of arithmetic, front end.
+    /// Arithmetic pipes and the front end.
     Arithmetic,
-    /// Video instructions, which pass a queue (VADD and its kind, but VMAD).
+    /// Video instructions, which pass a queue: VADD and similar ones, but not VMAD.
     Video,
     /// Double or half precision without a scoreboard.
     Precision,
@@ -36,18 +39,18 @@ impl ProducerClass {
     }
 }
 
-/// Instructions by when they read their general registers.
+/// Class of an instruction by the time at which it reads its general registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ConsumerClass {
-    /// Fixed latency, branches: at the issue.
+    /// Fixed latency, and branches: at the issue.
     AtIssue,
     /// Queues of global memory, textures and special functions.
     SlowQueue,
     /// Other queues.
     Queue,
-    /// P2R, which reads predicates later than a guard does.
+    /// P2R, which reads predicates at another time than a guard.
     Predicates,
-    /// Textures and surfaces: the table names more registers than an instruction may read, so nothing is checked.
+    /// Textures and surfaces. The table names more registers than an instruction may read, so they are not checked.
     Unknown,
 }
 
@@ -75,11 +78,11 @@ impl ConsumerClass {
     }
 }
 
-/// Least cycles between the issue of an instruction and that of a reader of its result in `cell`.
+/// Minimum number of cycles between the issue of an instruction and the issue of a reader of its result in `cell`.
 pub fn least_distance(producer: ProducerClass, consumer: ConsumerClass, cell: Cell) -> u8 {
     if cell.is_predicate() {
         return match consumer {
-            // The shortest in hand-written kernels of cuDNN 7.
+            // The shortest distance in hand-written kernels of cuDNN 7.
             ConsumerClass::Predicates => 7,
             _ => 13,
         };
@@ -93,11 +96,12 @@ pub fn least_distance(producer: ProducerClass, consumer: ConsumerClass, cell: Ce
     }
 }
 
-/// Fewest cycles from the issue of an instruction to the next of its warp. Codes 29 to 31 as maxas reads them: no document
-/// says how long they wait (docs/timing-model.md).
+/// Minimum number of cycles from the issue of an instruction to the next issue of its warp. Codes 29 to 31 are read
+/// as in maxas, because no document says how long they wait (docs/timing-model.md).
 pub(super) fn distance(instr: &SassInstr, timing: Option<&Timing>) -> u8 {
     let least = timing.map_or(1, |timing| timing.min_wait.max(1));
     match instr.control.usched {
+        // The first of a pair issues in the same cycle as the second.
         16 => 0,
         29 => 13,
         30 => 14,
@@ -106,8 +110,8 @@ pub(super) fn distance(instr: &SassInstr, timing: Option<&Timing>) -> u8 {
     }
 }
 
-/// Scoreboards that a DEPBAR waits for. To a count other than 0 it leaves the latest operations; what is left is not
-/// checked.
+/// Scoreboards that a DEPBAR waits for. With a count other than 0 it leaves the latest operations outstanding, which
+/// is not checked.
 pub(super) fn released(program: &SassProgram, instr: &SassInstr) -> u8 {
     if program.opcode(instr) != Some(Opcode::Depbar) {
         return 0;

@@ -1,4 +1,4 @@
-//! Results and reads that may be outstanding at a point of the code, and their dataflow.
+//! Dataflow of results and reads that may be outstanding at a point of the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,26 @@ use warpbound_ir::{Cell, OpIndex};
 use super::distances::{HORIZON, least_distance};
 use super::{ControlHazard, DependentRead, InstrHazards, LintFinding};
 
-/// Operations under way, by the register that they write or read.
+/// Outstanding operations, by the register that they write or read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Underway {
     /// Results of fixed latency.
     fixed: BTreeMap<(Cell, OpIndex), FixedResult>,
-    /// Results and sources of operations of variable latency: scoreboards of which each covers it on all paths.
+    /// Results and sources of operations of variable latency, each with the scoreboards that cover it on all paths.
     results: BTreeMap<(Cell, OpIndex), u8>,
     sources: BTreeMap<(Cell, OpIndex), u8>,
 }
 
-/// Result of fixed latency that may still be on its way.
+/// Result of fixed latency that may not be present yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FixedResult {
-    /// Fewest cycles since the issue.
+    /// Minimum number of cycles since the issue.
     age: u8,
-    /// Scoreboards of loads that were issued after it on all paths: a wait for one of them takes longer than the result.
+    /// Scoreboards of loads issued after it on all paths. A wait for one of them takes longer than the result.
     outlasted_by: u8,
 }
 
-/// Entries of a register.
+/// Returns the entries of a register.
 fn of_cell<T: Copy>(
     entries: &BTreeMap<(Cell, OpIndex), T>,
     cell: Cell,
@@ -38,18 +38,18 @@ fn of_cell<T: Copy>(
     entries.range(range).map(|(&(_, at), &value)| (at, value))
 }
 
-/// Bit beside those of the scoreboards: the predicate of the operation's guard has kept its value since.
+/// Bit above the six scoreboard bits: the predicate of the operation's guard has not changed since the operation.
 const SAME_GUARD: u8 = 1 << 6;
 
-/// Another one: no branch that a predicate decides has been passed since.
+/// Next bit: no branch that a predicate decides was passed since the operation.
 const SAME_PATH: u8 = 1 << 7;
 
-/// The bit of a scoreboard.
+/// Returns the bit of a scoreboard, or 0 for none.
 fn bit(scoreboard: Option<u8>) -> u8 {
     scoreboard.map_or(0, |number| 1 << number)
 }
 
-/// Instruction that is checked.
+/// Instruction under check.
 struct Checked<'a> {
     at: OpIndex,
     instr: &'a InstrHazards,
@@ -61,21 +61,22 @@ impl Checked<'_> {
         self.facts.get(at.index())
     }
 
-    /// Whether an earlier operation was waited for, or other lanes only execute it.
+    /// Whether an earlier operation was waited for, or only lanes that do not execute this instruction execute it.
     fn is_safe(&self, producer: OpIndex, covered: u8) -> bool {
         let earlier = self.fact(producer);
         let excluded = earlier.is_some_and(|earlier| earlier.excludes(self.instr));
         covered & self.instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
     }
 
-    /// Whether an earlier operation is one of the same queue: they read and write in order.
+    /// Whether an earlier operation belongs to the same queue, which reads and writes in order.
     fn is_ordered(&self, producer: OpIndex) -> bool {
         let (queue, earlier) = (self.instr.queue, self.fact(producer));
         queue.is_some() && earlier.is_some_and(|earlier| earlier.queue == queue)
     }
 
-    /// The hazard of an earlier operation. It is possible only if both have guards that differ or may have changed, or if one
-    /// has a guard and a branch lies between them: the code may have computed the guard so that no lane executes both.
+    /// Hazard with an earlier operation. The hazard is only possible if both have guards that differ or may have
+    /// changed, or if one has a guard and a branch lies between them: the code may have computed the guard such that
+    /// no lane executes both.
     fn finding(
         &self,
         hazard: ControlHazard,
@@ -104,7 +105,7 @@ impl Checked<'_> {
 }
 
 impl Underway {
-    /// Forgets what one of these scoreboards covers.
+    /// Removes the entries that one of these scoreboards covers.
     fn release(&mut self, mask: u8) {
         if mask != 0 {
             self.results.retain(|_, covered| *covered & mask == 0);
@@ -114,12 +115,13 @@ impl Underway {
         }
     }
 
-    /// Passes one instruction.
+    /// Advances the state over one instruction.
     pub(super) fn step(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
+        // Waits come first, because they are over before the instruction issues.
         self.release(instr.wait_mask | instr.releases);
         for &cell in &instr.writes {
-            // The new result takes the place of the old one, also where that was not waited for. A guarded one counts as one
-            // for all lanes: compilers write a register under a guard and its complement.
+            // The new result replaces the old one, even if the old one was not waited for. A guarded write counts as
+            // a write in all lanes, because compilers write a register under a guard and its complement.
             self.fixed.retain(|(old, _), _| *old != cell);
             if cell.is_predicate() {
                 self.change_guards(cell, facts);
@@ -136,16 +138,18 @@ impl Underway {
             }
             None => self.set_off(at, instr, facts),
         }
+        // Bits 0 to 5 are all scoreboards.
         if instr.drains {
             self.release(0x3f);
         }
         for result in self.fixed.values_mut() {
             result.age = result.age.saturating_add(instr.distance);
         }
+        // Older results are present for every reader; dropping them keeps the state small.
         self.fixed.retain(|_, result| result.age < HORIZON);
     }
 
-    /// Notes that a predicate changes.
+    /// Records that a predicate changes.
     fn change_guards(&mut self, predicate: Cell, facts: &[InstrHazards]) {
         for entries in [&mut self.results, &mut self.sources] {
             for ((_, at), covered) in entries {
@@ -157,7 +161,7 @@ impl Underway {
         }
     }
 
-    /// Notes that a predicate has decided the path.
+    /// Records that a predicate has decided the path.
     pub(super) fn branch(&mut self) {
         for entries in [&mut self.results, &mut self.sources] {
             entries
@@ -166,26 +170,29 @@ impl Underway {
         }
     }
 
-    /// Forgets what a lane has not executed: operations whose guard fails for the value of a predicate that has not changed
-    /// since. So the loads of a last round that a guard leaves out need no wait after the loop that the guard ends.
+    /// Removes operations that the lane has not executed, because their guard fails for the value of a predicate that
+    /// has not changed since. For example, a loop loads under `@P0` for the next iteration and ends when P0 is false:
+    /// the loads of the last iteration need no wait after the loop.
     pub(super) fn learn(&mut self, predicate: Cell, value: bool, facts: &[InstrHazards]) {
         for entries in [&mut self.results, &mut self.sources] {
             entries.retain(|(_, at), covered| {
                 let guard = facts.get(at.index()).and_then(|fact| fact.guard);
                 let fails =
                     guard.is_some_and(|(cell, negated)| cell == predicate && value == negated);
+                // If the predicate has changed since, nothing is known of its value at the operation.
                 !fails || *covered & SAME_GUARD == 0
             });
         }
     }
 
     /// Adds an operation of variable latency. Its scoreboards also cover the earlier operations of its queue, which
-    /// completes them in order; a result is written after the sources were read.
+    /// completes them in order. A result is written after the sources were read, so the write scoreboard covers both.
     fn set_off(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
         let (write, both) = (
             bit(instr.write_sb),
             bit(instr.write_sb) | bit(instr.read_sb),
         );
+        // A wait for this load is longer than any fixed latency, so it also covers results that were issued before.
         if instr.is_slow {
             for result in self.fixed.values_mut() {
                 result.outlasted_by |= write;
@@ -204,7 +211,7 @@ impl Underway {
             }
         }
         if instr.is_barrier {
-            // The warp goes on once the barrier has left its queue: what was before it there has read its sources.
+            // A warp goes on once the barrier has left its queue, so what was queued before it has read its sources.
             self.sources.retain(|(_, at), _| {
                 facts
                     .get(at.index())
@@ -218,7 +225,7 @@ impl Underway {
         ] {
             let new = covered | SAME_GUARD | SAME_PATH;
             for &cell in cells {
-                // Where its guard fails, what it has left in an earlier iteration is still under way.
+                // Where the guard fails, the operation of an earlier iteration may still be outstanding.
                 let entry = entries.entry((cell, at));
                 let known = entry.or_insert(new);
                 *known = if is_guarded { *known & new } else { new };
@@ -226,7 +233,7 @@ impl Underway {
         }
     }
 
-    /// Checks one instruction, before it.
+    /// Checks the state before an instruction.
     pub(super) fn check(
         &self,
         at: OpIndex,
@@ -240,7 +247,7 @@ impl Underway {
         self.check_writes(&checked, findings);
     }
 
-    /// Checks what an instruction reads.
+    /// Checks the registers that an instruction reads.
     fn check_reads(
         &self,
         checked: &Checked<'_>,
@@ -255,14 +262,14 @@ impl Underway {
                     findings.insert(checked.finding(hazard, cell, producer, covered));
                 }
             }
-            // A wait of this instruction is over before it issues.
+            // The waits of this instruction are over before it issues.
             let fixed = of_cell(&self.fixed, cell);
             let waited = |result: &FixedResult| result.outlasted_by & instr.wait_mask != 0;
             for (producer, result) in fixed.filter(|(_, result)| !waited(result)) {
                 let Some(earlier) = checked.fact(producer) else {
                     continue;
                 };
-                // The predicate of both guards cannot have changed in so few cycles.
+                // The predicate of both guards cannot have changed within so few cycles.
                 if earlier.excludes(instr) {
                     continue;
                 }
@@ -286,8 +293,9 @@ impl Underway {
         }
     }
 
-    /// Checks what an instruction writes.
+    /// Checks the registers that an instruction writes.
     fn check_writes(&self, checked: &Checked<'_>, findings: &mut BTreeSet<LintFinding>) {
+        // In one queue, a later write cannot overtake an earlier access.
         let is_open = |producer: OpIndex, covered: u8| {
             !checked.is_safe(producer, covered) && !checked.is_ordered(producer)
         };
@@ -305,7 +313,7 @@ impl Underway {
         }
     }
 
-    /// Adds what may be under way on another path; returns whether anything is new.
+    /// Joins the state of another path. Returns whether anything is new.
     fn join(&mut self, other: Underway) -> bool {
         let mut grown = false;
         for (own, others) in [
@@ -317,6 +325,7 @@ impl Underway {
                     grown = true;
                     covered
                 });
+                // An entry must be covered on all paths, so only common scoreboards stay.
                 grown |= *own & !covered != 0;
                 *own &= covered;
             }
@@ -327,6 +336,7 @@ impl Underway {
                 result
             });
             grown |= result.age < own.age || own.outlasted_by & !result.outlasted_by != 0;
+            // The shortest path decides whether a reader may be too early.
             own.age = own.age.min(result.age);
             own.outlasted_by &= result.outlasted_by;
         }
@@ -390,8 +400,8 @@ impl DataflowProblem for LintProblem<'_> {
     }
 }
 
-/// Calls `visit` for each operation that a path reaches, with what may be under way before it; for an operation in
-/// several contexts once for each.
+/// Calls `visit` for each reachable operation with the state before it. An operation in several contexts is visited
+/// once for each of them.
 pub(super) fn visit(
     cfg: &ThreadCfg,
     facts: &[InstrHazards],

@@ -1,4 +1,8 @@
-//! Registers, predicates and scoreboards of probes.
+//! Choice of registers, predicates and scoreboards for probes.
+//!
+//! Two kinds of registers are used. Counters keep theirs from the entry to the exits, so no instruction of the
+//! program may name them. Temporaries need only be free at their probe. For example, R9 is a temporary of a probe if
+//! its value is not read after the probe and no load in flight writes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +18,13 @@ use crate::register_set::RegisterSet;
 pub enum CounterHome {
     /// General register of the thread.
     Register(u8),
-    /// Two general registers, this and the next one.
+    /// Two general registers: this one and the next.
     Pair(u8),
     /// The variable.
     Memory,
 }
 
-/// Inputs of the choice of registers.
+/// Inputs for the choice of registers.
 pub(super) struct AllocationInputs<'a> {
     pub(super) probed: &'a ProbedCode<'a>,
     pub(super) request: &'a ProbeRequest,
@@ -28,34 +32,34 @@ pub(super) struct AllocationInputs<'a> {
     pub(super) exits: &'a [OpIndex],
 }
 
-/// Registers that belong to the probes, from the entry of the kernel to its exits. No instruction of the program names
+/// Registers that belong to the probes from the entry of the kernel to its exits. No instruction of the program names
 /// them.
 pub(super) struct Allocation {
     /// By counter: its place.
     pub(super) homes: Vec<CounterHome>,
-    /// Mask of the lanes below.
+    /// Register with the mask of the lower lanes.
     pub(super) lanes_below: Option<u8>,
-    /// Address of the warp's shared memory, and a register that holds 1.
+    /// Registers with the address of the warp's shared memory and with the number 1.
     pub(super) shared: Option<[u8; 2]>,
-    /// Pair with the address of the variable.
+    /// Lower register of the pair with the address of the variable.
     pub(super) address: Option<u8>,
-    /// Pair with the number that is added to the variable; the upper register holds zero.
+    /// Lower register of the pair with the number that is added to the variable.
     pub(super) value: Option<u8>,
-    /// Number that the value register holds from the beginning to the end; `None` if probes write it.
+    /// Number that the value register holds from beginning to end; `None` if probes write it.
     pub(super) constant_value: Option<u32>,
-    /// Upper half of that number.
+    /// Upper half of the number in `constant_value`.
     pub(super) constant_high: u32,
     /// By point: two registers that the probe may write.
     pub(super) temporaries: BTreeMap<OpIndex, [u8; 2]>,
-    /// By point: a predicate that the probe may write; without one it computes with masks.
+    /// By point: a predicate that the probe may write. A probe without one computes with masks.
     pub(super) predicates: BTreeMap<OpIndex, u8>,
     /// By exit: registers that the flush may write.
     pub(super) flush_pairs: BTreeMap<OpIndex, FlushPairs>,
-    /// Scoreboard of the probes.
+    /// Scoreboard that the probes set.
     pub(super) scoreboard: u8,
     /// Whether no instruction of the program sets that scoreboard.
     pub(super) is_scoreboard_own: bool,
-    /// Greatest register of the probes.
+    /// Highest register of the probes.
     greatest: Option<u8>,
 }
 
@@ -65,11 +69,11 @@ pub(super) struct FlushPairs {
     pub(super) address: u8,
     /// Pairs for counters that have one register each.
     pub(super) values: Vec<u8>,
-    /// Whether operations in flight may use them, protected by scoreboards.
+    /// Whether operations in flight may use the pairs, so that the flush must wait for all scoreboards.
     pub(super) waits: bool,
 }
 
-/// Pairs for values of a flush at most, each with a scoreboard.
+/// Maximum number of pairs for values in a flush: one for each scoreboard.
 const FLUSH_PAIRS: usize = 6;
 
 impl Allocation {
@@ -115,6 +119,7 @@ impl Allocation {
         } else if has_leaders {
             allocation.lanes_below = Some(unused.one(u16::from(u8::MAX))?);
         }
+        // First, because `constant_value` depends on the predicates.
         allocation.choose_predicates(probed, points);
         allocation.place_counters(inputs, &mut unused)?;
         let in_memory =
@@ -127,6 +132,8 @@ impl Allocation {
         if !in_memory.is_empty() {
             allocation.address = Some(unused.pair()?);
             allocation.value = Some(unused.pair()?);
+            // One number for all probes can stay in the register. Without a predicate, a probe overwrites it with a
+            // masked number.
             let weights: BTreeSet<u32> = in_memory.iter().map(|i| i.weight).collect();
             let guarded = points
                 .keys()
@@ -142,13 +149,13 @@ impl Allocation {
         Ok(allocation)
     }
 
-    /// Registers of a thread with the probes, of a kernel that has `before` without them.
+    /// Registers of a thread with the probes, for a kernel with `before` registers without them.
     pub(super) fn registers(&self, before: u16) -> u16 {
         let own = self.greatest.map_or(0, |greatest| u16::from(greatest) + 1);
         before.max(own)
     }
 
-    /// The register, or the lower one of the pair, of a counter.
+    /// Register of a counter, or the lower register of its pair.
     pub(super) fn register_of(&self, counter: usize) -> Option<u8> {
         match self.homes.get(counter) {
             Some(CounterHome::Register(register) | CounterHome::Pair(register)) => Some(*register),
@@ -164,7 +171,8 @@ impl Allocation {
         for &at in points.keys() {
             let is_free = |&pred: &u8| probed.liveness.is_free(at, Cell::pred(pred));
             let named = named_in_block(probed, at);
-            // One that the block does not name is free up to its end.
+            // A predicate that the block does not name is free up to the end of the block, where more gaps can hold
+            // the probe.
             let unnamed = |&pred: &u8| is_free(&pred) && !named.has_predicate(pred);
             let found = (0..7).find(unnamed).or_else(|| (0..7).find(is_free));
             if let Some(pred) = found {
@@ -173,7 +181,7 @@ impl Allocation {
         }
     }
 
-    /// Gives counters registers, those at the most points first, as long as the limit allows.
+    /// Places counters in registers as long as the limit allows, the counters with the most points first.
     fn place_counters(
         &mut self,
         inputs: &AllocationInputs<'_>,
@@ -183,6 +191,7 @@ impl Allocation {
             return Ok(());
         }
         let limit = inputs.request.most_registers.max(inputs.probed.registers);
+        // A pair needs the carry in the condition code at each of its probes.
         if inputs.request.range == CounterRange::Double && !carries_everywhere(inputs) {
             return Ok(());
         }
@@ -192,9 +201,11 @@ impl Allocation {
             all.filter(|increment| increment.counter == counter).count()
         };
         let counts: Vec<usize> = counters.iter().map(|&counter| weight(counter)).collect();
+        // A counter that no probe increases needs no register.
         counters.retain(|&counter| counts.get(counter).is_some_and(|&count| count > 0));
         counters.sort_by_key(|&counter| std::cmp::Reverse(counts.get(counter).copied()));
-        // Two pairs and a temporary are left for the counters in memory.
+        // If registers do not suffice, six are left for counters in memory: the pairs of address and value, and two
+        // temporaries.
         let tight = counters.len() > unused.left(limit);
         let limit = if tight {
             limit.saturating_sub(6)
@@ -225,17 +236,18 @@ impl Allocation {
         for &at in points.keys() {
             let top = probed.registers.min(255) as u8;
             let is_free = |&register: &u8| {
-                // Registers that the program does not name may become those of a later choice.
+                // Registers that the program does not name may be taken by a later choice.
                 probed.liveness.used().has_general(register)
                     && !unused.is_taken(register)
                     && probed.liveness.is_free(at, Cell::gpr(register))
             };
             let named = named_in_block(probed, at);
             let mut found: Vec<u8> = (0..top).filter(is_free).collect();
-            // Those that the block does not name are free up to its end.
+            // Registers that the block does not name are free up to its end.
             found.sort_by_key(|&register| named.has_general(register));
             found.truncate(2);
             for index in 0..2 - found.len() {
+                // All points share these two, because no probe needs their values after its end.
                 if own.len() <= index {
                     own.push(unused.one(u16::from(u8::MAX))?);
                 }
@@ -248,8 +260,8 @@ impl Allocation {
         Ok(())
     }
 
-    /// Chooses pairs for the flush: at an exit all registers of the program are free, but for those of operations that no
-    /// scoreboard protects.
+    /// Chooses pairs for the flush. At an exit no value of the program is needed any more, so all its registers are
+    /// free except the registers of operations that no scoreboard protects.
     fn choose_flush_pairs(
         &mut self,
         probed: &ProbedCode<'_>,
@@ -278,7 +290,9 @@ impl Allocation {
             let top = probed.registers.min(254) as u8;
             let pairs = (0..top / 2).map(|half| 2 * half);
             let free = pairs.filter(|&pair| is_free(pair) && is_free(pair + 1));
+            // Idle pairs need no wait, so they are taken first.
             let (idle, busy): (Vec<u8>, Vec<u8>) = free.partition(is_idle);
+            // One pair for the address and one for a value are enough to go on without a wait.
             let waits = idle.len() < wanted.min(2);
             let mut found = idle;
             if waits {
@@ -304,10 +318,11 @@ impl Allocation {
     }
 }
 
-/// Registers that the instructions of the block from `at` on name.
+/// Registers that the instructions of the block name, from `at` on.
 fn named_in_block(probed: &ProbedCode<'_>, at: OpIndex) -> RegisterSet {
     let blocks = &probed.cfg.space.blocks;
     let Some(block) = blocks.starting_at(at).map(|index| blocks.get(index)) else {
+        // No block begins here, so every register counts as named.
         return RegisterSet::ALL;
     };
     let ops = block.ops().filter_map(|at| probed.code.get(at));
@@ -318,7 +333,7 @@ fn named_in_block(probed: &ProbedCode<'_>, at: OpIndex) -> RegisterSet {
     cells.collect()
 }
 
-/// Whether no instruction reads the condition code of one before a probe after it.
+/// Whether the condition code is free at every probe.
 fn carries_everywhere(inputs: &AllocationInputs<'_>) -> bool {
     let mut points = inputs.points.keys();
     points.all(|&at| is_carry_free(inputs.probed, at))
@@ -354,6 +369,7 @@ pub(super) struct Unused {
 impl Unused {
     pub(super) fn new(probed: &ProbedCode<'_>) -> Unused {
         let mut used = probed.liveness.used();
+        // R1 is the stack pointer, so it is in use even if no instruction names it.
         used.insert(Cell::gpr(1));
         Unused {
             used,
@@ -362,7 +378,7 @@ impl Unused {
         }
     }
 
-    /// The greatest register that was taken.
+    /// Returns the highest register that was taken.
     pub(super) fn greatest(&self) -> Option<u8> {
         self.greatest
     }
@@ -396,12 +412,12 @@ impl Unused {
         Ok(register)
     }
 
-    /// Two consecutive registers, the first of even number.
+    /// Takes two consecutive registers, the first with an even number.
     pub(super) fn pair(&mut self) -> Result<u8, Diagnostic> {
         self.pair_below(254).ok_or_else(none_left)
     }
 
-    /// Two consecutive registers below a limit, the first of even number.
+    /// Takes two consecutive registers below a limit, the first with an even number.
     fn pair_below(&mut self, limit: u16) -> Option<u8> {
         let pairs = (0..limit.min(254) as u8 / 2).map(|half| 2 * half);
         let mut free = pairs.filter(|&pair| self.is_unused(pair) && self.is_unused(pair + 1));

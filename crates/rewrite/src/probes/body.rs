@@ -1,4 +1,8 @@
-//! Probe of a block.
+//! Probe of a block as one sequence before its first instruction.
+//!
+//! For example, a probe of lanes is `IADD32I R20, R20, 1`, which each active lane executes for its own counter. A
+//! probe of issues first chooses one lane of the warp: `VOTE` gives the active lanes, and the lane that has no active
+//! lane below it adds.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +17,12 @@ use super::{
     ProbedQuantity, REGISTER_LATENCY, at_op,
 };
 
-/// Choice of the lane in which a probe counts for the warp.
+/// Representation of the one lane that counts for the warp.
 #[derive(Clone, Copy)]
 enum Leader {
-    /// This predicate holds in one active lane.
+    /// Predicate that holds in one active lane.
     Predicate(u8),
-    /// This register has all bits set in one active lane, and none in the others.
+    /// Register that has all bits set in one active lane, and none in the others.
     Mask(u8),
 }
 
@@ -64,6 +68,7 @@ pub(super) fn probe(
         None
     };
     if !by_leader {
+        // The lanes are counted while the result of the ballot is under way.
         for increment in of(ProbedQuantity::Lanes) {
             body.count_in_all_lanes(increment)?;
         }
@@ -93,7 +98,7 @@ struct Body<'a> {
     ballot: u8,
     /// Register for the products of masks.
     second: u8,
-    /// Cycles in which registers that live on were written.
+    /// Cycles of the writes to registers that stay in use after the probe.
     written: Vec<u32>,
     /// Cycle from which the value register can be read.
     memory_ready: u32,
@@ -106,7 +111,7 @@ impl Body<'_> {
         1 << self.allocation.scoreboard
     }
 
-    /// Counts in each active lane.
+    /// Adds to the counter in each active lane.
     fn count_in_all_lanes(&mut self, increment: &Increment) -> Result<(), Diagnostic> {
         match self.allocation.register_of(increment.counter) {
             Some(register) => self.increase(register, increment.weight)?,
@@ -118,14 +123,14 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Finds the active lane below which no lane is active.
+    /// Finds the active lane that has no active lane below it.
     fn find_leader(&mut self, voted: u32) -> Result<Leader, Diagnostic> {
         let Some(below) = self.allocation.lanes_below else {
             return Err(at_op(self.probed, self.at, "a probe has no registers"));
         };
         self.sequence.until(voted + u32::from(REGISTER_LATENCY));
         if self.allocation.is_scoreboard_own {
-            // The mask of the lanes below may still be on its way.
+            // The prologue reads the mask of the lower lanes with S2R, which may still be under way.
             self.sequence.wait(self.scoreboard_mask());
         }
         match self.allocation.predicates.get(&self.at) {
@@ -144,7 +149,7 @@ impl Body<'_> {
         }
     }
 
-    /// Counts the active lanes in a word of shared memory, and chooses the one that finds another word zero.
+    /// Counts the active lanes in one word of shared memory, and chooses the lane that finds another word zero.
     fn choose_in_shared_memory(&mut self) -> Result<Leader, Diagnostic> {
         let Some([slot, one]) = self.allocation.shared else {
             return Err(at_op(self.probed, self.at, "a probe has no registers"));
@@ -160,6 +165,7 @@ impl Body<'_> {
         self.sequence.fence()?;
         match self.allocation.predicates.get(&self.at) {
             Some(&pred) => {
+                // A word and itself are disjoint only if it is zero: this lane came first.
                 let issue = self.sequence.test_disjoint(pred, flag, flag)?;
                 self.sequence.until(issue + u32::from(PREDICATE_LATENCY));
                 Ok(Leader::Predicate(pred))
@@ -172,7 +178,7 @@ impl Body<'_> {
         }
     }
 
-    /// Reads the number of active lanes into a register: from shared memory, or the population of their mask.
+    /// Reads the number of active lanes into a register, from shared memory or as the population count of their mask.
     fn read_active(&mut self, value: u8, leader: Leader) -> Result<(), Diagnostic> {
         let scoreboard = self.allocation.scoreboard;
         if let Some([slot, _]) = self.allocation.shared {
@@ -182,7 +188,7 @@ impl Body<'_> {
             return Ok(());
         }
         let second = self.second;
-        // The mask of the leader may have taken the place of the active lanes.
+        // The mask of the leader has overwritten the mask of the active lanes, so VOTE is repeated.
         let ballot = match leader {
             Leader::Predicate(_) => self.ballot,
             Leader::Mask(_) => {
@@ -197,7 +203,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Counts in one lane.
+    /// Adds to the counter in one lane.
     fn count_once(&mut self, increment: &Increment, leader: Leader) -> Result<(), Diagnostic> {
         let register = self.allocation.register_of(increment.counter);
         match (register, leader) {
@@ -221,6 +227,7 @@ impl Body<'_> {
             (None, Leader::Mask(mask)) => {
                 let value = self.value()?;
                 self.before_value_changes();
+                // Lanes other than the leader add zero.
                 let mut issue = self.sequence.and_number(value, mask, increment.weight)?;
                 if self.has_upper_halves() {
                     let high = self.request.high(increment.weight);
@@ -233,13 +240,14 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Counts the active lanes in one lane, by their population count.
+    /// Adds the number of active lanes to each counter, in one lane.
     fn count_population(
         &mut self,
         increments: &[Increment],
         leader: Leader,
     ) -> Result<(), Diagnostic> {
         for increment in increments {
+            // XMAD multiplies 16 bits by 16 bits.
             let weight = u16::try_from(increment.weight);
             let weight = weight.map_err(|_| {
                 at_op(
@@ -266,12 +274,12 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Whether numbers to add may be negative, so that the upper register of a value is written with the lower one.
+    /// Whether numbers to add may be negative, so that the upper register of a value must be written as well.
     fn has_upper_halves(&self) -> bool {
         self.request.range != CounterRange::Count
     }
 
-    /// Adds a number to a counter.
+    /// Adds a constant to a counter.
     fn increase(&mut self, register: u8, weight: u32) -> Result<(), Diagnostic> {
         if self.request.range != CounterRange::Double {
             let issue = self.sequence.increase(register, weight)?;
@@ -288,7 +296,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Adds a register with a weight or zero to a counter, under a mask that is all bits or none.
+    /// Adds a register that holds a weight or zero to a counter. The mask is all bits or none, in the same lanes.
     fn increase_by(
         &mut self,
         register: u8,
@@ -303,6 +311,7 @@ impl Body<'_> {
         }
         let issue = self.sequence.increase_low_by(register, by)?;
         self.sequence.until(issue + u32::from(REGISTER_LATENCY));
+        // The upper half of a negative weight is all bits, which is what the mask holds where the weight is added.
         let high = if self.request.high(weight) == 0 {
             255
         } else {
@@ -320,6 +329,7 @@ impl Body<'_> {
 
     /// Waits until no addition reads the value register any more.
     fn before_value_changes(&mut self) {
+        // If the program uses the scoreboard as well, each probe has waited for it at its end.
         if self.held || self.allocation.is_scoreboard_own {
             self.sequence.wait(self.scoreboard_mask());
         }
@@ -340,13 +350,14 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Adds the value register to the variable.
+    /// Adds the value register to a counter in the variable.
     fn add_value(&mut self, counter: usize) -> Result<(), Diagnostic> {
         let (value, Some(address)) = (self.value()?, self.allocation.address) else {
             return Err(at_op(self.probed, self.at, "a probe has no registers"));
         };
         let offset = slot(self.probed, counter)?;
         self.sequence.until(self.memory_ready);
+        // A value that never changes can be read late without harm.
         let reads_only = self.allocation.constant_value.is_some()
             || self.probed.fault == Some(ProbeFault::SharesScoreboard);
         if !reads_only {
@@ -360,9 +371,10 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Ends the probe: the registers that it wrote are ready when the next probe reads them, and a scoreboard that the
-    /// program uses too is free again.
+    /// Ends the probe. The registers that it wrote must be ready when the next probe reads them, and a scoreboard
+    /// that the program uses as well must be free again.
     fn finish(mut self) -> Result<Vec<ProbeInstr>, Diagnostic> {
+        // The next probe begins after this block at the earliest, so the block's own distances count.
         let rest = least_cycles_of_block(self.probed, self.at);
         if let Some(&last) = self.written.iter().max() {
             let ready = last + u32::from(REGISTER_LATENCY);
@@ -387,15 +399,16 @@ fn guard(pred: u8) -> Guard {
 pub(super) fn slot(probed: &ProbedCode<'_>, counter: usize) -> Result<u32, Diagnostic> {
     let bytes = u32::try_from(counter).ok().and_then(|n| n.checked_mul(8));
     let offset = bytes.and_then(|bytes| bytes.checked_add(probed.first_byte));
-    // Offsets of memory operands have 20 bits with sign.
+    // Offsets of memory operands are signed, with 20 bits.
     let offset = offset.filter(|&offset| offset < 1 << 19);
     offset.ok_or_else(|| Diagnostic::new("there are more counters than addresses reach"))
 }
 
-/// Returns the cycles that the block from `at` on takes at least: the sum of the distances that its control words ask for.
+/// Minimum number of cycles of the block from `at` on, that is the sum of the distances in its control words.
 pub(super) fn least_cycles_of_block(probed: &ProbedCode<'_>, at: OpIndex) -> u32 {
     let blocks = &probed.cfg.space.blocks;
     let Some(block) = blocks.starting_at(at).map(|index| blocks.get(index)) else {
+        // No block begins here, so nothing shortens the wait.
         return 0;
     };
     let instrs = block

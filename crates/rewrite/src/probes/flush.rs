@@ -1,5 +1,8 @@
-//! Beginning and end of counting: counters are cleared where the kernel begins, and added to the variable where threads
-//! exit.
+//! Beginning and end of counting: counters are cleared where the kernel begins and added to the variable where
+//! threads exit.
+//!
+//! For example, before `@P0 EXIT` the flush runs under `@P0`: the other lanes go on, and their registers stay as they
+//! are.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +21,7 @@ use warpbound_isa::{Axis, SpecialReg};
 ///
 /// # Errors
 ///
-/// A thread may end otherwise, or exits under a condition code, which no instruction of a flush can test.
+/// A thread may end in another way, or exits under a condition code, which no instruction of a flush can test.
 pub(super) fn exits(
     probed: &ProbedCode<'_>,
     reached: &BTreeSet<OpIndex>,
@@ -29,8 +32,9 @@ pub(super) fn exits(
             continue;
         };
         match op.control {
+            // No thread ends here.
             ControlEffect::Exit if op.condition.is_never() => {}
-            // The host reads no counters after a trap.
+            // After a trap the host reads no counters.
             ControlEffect::Exit if op.meaning == Some(Meaning::Trap) => {}
             ControlEffect::Exit if op.condition.tests_cc() => {
                 let message = "exits under a condition code, where counters cannot be saved";
@@ -46,7 +50,8 @@ pub(super) fn exits(
     Ok(exits)
 }
 
-/// Returns the instructions before the first of the kernel, and the cycles after them until the registers are ready.
+/// Returns the instructions before the first one of the kernel, and the cycles after them until the registers are
+/// ready.
 pub(super) fn prologue(
     probed: &ProbedCode<'_>,
     request: &ProbeRequest,
@@ -80,11 +85,12 @@ pub(super) fn prologue(
             0 => sequence.zero(value + 1)?,
             high => sequence.number(value + 1, high)?,
         });
-        // Probes in memory read the pairs at once.
+        // A probe in memory may read both pairs in its first instruction.
         sequence.until(sequence.length() + u32::from(REGISTER_LATENCY));
     }
     let ready = last.map_or(0, |last| last + u32::from(REGISTER_LATENCY));
     let ready = ready.saturating_sub(sequence.length());
+    // The program uses this scoreboard as well and must find it as it was.
     if (allocation.lanes_below.is_some() || allocation.shared.is_some())
         && !allocation.is_scoreboard_own
     {
@@ -93,7 +99,7 @@ pub(super) fn prologue(
     Ok((sequence.finish()?, ready))
 }
 
-/// Computes the address of the warp's words of shared memory, and the register that holds 1.
+/// Computes the address of the warp's words in shared memory, and the register that holds 1.
 fn find_shared_slot(
     sequence: &mut Sequence,
     request: &ProbeRequest,
@@ -112,6 +118,7 @@ fn find_shared_slot(
         .into_iter()
         .zip([block[1], block[2]])
     {
+        // The index in an axis of one thread is 0.
         if size > 1 {
             sequence.wait(1 << scoreboard);
             sequence.special(one, axis, scoreboard)?;
@@ -119,10 +126,11 @@ fn find_shared_slot(
             let issue = sequence.add_times(slot, one, u16::try_from(factor).map_err(too_large)?)?;
             sequence.until(issue + latency);
         }
+        // The next use refuses a factor that does not fit 16 bits.
         factor = factor.saturating_mul(size);
     }
     sequence.wait(1 << scoreboard);
-    // Words of eight bytes for each warp of 32 lanes.
+    // Eight bytes for each warp of 32 lanes: the number of the thread, divided by 32 and multiplied by 8.
     for bits in [-5, 3] {
         let issue = sequence.shift(slot, bits)?;
         sequence.until(issue + latency);
@@ -133,8 +141,8 @@ fn find_shared_slot(
     Ok(())
 }
 
-/// Returns the instructions before an exit: under its guard, since only the lanes that exit have no more use for the
-/// registers that they write.
+/// Returns the instructions before an exit. They have the guard of the exit, because only the lanes that exit have no
+/// more use for the registers that are written.
 pub(super) fn flush(
     probed: &ProbedCode<'_>,
     request: &ProbeRequest,
@@ -164,12 +172,12 @@ pub(super) fn flush(
         goes_on: !op.condition.is_always(),
     };
     if pairs.waits {
-        // Operations in flight may read or write the registers.
+        // Operations in flight may still read or write these registers.
         flush.sequence.wait(ALL_SCOREBOARDS);
     }
     flush.add_counters(&counters, &pairs.values)?;
     if flush.goes_on {
-        // The lanes that go on find the scoreboards as they were.
+        // The lanes that go on must find the scoreboards as they were.
         let used = at_once(&pairs.values).min(counters.len());
         flush.sequence.wait(((1_u32 << used) - 1) as u8);
     }
@@ -179,7 +187,8 @@ pub(super) fn flush(
 /// Scoreboards of a warp.
 const SCOREBOARDS: usize = 6;
 
-/// Counters that are added at once, each with a scoreboard: those in pairs need no other registers.
+/// Number of counters that are added at the same time, each with a scoreboard. Counters in pairs need no other
+/// registers.
 fn at_once(values: &[u8]) -> usize {
     match values.len() {
         0 => SCOREBOARDS,
@@ -198,19 +207,21 @@ struct Flush<'a> {
 }
 
 impl Flush<'_> {
-    /// Adds the counters to the variable: those in one register through pairs for values, as many at a time as there are.
+    /// Adds the counters to the variable. Counters of one register pass through the pairs for values, as many at a
+    /// time as there are pairs.
     fn add_counters(
         &mut self,
         counters: &[(usize, CounterHome)],
         values: &[u8],
     ) -> Result<(), Diagnostic> {
         let mut ready = self.sequence.address(self.address)?;
+        // Counts have no sign, so the upper halves of all values are zero.
         if self.request.range == CounterRange::Count {
             for &value in values {
                 ready = self.sequence.zero(value + 1)?;
             }
         }
-        // A probe right before may just have written the counters.
+        // A probe directly before the exit may just have written the counters.
         self.sequence.until(u32::from(REGISTER_LATENCY));
         let at_once = at_once(values);
         let several = counters.len() > at_once;
@@ -220,6 +231,7 @@ impl Flush<'_> {
                 let source = match (home, values.get(index)) {
                     (CounterHome::Pair(pair), _) => pair,
                     (CounterHome::Register(register), Some(&value)) => {
+                        // The addition of the round before must have read the pair.
                         if round > 0 {
                             self.sequence.wait(1 << index);
                         }
@@ -237,6 +249,7 @@ impl Flush<'_> {
             for (index, (counter, source)) in sources.into_iter().enumerate() {
                 let offset = slot(self.probed, counter)?;
                 self.sequence.add_to_memory(self.address, offset, source)?;
+                // If all lanes exit after one round, nothing is left to wait for.
                 if several || self.goes_on {
                     self.sequence.holds(None, Some(index as u8));
                 }

@@ -1,9 +1,12 @@
-//! Places of a probe's instructions inside its block: where control words let the warp wait anyway.
+//! Places of a probe's instructions inside its block, where control words let the warp wait anyway.
 //!
 //! All instructions of a block are executed equally often by the same lanes (SOUNDNESS 17), so a probe may count
-//! anywhere between the first and the last of them. An instruction that follows one with a stall count of n may issue
-//! in one of the n - 1 cycles that pass unused; the stall is divided between both, and the distance between the
-//! instructions of the program stays as it was.
+//! anywhere between the first and the last of them. An instruction inserted after one with a stall count of n may
+//! issue in one of the n - 1 cycles that pass unused. The stall is then divided between both, and the distance
+//! between the instructions of the program stays as it was.
+//!
+//! For example, after `IADD` with a stall count of 6 a probe instruction issues 1 cycle later and gets a stall count
+//! of 5. It costs nothing.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +17,18 @@ use warpbound_isa::nvidia::SassInstr;
 use super::sequence::{LONGEST_STALL, ProbeInstr, wait, with_stall};
 use super::{ProbeEntry, ProbeFault, ProbeInsertion, ProbedCode, REGISTER_LATENCY};
 
-/// Gaps of a block that are looked at.
+/// Maximum number of gaps of a block that are tried.
 const MOST_GAPS: usize = 48;
 
 /// Instruction of a probe.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) instr: ProbeInstr,
-    /// Earlier steps with the cycles after them in which this one may issue at the earliest.
+    /// Earlier steps, each with the minimum number of cycles from its issue to the issue of this step.
     pub(super) after: Vec<(usize, u32)>,
-    /// Earliest cycle in the block, counted from its first instruction.
+    /// Earliest cycle of the issue, counted from the first instruction of the block.
     pub(super) not_before: u32,
-    /// Whether it writes a register that lives on.
+    /// Whether the step writes a register that stays in use after the probe.
     pub(super) writes_counter: bool,
 }
 
@@ -33,40 +36,40 @@ pub(super) struct Step {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placed {
     pub(super) insertions: Vec<ProbeInsertion>,
-    /// New control words of instructions of the program.
+    /// New control words for instructions of the program.
     pub(super) controls: BTreeMap<OpIndex, ControlWord>,
 }
 
 /// Place between two instructions of a block.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
-    /// Position of the instruction after it.
+    /// Position of the instruction after the gap.
     at: usize,
     /// Cycles between the instructions around it.
     distance: u32,
-    /// Cycles after the instruction before it until the first inserted one may issue.
+    /// Cycles from the instruction before the gap until the first inserted one may issue.
     first: u32,
-    /// Whether the stall of the instruction before it can be divided.
+    /// Whether the stall of the instruction before the gap can be divided.
     divides: bool,
 }
 
-/// Steps in one gap.
+/// Gap with the steps placed in it.
 #[derive(Clone, Debug)]
 struct Filled {
     gap: Gap,
-    /// Steps with their cycles after the instruction before the gap.
+    /// Steps, each with its cycles after the instruction before the gap.
     steps: Vec<(usize, u32)>,
-    /// Cycles from the instruction before the gap to the one after it.
+    /// Cycles from the instruction before the gap to the instruction after it.
     end: u32,
 }
 
-/// One way to place the steps, with the cycles that it costs.
+/// One way to place all steps, with the cycles that it costs.
 struct Trial {
     cost: u32,
     filled: Vec<Filled>,
 }
 
-/// Registers that the steps write and that do not live on.
+/// Registers that the steps write and that nothing needs after the probe.
 pub(super) struct PrivateCells<'a> {
     pub(super) cells: &'a [Cell],
     /// Whether a register may be written before an instruction.
@@ -75,8 +78,8 @@ pub(super) struct PrivateCells<'a> {
     pub(super) is_named: &'a dyn Fn(OpIndex, Cell) -> bool,
 }
 
-/// Places the steps of a probe in the block from `at` on, in their order; `None` if the private registers are not free
-/// where the block begins.
+/// Places the steps of a probe in order in the block from `at` on. Returns `None` if there is no gap at which all
+/// private registers are free.
 pub(super) fn place(
     probed: &ProbedCode<'_>,
     at: OpIndex,
@@ -107,10 +110,12 @@ pub(super) fn place(
                 .iter()
                 .any(|&cell| (private.is_named)(op, cell))
         };
+        // From there on the program may write the private registers itself, or may need its own values in them.
         let end = ops.iter().skip(start.at).position(|op| names(&op));
         let end = end.map_or(ops.len(), |count| start.at + count);
         let usable = gaps.iter().filter(|gap| (start.at..=end).contains(&gap.at));
         let usable: Vec<Gap> = usable.copied().collect();
+        // Neither way is always cheaper, so both are tried.
         for takes_slots in [false, true] {
             let trial = attempt(steps, &instrs, &usable, takes_slots);
             let better =
@@ -123,12 +128,14 @@ pub(super) fn place(
     Some(write(probed, steps, &ops, &instrs, &best?))
 }
 
-/// The gaps of a block: before its first instruction, and after each one that does not issue together with the next.
+/// Gaps of a block: before its first instruction, and after each instruction that does not issue together with the
+/// next.
 fn gaps_of(probed: &ProbedCode<'_>, instrs: &[&SassInstr]) -> Vec<Gap> {
     let mut gaps = vec![Gap {
         at: 0,
         distance: 0,
         first: 0,
+        // Nothing is known of the instruction before the block: several may lead here.
         divides: false,
     }];
     let all = instrs.iter().enumerate();
@@ -141,12 +148,13 @@ fn gaps_of(probed: &ProbedCode<'_>, instrs: &[&SassInstr]) -> Vec<Gap> {
         let divides = control.stall().is_some_and(|stall| stall > 1);
         let least = probed.program.timing(instr);
         let least = least.map_or(1, |timing| u32::from(timing.min_wait.max(1)));
-        // A scoreboard is set a cycle after the issue.
+        // The scoreboard is set one cycle after the issue, so a wait for it must not issue earlier.
         let sets = control.write_sb.is_some() || control.read_sb.is_some();
         let least = if sets { least.max(2) } else { least };
         gaps.push(Gap {
             at: at + 1,
             distance,
+            // Without a stall to divide, the code of the instruction keeps its whole distance.
             first: match divides {
                 true => least.min(distance),
                 false => distance.max(1),
@@ -157,8 +165,8 @@ fn gaps_of(probed: &ProbedCode<'_>, instrs: &[&SassInstr]) -> Vec<Gap> {
     gaps
 }
 
-/// Places the steps in these gaps, each where it costs nothing, or, with `takes_slots`, as soon as it need not wait;
-/// what is left goes to the last gap.
+/// Places the steps in these gaps: each where it costs nothing or, with `takes_slots`, as soon as it need not wait
+/// for another one. Remaining steps go into the last gap.
 fn attempt(
     steps: &[Step],
     instrs: &[&SassInstr],
@@ -175,7 +183,7 @@ fn attempt(
         Vec::new(),
         None,
     );
-    // Cycle in which the instruction after the gap issues at the earliest.
+    // Earliest issue cycle of the instruction after the gap.
     let (mut now, mut passed) = (0, 0);
     for gap in gaps {
         now += instrs
@@ -223,7 +231,7 @@ fn attempt(
     }
     let tail: u32 = instrs.iter().skip(passed).map(distance).sum();
     if let (Some(written), Some(filled)) = (written, trial.filled.last_mut()) {
-        // The next probe may read the counter right after the block.
+        // The next probe may read the counter directly after the block.
         let missing = (written + u32::from(REGISTER_LATENCY)).saturating_sub(now + tail);
         filled.end += missing;
         trial.cost += missing;
@@ -231,7 +239,7 @@ fn attempt(
     Some(trial)
 }
 
-/// Writes the instructions with their stall counts.
+/// Writes the placed instructions with their stall counts.
 fn write(
     probed: &ProbedCode<'_>,
     steps: &[Step],
@@ -249,6 +257,7 @@ fn write(
         let before = before.and_then(|before| Some((*ops.get(before)?, *instrs.get(before)?)));
         match before {
             Some((op, instr)) => {
+                // A longer stall than a control word can hold is continued by NOPs.
                 let own = first.min(LONGEST_STALL);
                 placed.controls.insert(op, with_stall(instr.control, own));
                 wait(&mut list, first - own);

@@ -1,4 +1,7 @@
-//! Sequences of instructions with control words: each waits for the results that it reads.
+//! Sequences of instructions with control words. Each instruction waits for the results that it reads.
+//!
+//! For example, `until(issue + 6)` raises the stall count of the last instruction until its result is ready 6 cycles
+//! after its issue; above 15 cycles, NOPs follow.
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::SpecialReg;
@@ -13,11 +16,11 @@ pub struct ProbeInstr {
     pub word: u64,
     /// Control word.
     pub control: ControlWord,
-    /// Half of the variable's address that the loader writes into the immediate.
+    /// Half of the variable's address that the loader writes into the immediate operand.
     pub address: Option<AddressHalf>,
 }
 
-/// Control word without scoreboards that lets the next instruction issue after one cycle.
+/// Control word without scoreboards, after which the next instruction issues one cycle later.
 const PLAIN: ControlWord = ControlWord {
     usched: 17,
     write_sb: None,
@@ -30,19 +33,19 @@ const PLAIN: ControlWord = ControlWord {
 /// `NOP` without a condition.
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 
-/// Cycles of the longest stall count.
+/// Maximum stall count in cycles.
 pub(super) const LONGEST_STALL: u32 = 15;
 
-/// Returns a control word with another stall count of 1 to 15 cycles; a hint to switch warps stays.
+/// Returns the control word with a stall count of 1 to 15 cycles. A hint to switch warps stays.
 pub(super) fn with_stall(control: ControlWord, stall: u32) -> ControlWord {
     let stall = stall.clamp(1, LONGEST_STALL) as u8;
-    // Codes 17 to 27 are 1 to 11 cycles, 1 to 15 these numbers with a hint to switch warps.
+    // Codes 17 to 27 are 1 to 11 cycles; codes 1 to 15 are 1 to 15 cycles with a hint to switch warps.
     let hints = control.usched < 16 || stall > 11;
     let usched = if hints { stall } else { 16 + stall };
     ControlWord { usched, ..control }
 }
 
-/// Adds instructions without effect that take this many cycles.
+/// Adds NOPs that take this many cycles.
 pub(super) fn wait(list: &mut Vec<ProbeInstr>, mut cycles: u32) {
     while cycles > 0 {
         let stall = cycles.min(LONGEST_STALL);
@@ -58,10 +61,10 @@ pub(super) fn wait(list: &mut Vec<ProbeInstr>, mut cycles: u32) {
 /// Sequence of instructions under one guard.
 pub(super) struct Sequence {
     arch: Arch,
-    /// Guard of instructions that are added.
+    /// Guard of the instructions that follow.
     pub(super) guard: Guard,
     instrs: Vec<ProbeInstr>,
-    /// Cycle in which each instruction issues at the earliest, from the first one.
+    /// Earliest issue cycle of each instruction, counted from the first one.
     issue: Vec<u32>,
     /// Scoreboards that the next instruction waits for.
     waits: u8,
@@ -78,7 +81,7 @@ impl Sequence {
         }
     }
 
-    /// Cycles from the first issue to the one after the last instruction, at least.
+    /// Minimum number of cycles from the first issue to the issue after the last instruction.
     pub(super) fn length(&self) -> u32 {
         match (self.issue.last(), self.instrs.last()) {
             (Some(&issue), Some(last)) => issue + u32::from(last.control.min_distance()),
@@ -86,7 +89,7 @@ impl Sequence {
         }
     }
 
-    /// Makes the next instruction wait for a scoreboard.
+    /// Makes the next instruction wait for scoreboards.
     pub(super) fn wait(&mut self, scoreboards: u8) {
         self.waits |= scoreboards;
     }
@@ -98,27 +101,29 @@ impl Sequence {
             return;
         };
         let stall = u32::from(last.control.min_distance()) + missing;
-        // Codes 17 to 27 are 1 to 11 cycles, 12 to 15 these numbers with a hint to switch warps.
+        // Codes 17 to 27 are 1 to 11 cycles; 12 to 15 exist only with a hint to switch warps.
         if stall <= 11 {
             last.control.usched = 16 + stall as u8;
         } else if stall <= 15 {
             last.control.usched = stall as u8;
         } else {
             last.control.usched = 15;
+            // The NOP must neither depend on the guard nor take over the waits of the next instruction.
             let (guard, waits) = (self.guard, self.waits);
             (self.guard, self.waits) = (Guard::ALWAYS, 0);
-            // A NOP has no operand that could fail.
+            // A NOP has no operand, so it always has an encoding.
             let _ = self.add(Opcode::Nop, &[], &[]);
             (self.guard, self.waits) = (guard, waits);
+            // Again, because one NOP waits for 15 cycles at most.
             self.until(cycle);
         }
     }
 
-    /// Adds an instruction; returns the cycle of its issue.
+    /// Adds an instruction and returns the cycle of its issue.
     ///
     /// # Errors
     ///
-    /// The operands fit no form.
+    /// If no form of the instruction fits the operands.
     pub(super) fn add(
         &mut self,
         opcode: Opcode,
@@ -153,7 +158,7 @@ impl Sequence {
         }
     }
 
-    /// The instructions; if the next instruction was to wait for scoreboards, a NOP does so.
+    /// Returns the instructions. A NOP is added if the next instruction was to wait for scoreboards.
     pub(super) fn finish(mut self) -> Result<Vec<ProbeInstr>, Diagnostic> {
         if self.waits != 0 {
             self.guard = Guard::ALWAYS;
@@ -184,7 +189,7 @@ impl Sequence {
         self.add(Opcode::Mov32i, &[], &[NewOperand::reg(to), number])
     }
 
-    /// `to, to + 1 =` the address of the variable.
+    /// `to, to + 1 =` the address of the variable. The loader writes the two immediates.
     pub(super) fn address(&mut self, to: u8) -> Result<u32, Diagnostic> {
         let mut last = 0;
         for (register, half) in [(to, AddressHalf::Low), (to + 1, AddressHalf::High)] {
@@ -196,7 +201,7 @@ impl Sequence {
         Ok(last)
     }
 
-    /// `to =` the mask of the lanes below, released by a scoreboard.
+    /// `to =` the mask of the lower lanes, released by a scoreboard.
     pub(super) fn lanes_below(&mut self, to: u8, scoreboard: u8) -> Result<u32, Diagnostic> {
         let special = NewOperand::special(SpecialReg::LanesBelow);
         let issue = self.add(Opcode::S2r, &[], &[NewOperand::reg(to), special])?;
@@ -279,7 +284,7 @@ impl Sequence {
         self.add(Opcode::Iadd, &[Modifier::X], &operands)
     }
 
-    /// `to +=` the carry, minus one.
+    /// `to +=` the carry minus one, which is the upper half of a negative number.
     pub(super) fn decrease_high(&mut self, to: u8) -> Result<u32, Diagnostic> {
         let operands = [
             NewOperand::reg(to),
@@ -289,7 +294,7 @@ impl Sequence {
         self.add(Opcode::Iadd, &[Modifier::X], &operands)
     }
 
-    /// `to =` all bits those of the sign of `of`.
+    /// `to =` the sign of `of`, in all bits.
     pub(super) fn sign(&mut self, to: u8, of: u8) -> Result<u32, Diagnostic> {
         let operands = [
             NewOperand::reg(to),
@@ -312,7 +317,7 @@ impl Sequence {
         Ok(issue)
     }
 
-    /// `to += a * number`, of the low 16 bits of `a`.
+    /// `to += a * number`, with the low 16 bits of `a`.
     pub(super) fn add_times(&mut self, to: u8, a: u8, number: u16) -> Result<u32, Diagnostic> {
         let operands = [
             NewOperand::reg(to),
@@ -352,7 +357,7 @@ impl Sequence {
         self.add(Opcode::Sts, &[], &operands)
     }
 
-    /// `to =` a word of shared memory, released by a scoreboard.
+    /// `to =` the first word of shared memory at `base`, released by a scoreboard.
     pub(super) fn load_shared(
         &mut self,
         to: u8,
@@ -365,7 +370,7 @@ impl Sequence {
         Ok(issue)
     }
 
-    /// Adds a register to a word of shared memory.
+    /// Adds a register to the first word of shared memory at `base`.
     pub(super) fn add_to_shared(&mut self, base: u8, value: u8) -> Result<u32, Diagnostic> {
         let operands = [
             NewOperand::zero(),
@@ -375,7 +380,7 @@ impl Sequence {
         self.add(Opcode::Atoms, &[Modifier::Add], &operands)
     }
 
-    /// `to =` a word of shared memory, which becomes `value`; released by a scoreboard.
+    /// `to =` the second word of shared memory at `base`, which becomes `value`; released by a scoreboard.
     pub(super) fn exchange_shared(
         &mut self,
         to: u8,
@@ -393,12 +398,12 @@ impl Sequence {
         Ok(issue)
     }
 
-    /// Makes accesses before it visible to the block before those after it.
+    /// Makes earlier accesses visible to the block before later ones.
     pub(super) fn fence(&mut self) -> Result<u32, Diagnostic> {
         self.add(Opcode::Membar, &[Modifier::Cta], &[])
     }
 
-    /// `to = a * number`, of the low 16 bits of `a`.
+    /// `to = a * number`, with the low 16 bits of `a`.
     pub(super) fn times(&mut self, to: u8, a: u8, number: u16) -> Result<u32, Diagnostic> {
         let operands = [
             NewOperand::reg(to),
@@ -443,7 +448,7 @@ impl Sequence {
         self.add(Opcode::Iadd, &[], &operands)
     }
 
-    /// `to = a < b ? all bits : 0`, of numbers without sign.
+    /// `to = a < b ? all bits : 0`, for unsigned numbers.
     pub(super) fn mask_if_below(&mut self, to: u8, a: u8, b: u8) -> Result<u32, Diagnostic> {
         let operands = [
             NewOperand::reg(to),
@@ -455,7 +460,7 @@ impl Sequence {
         self.add(Opcode::Iset, &modifiers, &operands)
     }
 
-    /// Raises the 32 bits of global memory at `base, base + 1` plus an offset in bytes to `value`, if they are less.
+    /// Raises 32 bits of global memory to `value` if they are less, at `base, base + 1` plus an offset in bytes.
     pub(super) fn raise_memory(
         &mut self,
         base: u8,

@@ -1,9 +1,10 @@
-//! Time stamps: instructions that read the clock at the entries of blocks and where threads exit, and keep for each step
-//! between two of them the largest time of any thread.
+//! Time stamps: instructions that read the clock at the entries of blocks and where threads exit. For each step
+//! between two stamps, they keep the longest time of any thread.
 //!
-//! The counters are: one for the largest time of a thread, from the first stamp to its exit; then a table with a row for
-//! each place where a step may end (the points in order, then the exit) and in each row a column for each place where it
-//! may begin (the points in order, then the start of the kernel). Times are modulo 2^32 cycles.
+//! The first counter is the longest time of a thread, from its first stamp to its exit. Then follows a table. It has
+//! a row for each place where a step may end (the points in order, then the exit), and in each row a column for each
+//! place where it may begin (the points in order, then the start of the kernel). Times are modulo 2^32 cycles. For
+//! example, with 2 points there are 10 counters, and the step from the start to the first point is counter 3.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,8 @@ use super::{
 };
 use crate::liveness::ALL_SCOREBOARDS;
 
-/// Most points: the table has to be within reach of the offset of an address.
+/// Maximum number of points. The offset of an address must reach the whole table: 250 points need 63,002 counters of
+/// 8 bytes, and an offset reaches 2^19 bytes.
 pub const MOST_POINTS: usize = 250;
 
 /// Number of counters of a kernel with `points` points.
@@ -29,13 +31,13 @@ pub const fn stamp_counters(points: usize) -> usize {
     1 + (points + 1) * (points + 1)
 }
 
-/// Counter of the step from a point to a point. `None` of the beginning is the start of the kernel, of the end the exit.
+/// Counter of the step between two points. `None` for `from` is the start of the kernel, and for `to` the exit.
 pub fn stamp_counter(points: usize, from: Option<usize>, to: Option<usize>) -> usize {
     let (column, row) = (from.unwrap_or(points), to.unwrap_or(points));
     1 + row * (points + 1) + column
 }
 
-/// Returns the points of a kernel: the entries of the blocks that a thread may reach, ascending.
+/// Returns the points of a kernel in ascending order: the entries of all blocks that a thread may reach.
 pub fn stamp_points(probed: &ProbedCode<'_>) -> Vec<OpIndex> {
     let space = &probed.cfg.space;
     let reached = space.ids().filter(|&node| probed.cfg.is_reached(node));
@@ -98,17 +100,17 @@ pub fn stamp_edits(probed: &ProbedCode<'_>, points: &[OpIndex]) -> Result<ProbeE
 struct Stamps<'a> {
     probed: &'a ProbedCode<'a>,
     points: &'a [OpIndex],
-    /// Byte offset of the column of the last stamp.
+    /// Register with the byte offset of the column of the last stamp.
     column: u8,
-    /// Clock at the last stamp, and at the first one.
+    /// Registers with the clock at the last stamp and at the first one.
     last: u8,
     begin: u8,
-    /// Clock, and the time of the step.
+    /// Registers with the clock and with the time of the step.
     clock: u8,
     time: u8,
-    /// Pair with the address of the step's column in the first row.
+    /// Pair of registers with the address of the step's column in the first row.
     address: u8,
-    /// Scoreboard of the additions, and whether no instruction of the program sets it.
+    /// Scoreboard of the additions, and whether only the probes set it.
     scoreboard: u8,
     is_scoreboard_own: bool,
 }
@@ -145,7 +147,7 @@ impl<'a> Stamps<'a> {
         bytes.map_err(|_| Diagnostic::new("there are too many points"))
     }
 
-    /// Returns the instructions before the first of the kernel.
+    /// Returns the instructions before the first one of the kernel.
     fn prologue(&self) -> Result<Vec<ProbeInstr>, Diagnostic> {
         let mut sequence = self.sequence(Guard::ALWAYS);
         let read = sequence.clock(self.last)?;
@@ -175,7 +177,7 @@ impl<'a> Stamps<'a> {
             negated: condition.negated,
         };
         let mut sequence = self.sequence(guard);
-        // The guard may be on its way.
+        // An operation in flight may still write the guard.
         sequence.wait(ALL_SCOREBOARDS);
         self.add_step(&mut sequence, None)?;
         sequence.wait(1 << self.scoreboard);
@@ -190,18 +192,20 @@ impl<'a> Stamps<'a> {
         sequence.finish()
     }
 
-    /// Reads the clock, raises the time of the step that ends here, and begins the next one.
+    /// Reads the clock, raises the time of the step that ends here, and begins the next step.
     fn add_step(&self, sequence: &mut Sequence, to: Option<usize>) -> Result<(), Diagnostic> {
         let latency = u32::from(REGISTER_LATENCY);
         let offset = self.probed.address_offset;
         let (low, high) = (self.address, self.address + 1);
         let read = sequence.clock(self.clock)?;
-        // The step before may still be on its way to memory.
+        // The atomic operation of the previous step may still read its address and its time.
         sequence.wait(1 << self.scoreboard);
         let sum = sequence.add_constant(low, self.column, offset, false)?;
         sequence.until(read + latency);
         sequence.difference(self.time, self.clock, self.last)?;
         sequence.until(sum + latency);
+        // The condition code may be live, so the carry is found by a comparison: a sum below a summand has
+        // overflowed. The result is 0 or -1, and its subtraction adds the carry.
         let carry = sequence.mask_if_below(high, low, self.column)?;
         sequence.copy(self.last, self.clock)?;
         if let Some(number) = to {

@@ -1,4 +1,4 @@
-//! Probe of a block whose counters are in registers, as steps that find their places in the block.
+//! Probe of a block whose counters are in registers, as steps that are placed one by one in the block.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::{
     ProbedQuantity, REGISTER_LATENCY,
 };
 
-/// Returns the instructions of the probe in their places; `None` if a counter is in memory, or if no predicate is free.
+/// Returns the placed instructions of the probe. Returns `None` if a counter is in memory or if no predicate is free.
 /// The counters are ready `start` cycles after the block begins.
 pub(super) fn probe(
     probed: &ProbedCode<'_>,
@@ -69,17 +69,17 @@ struct Steps<'a> {
     probed: &'a ProbedCode<'a>,
     request: &'a ProbeRequest,
     allocation: &'a Allocation,
-    /// Cycle from which the counters can be read.
+    /// Cycle from which the counters can be read, counted from the start of the block.
     start: u32,
     steps: Vec<Step>,
-    /// Counters with the steps that wrote them last.
+    /// Registers of counters, each with the step that wrote it last.
     last_write: Vec<(u8, usize)>,
-    /// Registers that do not live on.
+    /// Registers that nothing needs after the probe.
     private: Vec<Cell>,
 }
 
 impl Steps<'_> {
-    /// Adds an instruction; returns its number.
+    /// Adds an instruction and returns its number.
     fn push(
         &mut self,
         guard: Guard,
@@ -89,6 +89,7 @@ impl Steps<'_> {
         let mut sequence = Sequence::new(self.probed.program.arch(), guard);
         build(&mut sequence)?;
         let instrs = sequence.finish()?;
+        // A wait that is left over would add a NOP, which has no place of its own.
         let [instr] = instrs[..] else {
             return Err(Diagnostic::new("a step of a probe is one instruction"));
         };
@@ -101,7 +102,7 @@ impl Steps<'_> {
         Ok(self.steps.len() - 1)
     }
 
-    /// Finds the active lane below which no lane is active; the predicate holds in it.
+    /// Finds the active lane that has no active lane below it. The predicate holds in that lane.
     fn find_leader(&mut self, ballot: u8, pred: u8, below: u8) -> Result<usize, Diagnostic> {
         self.private.extend([Cell::gpr(ballot), Cell::pred(pred)]);
         let voted = self.push(Guard::ALWAYS, Vec::new(), |s| s.ballot(ballot))?;
@@ -110,14 +111,14 @@ impl Steps<'_> {
         let scoreboard = 1 << self.allocation.scoreboard;
         self.push(Guard::ALWAYS, after, |s| {
             if own {
-                // The mask of the lanes below may still be on its way.
+                // The prologue reads the mask of the lower lanes with S2R, which may still be under way.
                 s.wait(scoreboard);
             }
             s.test_disjoint(pred, ballot, below)
         })
     }
 
-    /// Adds the weight to a counter, in the lanes in which the guard holds.
+    /// Adds the weight to a counter, in the lanes where the guard holds.
     fn count(
         &mut self,
         increment: &Increment,
@@ -134,6 +135,7 @@ impl Steps<'_> {
             self.wrote(register, step);
             return Ok(());
         }
+        // The condition code holds the carry between the two additions.
         self.private.push(Cell::CC);
         let carry = self.push(guard, low, |s| s.increase_low(register, weight))?;
         self.wrote(register, carry);
@@ -148,7 +150,7 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// The results that a change of a register waits for.
+    /// Results that a change of a register must wait for.
     fn after(&self, register: u8, tested: Option<(usize, u32)>) -> Vec<(usize, u32)> {
         let writes = self.last_write.iter().rev();
         let written = writes.filter(|(of, _)| *of == register).take(1);
@@ -156,7 +158,7 @@ impl Steps<'_> {
         written.chain(tested).collect()
     }
 
-    /// Notes that a step writes a register that lives on.
+    /// Records that a step writes a register that stays in use after the probe.
     fn wrote(&mut self, register: u8, step: usize) {
         self.last_write.push((register, step));
         if let Some(step) = self.steps.get_mut(step) {
@@ -169,6 +171,7 @@ impl Steps<'_> {
         let probed = self.probed;
         let is_free = |at: OpIndex, cell: Cell| match cell {
             Cell::CC => is_carry_free(probed, at),
+            // Registers that the program never names belong to the probes alone.
             cell if !probed.liveness.used().contains(cell) => true,
             cell => probed.liveness.is_free(at, cell),
         };
