@@ -71,7 +71,7 @@ struct Section {
     /// number of the others. For example, `*.cubin` shortens a list of kernels with their files.
     #[serde(default)]
     listings: Vec<String>,
-    /// Whether tables of benchmarks keep names and medians only.
+    /// Whether tables of benchmarks keep names, fastest samples and medians only.
     #[serde(default)]
     medians: bool,
 }
@@ -149,7 +149,7 @@ impl Section {
             // Where lines are left out, the blank lines around them would follow each other.
             if !line.is_empty() || shown.last().is_some_and(|last| !last.is_empty()) {
                 shown.push(match self.medians {
-                    true => name_and_median(line),
+                    true => fastest_and_median(line),
                     false => (*line).to_owned(),
                 });
             }
@@ -203,19 +203,19 @@ fn matches_any(line: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| matches(line, pattern))
 }
 
-/// Returns a row of a table of benchmarks with its name and its median only, and any other line as it is.
+/// Returns a row of a table of benchmarks with its name, its fastest sample and its median, and any other line as it is.
 ///
 /// A row is a name in a tree and the fastest sample, then, each after a `│`, the slowest sample, the median, the mean, and
 /// the numbers of samples and iterations.
-fn name_and_median(line: &str) -> String {
-    let columns: Vec<&str> = line.rsplitn(6, '│').map(str::trim_end).collect();
+fn fastest_and_median(line: &str) -> String {
+    let columns: Vec<&str> = line.rsplitn(6, '│').collect();
     let &[_, _, _, median, _, name] = columns.as_slice() else {
         return line.to_owned();
     };
-    match name.rsplit_once("  ") {
-        Some((name, _)) if !median.is_empty() => format!("{name}  {}", median.trim_start()),
-        // A group has a name, and no samples.
-        _ => name.to_owned(),
+    // A group has a name, and no samples.
+    match median.trim() {
+        "" => name.trim_end().to_owned(),
+        median => format!("{name}│ {median}"),
     }
 }
 
@@ -310,10 +310,10 @@ runs           fastest  │ slowest  │ median   │ mean     │ samples │ i
 3 kernels:
   a.cubin first
   … 2 more
-runs           median
+runs           fastest  │ median
 ├─ functional
-│  ├─ sort     8.3 ms
-│  │           25 item/s";
+│  ├─ sort     8.2 ms   │ 8.3 ms
+│  │           26 item/s│ 25 item/s";
         assert_eq!(section.shown(printed), shown);
     }
 
