@@ -258,7 +258,7 @@ fn in_parallel<Job: Sync>(jobs: &[Job], work: impl Fn(&Job) -> f64 + Sync) -> Ve
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Returns a row of the table in `docs/timing-model.md`, with a star at GPUs by whose rate a parameter was chosen.
+/// Returns a row of the table in `docs/evidence.md`, with a star at GPUs by whose rate a parameter was chosen.
 fn row(series: &Series, simulated: &[f64]) -> String {
     let list = |items: Vec<String>| items.join(", ");
     let gpu = |rate: &Rate| format!("{}{}", rate.gpu, if rate.fitted { "*" } else { "" });
@@ -332,7 +332,10 @@ fn rates_of_real_gpus() {
             }
         }
     }
-    println!("\n{}\n", table.join("\n"));
+    println!(
+        "\n| kernel | GPU | published | here |\n{}\n",
+        table.join("\n")
+    );
     others.sort_by(f64::total_cmp);
     if let (Some(&median), Some(&worst)) = (others.get(others.len() / 2), others.last()) {
         println!(

@@ -61,6 +61,22 @@ struct Point {
     at_least: Option<f64>,
 }
 
+impl Point {
+    /// Returns the numbers of the launch that are those of this point, before a colon: `stride 2: `.
+    fn label(&self) -> String {
+        let threads = self.threads.map(|threads| format!("threads {threads}"));
+        let set = self
+            .set
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"));
+        let words: Vec<String> = threads.into_iter().chain(set).collect();
+        match words.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", words.join(", ")),
+        }
+    }
+}
+
 fn folder() -> PathBuf {
     PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -147,29 +163,28 @@ fn figures_of_real_gpus() {
     let mut problems = Vec::new();
     for series in published() {
         println!("\n{} ({}; {})", series.title, series.machine, series.source);
+        let mut figures = Vec::new();
         for point in &series.points {
             let value = series.value(point);
-            let (wanted, holds) = match (point.published, point.at_least) {
+            let (relation, wanted, holds) = match (point.published, point.at_least) {
                 (Some(published), _) => {
                     let off = (value - published).abs();
                     let most = series.tolerance.map(|part| part * published);
                     // Quotients by powers of two are exact, so a tolerance of 0 is meaningful.
-                    (published, most.is_none_or(|most| off <= most))
+                    ("for", published, most.is_none_or(|most| off <= most))
                 }
                 (None, least) => {
                     let least = least.expect("one of the two");
-                    (least, value >= least)
+                    ("at least", least, value >= least)
                 }
             };
-            let line = format!(
-                "{:?} {:?}: {value:.2} for {wanted:.2}",
-                point.threads, point.set
-            );
-            println!("  {line}");
+            let figure = format!("{}{value:.2} {relation} {wanted:.2}", point.label());
             if !holds {
-                problems.push(format!("{}: {line}", series.title));
+                problems.push(format!("{}: {figure}", series.title));
             }
+            figures.push(figure);
         }
+        println!("  {}", figures.join("; "));
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
