@@ -91,7 +91,7 @@ fn family_named(architecture: &str) -> Result<Family, String> {
     supported.and_then(|()| family.ok_or_else(|| in_list(format!("{isa} has no family"))))
 }
 
-/// Returns the range of a parameter that the machines of a family do not have.
+/// Returns the range, 0 to 0, of a parameter that the machines of a family lack.
 fn absent() -> ParameterRange {
     ParameterRange {
         least: 0,

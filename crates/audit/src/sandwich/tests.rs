@@ -1,6 +1,7 @@
 //! Chains of real kernels do not invert, and those of wrong observations do.
 #![allow(clippy::expect_used, reason = "tests")]
 
+use crate::sandwich::sandwich_with;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::GpuModel;
 use warpbound_report::sandwich::SandwichReport;
@@ -32,7 +33,7 @@ fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichRep
         })
     };
     let plant = |chain: &mut Chain<'_>| change(chain.observed.as_mut().expect("observations"));
-    let report = session.sandwich_with(kernel, &grid, &options, |_, _| {}, plant);
+    let report = sandwich_with(&session, kernel, &grid, &options, |_, _| {}, plant);
     report.expect("a sandwich")
 }
 

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use crate::audit::empty_report;
+use crate::{claims, derived_for_all};
 use warpbound_machine::GpuModel;
 
 use super::*;
-use warpbound_bounds::CycleOptions;
+use warpbound_bounds::{CycleOptions, bound};
 use warpbound_query::{BoundOptions, Session};
 
 const CUBIN: &str = "matmul_int.sm_61.cubin";
@@ -41,9 +43,9 @@ fn compared(caches: CacheState, planted: u64) -> LoneWarpAudit {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &options).expect("claims");
+    let claims = claims(&session, &prepared, &options).expect("claims");
     let runs = lone_warp_runs(caches);
-    let found = session.lone_warps(&prepared, &claims, &launch, (&runs, planted));
+    let found = lone_warps(&session, &prepared, &claims, &launch, (&runs, planted));
     found.expect("it suits the kernel")
 }
 
@@ -100,10 +102,10 @@ fn runs_above_their_bounds_are_violations_of_the_audit() {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let bound = session.bound(kernel, &options).expect("a report");
-    let claims = session.claims(&prepared, &options).expect("claims");
-    let derived = session.derived_for_all(&prepared, &claims.flow);
-    let mut report = session.empty_report(kernel, &launch, &bound);
+    let bound = bound(&session, kernel, &options).expect("a report");
+    let claims = claims(&session, &prepared, &options).expect("claims");
+    let derived = derived_for_all(&session, &prepared, &claims.flow);
+    let mut report = empty_report(&session, kernel, &launch, &bound);
     let mut audit = Audit::new(&prepared, &bound, derived.expect("claims"), &mut report);
     let runs = lone_warp_runs(CacheState::Warm);
     let planted = compared(CacheState::Warm, 1 << 40);

@@ -1,6 +1,7 @@
 //! Chains of launches do not invert, and those of wrong observations do.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
+use crate::sandwich::launch::launch_sandwich_with;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter};
 use warpbound_report::sandwich::SandwichReport;
@@ -47,7 +48,7 @@ fn sandwich(
     };
     let plant =
         |chain: &mut LaunchChain<'_>| change(chain.observed.as_mut().expect("observations"));
-    let report = session.launch_sandwich_with(kernel, &grid, &options, &mut |_, _| {}, plant);
+    let report = launch_sandwich_with(&session, kernel, &grid, &options, &mut |_, _| {}, plant);
     report.expect("a sandwich")
 }
 
