@@ -31,7 +31,6 @@ use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::Never;
 use warpbound_bounds::access::access_classes;
 use warpbound_bounds::cycles::untouched_memory;
-use warpbound_bounds::{bound::bound, bound::bound_of_flow};
 use warpbound_launch::LaunchFile;
 use warpbound_launch::{GlobalMemory, Size};
 use warpbound_load::Kernel;
@@ -40,10 +39,13 @@ use warpbound_report::audit::{AuditFault, AuditReport};
 use warpbound_simulate::functional::{SingleWarp, launch_monitored, launch_single_warp};
 
 use warpbound_analyse::LaunchContext;
-use warpbound_bounds::CycleOptions;
 use warpbound_bounds::facts::accesses::stated_accesses;
+use warpbound_bounds::{CycleOptions, bound_of, bound_of_parts};
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, CycleQuery, FactReading, KernelFlow, Session, StatedLaunches};
+use warpbound_query::{
+    AnalysedKernel, BoundOptions, CycleQuery, FactReading, KernelAnalysis, KernelFlow, Session,
+    StatedLaunches,
+};
 use warpbound_runs::runs::functional::{MAX_INSTRUCTIONS, fault_diagnostic};
 
 pub use accesses::ObservedAccess;
@@ -311,13 +313,13 @@ pub fn audit(
 fn prepare_audited<'a>(
     session: &'a Session,
     kernel: &'a Kernel,
-) -> Result<Prepared<'a>, Diagnostic> {
+) -> Result<Arc<Prepared<'a>>, Diagnostic> {
     let prepared = session.prepare(kernel)?;
     if prepared.family() == Family::MiniSimt {
         let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
         return Err(session.locate(message.in_kernel(kernel.demangled())));
     }
-    Ok(prepared)
+    Ok(Arc::new(prepared))
 }
 
 /// Analyses a kernel for launches in blocks of the size of `grid`.
@@ -327,7 +329,7 @@ fn prepare_audited<'a>(
 /// The launch does not suit the kernel, or the facts contradict each other.
 fn audit_basis(
     session: &Session,
-    prepared: &Prepared<'_>,
+    prepared: &Arc<Prepared<'_>>,
     grid: &LaunchFile,
     options: &BoundOptions,
 ) -> Result<AuditBasis, Diagnostic> {
@@ -339,30 +341,28 @@ fn audit_basis(
     // Both calls also check that the launch suits the kernel.
     warpbound_launch::check_limits(kernel, grid)?;
     session.bind(prepared, grid, PathOrder::default(), 0)?;
-    let launch = session.launch(kernel, &options)?;
-    let limits = options.limits();
-    // Bound and claims are about the same control flow.
-    let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-    let bound = match options.reading {
-        FactReading::Simt => bound_of_flow(
-            session,
-            prepared,
-            &launch,
-            &options,
-            limits.deadline,
-            flow.as_ref(),
-        )?,
-        FactReading::Paper => bound(session, kernel, &options)?,
+    // Bound and claims are about the same control flow, unless facts are about the loops of the warp-level graph: claims
+    // about threads are not.
+    let of_threads = BoundOptions {
+        reading: FactReading::Simt,
+        ..options.clone()
     };
-    let bound = match bound.verdict.bound() {
-        Some(_) => bound,
-        None => {
-            bound_of_launches(session, prepared, grid, &options, flow.as_ref())?.unwrap_or(bound)
-        }
+    let analysis = KernelAnalysis::new(session, Arc::clone(prepared), &of_threads)?;
+    let bound = match options.reading {
+        FactReading::Simt => bound_of(&analysis)?,
+        FactReading::Paper => bound_of(&KernelAnalysis::new(
+            session,
+            Arc::clone(prepared),
+            &options,
+        )?)?,
+    };
+    let bound = match (bound.verdict.bound(), analysis.parts()) {
+        (None, Ok(analysed)) => bound_of_launches(analysed, grid, &options)?.unwrap_or(bound),
+        _ => bound,
     };
     let mut report = empty_report(session, kernel, grid, &bound);
-    let flow = match flow {
-        Ok(flow) => Some((launch.context, flow)),
+    let flow = match analysis.into_flow() {
+        Ok(flow) => Some(flow),
         Err(refusal) => {
             let why = session.refusal_diagnostic(prepared, refusal);
             report.refused = Some(why.to_string());
@@ -384,11 +384,9 @@ fn audit_basis(
 ///
 /// The launch does not suit the kernel.
 fn bound_of_launches(
-    session: &Session,
-    prepared: &Prepared<'_>,
+    analysed: AnalysedKernel<'_>,
     grid: &LaunchFile,
     options: &BoundOptions,
-    flow: Result<&KernelFlow, &warpbound_analyse::Refusal>,
 ) -> Result<Option<KernelBound>, Diagnostic> {
     if options.reading == FactReading::Paper || !options.launches.is_empty() {
         return Ok(None);
@@ -400,9 +398,14 @@ fn bound_of_launches(
         },
         ..options.clone()
     };
-    let launch = session.launch(prepared.kernel, &options)?;
-    let deadline = options.limits().deadline;
-    let bound = bound_of_flow(session, prepared, &launch, &options, deadline, flow)?;
+    let knowledge = analysed
+        .session
+        .launch(analysed.prepared.kernel, &options)?;
+    let bound = bound_of_parts(AnalysedKernel {
+        options: &options,
+        knowledge: &knowledge,
+        ..analysed
+    })?;
     Ok(bound.verdict.bound().map(|_| bound))
 }
 

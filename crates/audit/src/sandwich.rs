@@ -29,7 +29,9 @@ use crate::{audit::Claims, audit::claims_of_flow};
 use warpbound_bounds::CycleOptions;
 use warpbound_bounds::access::TimedFindings;
 use warpbound_bounds::{bound::FlowFacts, bound::flow_facts};
-use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session, StatedLaunches};
+use warpbound_query::{
+    AnalysedKernel, BoundOptions, KernelFlow, Prepared, Session, StatedLaunches,
+};
 
 use chain::{Chain, Replaced};
 use runs::{Runs, WorstRun};
@@ -203,16 +205,17 @@ impl<'a> SandwichSubject<'a> {
         let flow = KernelFlow::analyse(code, &knowledge.context, model, &limits);
         let flow =
             flow.map_err(|refusal: Refusal| session.refusal_diagnostic(prepared, refusal))?;
-        let given = flow_facts(session, prepared, &knowledge, &bound_options, &flow)?;
-        let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
-        let found = TimedFindings::find(
+        let analysed = AnalysedKernel {
             session,
             prepared,
-            &claims.flow,
-            &knowledge,
-            &bound_options,
-            options.cycles.counts,
-        )?;
+            options: &bound_options,
+            knowledge: &knowledge,
+            flow: &flow,
+            deadline: limits.deadline,
+        };
+        let given = flow_facts(analysed)?;
+        let found = TimedFindings::find(analysed, options.cycles.counts)?;
+        let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
         claims.accesses.clone_from(&found.classes);
         Ok(SandwichSubject {
             found,

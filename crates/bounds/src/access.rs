@@ -34,7 +34,8 @@ use crate::{
 };
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{
-    BoundOptions, Contents, KernelFlow, LaunchKnowledge, Session, StatedLaunches,
+    AnalysedKernel, BoundOptions, Contents, KernelAnalysis, KernelFlow, LaunchKnowledge, Session,
+    StatedLaunches,
 };
 
 /// Accesses of a kernel: addresses and classes, by operation.
@@ -72,18 +73,20 @@ impl TimedFindings {
     ///
     /// The launch does not suit the kernel.
     pub fn find(
-        session: &Session,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        launch: &LaunchKnowledge,
-        options: &BoundOptions,
+        analysed: AnalysedKernel<'_>,
         counts: LaunchCounts,
     ) -> Result<TimedFindings, Diagnostic> {
+        let AnalysedKernel {
+            prepared,
+            flow,
+            options,
+            ..
+        } = analysed;
         let Some(units) = MemoryUnits::of(prepared.family()) else {
             return Ok(TimedFindings::default());
         };
         let stated = stated_accesses(prepared, &options.facts)?;
-        let mut found = AccessFindings::find(prepared, flow, launch, units);
+        let mut found = AccessFindings::find(analysed, units);
         let Some(file) = options.launches.only_file().filter(|_| !units.keeps_masks) else {
             found.state(&stated, units);
             return Ok(TimedFindings {
@@ -96,8 +99,7 @@ impl TimedFindings {
         let nodes = flow.thread.space.ids();
         let counted: BTreeSet<OpIndex> =
             nodes.map(|id| flow.thread.space.block(id).first).collect();
-        let (record, read) =
-            record_launch(session, prepared, flow, file, contents, units, &counted)?;
+        let (record, read) = record_launch(analysed, file, contents, units, &counted)?;
         let rests_on_contents = record
             .as_ref()
             .is_ok_and(|record| record.decided.has(ValueOrigin::CONTENTS));
@@ -137,14 +139,18 @@ fn why_not_executed(prepared: &Prepared<'_>, why: NoProfile) -> String {
 /// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations; with the names
 /// of the buffers whose contents may have decided.
 fn record_launch(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
+    analysed: AnalysedKernel<'_>,
     file: &LaunchFile,
     contents: Contents,
     units: MemoryUnits,
     counted: &BTreeSet<OpIndex>,
 ) -> Result<(Result<LaunchRecord, NoProfile>, Vec<String>), Diagnostic> {
+    let AnalysedKernel {
+        session,
+        prepared,
+        flow,
+        ..
+    } = analysed;
     let options = ProfileOptions {
         contents,
         steps: MAX_STEPS,
@@ -183,14 +189,10 @@ pub(crate) fn accesses_outside_buffers(
 
 impl AccessFindings {
     /// Finds the addresses of all accesses and classifies them, for machines with these units.
-    pub(crate) fn find(
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        launch: &LaunchKnowledge,
-        units: MemoryUnits,
-    ) -> AccessFindings {
+    pub(crate) fn find(analysed: AnalysedKernel<'_>, units: MemoryUnits) -> AccessFindings {
+        let AnalysedKernel { prepared, flow, .. } = analysed;
         let code = &prepared.code;
-        let LaunchKnowledge { context, ranges } = launch;
+        let LaunchKnowledge { context, ranges } = analysed.knowledge;
         let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, context);
         let is_access = |op: &Op| AccessShape::of(op, &units).is_some();
         let executing = match units.keeps_masks {
@@ -216,20 +218,17 @@ impl AccessFindings {
     ///
     /// The launch does not suit the kernel.
     pub(crate) fn find_in_launch(
-        session: &Session,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        launch: &LaunchKnowledge,
+        analysed: AnalysedKernel<'_>,
         file: Option<&LaunchFile>,
         units: MemoryUnits,
     ) -> Result<AccessFindings, Diagnostic> {
-        let mut found = AccessFindings::find(prepared, flow, launch, units);
+        let mut found = AccessFindings::find(analysed, units);
         let is_open = found.classes.values().any(|class| !class.is_exact);
         let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
             return Ok(found);
         };
         let (contents, counted) = (Contents::Any, BTreeSet::new());
-        let (record, _) = record_launch(session, prepared, flow, file, contents, units, &counted)?;
+        let (record, _) = record_launch(analysed, file, contents, units, &counted)?;
         found.follow(record);
         Ok(found)
     }
@@ -292,9 +291,15 @@ pub fn access_classes(
         },
         ..BoundOptions::default()
     };
-    let knowledge = session.launch(prepared.kernel, &options)?;
-    let file = Some(launch);
-    let found = AccessFindings::find_in_launch(session, prepared, flow, &knowledge, file, units)?;
+    let analysed = AnalysedKernel {
+        session,
+        prepared,
+        options: &options,
+        knowledge: &session.launch(prepared.kernel, &options)?,
+        flow,
+        deadline: flow.thread.deadline,
+    };
+    let found = AccessFindings::find_in_launch(analysed, Some(launch), units)?;
     Ok(found.classes)
 }
 
@@ -308,46 +313,36 @@ pub fn access(
     kernel: &Kernel,
     options: &BoundOptions,
 ) -> Result<AccessReport, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
+    access_of(&session.analyse(kernel, options)?)
+}
+
+/// Reports the memory accesses of an analysed kernel, see [`access`].
+///
+/// # Errors
+///
+/// See [`access`]; or the stated launch does not suit the kernel.
+pub fn access_of(analysis: &KernelAnalysis<'_>) -> Result<AccessReport, Diagnostic> {
+    let (session, prepared) = (analysis.session, &analysis.prepared);
     let Some(units) = MemoryUnits::of(prepared.family()) else {
         let isa = session.image.isa();
         let message = Diagnostic::new(format!(
             "classes of accesses are those of the memory of GPUs, the code is {isa}"
         ));
-        return Err(session.locate(message.in_kernel(kernel.demangled())));
+        return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
     };
-    let knowledge = session.launch(kernel, options)?;
-    let flow = session.flow(&prepared, &knowledge.context, options)?;
-    access_report(session, &prepared, &flow, &knowledge, options, units)
-}
-
-/// Returns the accesses of a kernel whose control flow is known, for machines with these units.
-///
-/// # Errors
-///
-/// The stated launch does not suit the kernel.
-pub fn access_report(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
-    knowledge: &LaunchKnowledge,
-    options: &BoundOptions,
-    units: MemoryUnits,
-) -> Result<AccessReport, Diagnostic> {
-    let file = options.launches.only_file();
-    let found = AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?;
-    Ok(report(prepared, flow, &found, knowledge, options, units))
+    let analysed = analysis.followed()?;
+    let file = analysed.options.launches.only_file();
+    let found = AccessFindings::find_in_launch(analysed, file, units)?;
+    Ok(report(analysed, &found, units))
 }
 
 fn report(
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
+    analysed: AnalysedKernel<'_>,
     found: &AccessFindings,
-    knowledge: &LaunchKnowledge,
-    options: &BoundOptions,
     units: MemoryUnits,
 ) -> AccessReport {
-    let launch = &knowledge.context;
+    let AnalysedKernel { prepared, flow, .. } = analysed;
+    let launch = &analysed.knowledge.context;
     let builder = ReportBuilder {
         prepared,
         launch,
@@ -371,7 +366,7 @@ fn report(
         accesses: ops.filter_map(|at| builder.access(at)).collect(),
         notes: external.iter().map(note).chain(not_executed).collect(),
         family: prepared.family(),
-        assumptions: assumptions(flow, found, launch, options, &units),
+        assumptions: assumptions(flow, found, launch, analysed.options, &units),
     }
 }
 

@@ -17,12 +17,12 @@ pub use library::bounds;
 pub use profile::launch_profile;
 pub use profile::with_launch_profiler;
 pub use set::bound_set;
-use std::time::Instant;
 
-use crate::access::access;
+use crate::access_of;
 use crate::bound::formula::formula_report;
-use warpbound_analyse::{LaunchRanges, Reason, Refusal};
-use warpbound_base::{Deadline, Diagnostic, Instructions};
+use std::sync::Arc;
+use warpbound_analyse::{Reason, Refusal};
+use warpbound_base::{Diagnostic, Instructions};
 use warpbound_bound::{
     Contradiction, Effort, Ipet, KernelFacts, LoopName, NumberTooLarge, StatedCounts, Verdict,
 };
@@ -34,7 +34,10 @@ use warpbound_simt::counts::CountVar;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_query::loop_verdicts::LoopVerdicts;
-use warpbound_query::{BoundOptions, CfgLevel, FactReading, KernelFlow, LaunchKnowledge, Session};
+use warpbound_query::{
+    AnalysedKernel, BoundOptions, CfgLevel, KernelAnalysis, KernelFlow, Session, divergence_of,
+    graph_of, listing_of,
+};
 use warpbound_query::{prepared::Prepared, prepared::loop_names};
 
 pub use assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
@@ -52,32 +55,25 @@ pub fn bound(
     kernel: &Kernel,
     options: &BoundOptions,
 ) -> Result<KernelBound, Diagnostic> {
-    let prepared = match session.prepare(kernel) {
-        Ok(prepared) => prepared,
-        Err(why) => return Ok(refused_bound(session, &kernel.name, &why)),
-    };
-    let launch = session.launch(kernel, options)?;
-    let start = Instant::now();
-    let limits = options.limits();
-    let mut flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-    let seconds = start.elapsed().as_secs_f64();
-    if options.reading == FactReading::Paper {
-        flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch.context));
+    match session.prepare(kernel) {
+        Ok(prepared) => bound_of(&KernelAnalysis::new(session, Arc::new(prepared), options)?),
+        Err(why) => Ok(refused_bound(session, &kernel.name, &why)),
     }
-    let report = bound_of_flow(
-        session,
-        &prepared,
-        &launch,
-        options,
-        limits.deadline,
-        flow.as_ref(),
-    )?;
-    let machine_code = match options.machine_code {
-        true => Some(machine_code(session, kernel, options, &report)?),
-        false => None,
-    };
+}
+
+/// Computes the bound of an analysed kernel, see [`bound`].
+///
+/// # Errors
+///
+/// See [`bound`].
+pub fn bound_of(analysis: &KernelAnalysis<'_>) -> Result<KernelBound, Diagnostic> {
+    let report = verdict_of(analysis)?;
+    let options = analysis.options;
+    let machine_code = options
+        .machine_code
+        .then(|| machine_code(analysis, &report));
     Ok(KernelBound {
-        cfg_seconds: options.timing.then_some(seconds),
+        cfg_seconds: options.timing.then_some(analysis.seconds),
         machine_code,
         ..report
     })
@@ -85,60 +81,63 @@ pub fn bound(
 
 /// Returns the machine code of a kernel with the findings at its instructions; those of analyses that refuse the
 /// kernel are absent.
-///
-/// # Errors
-///
-/// See [`Session::disassemble`].
-fn machine_code(
-    session: &Session,
-    kernel: &Kernel,
-    options: &BoundOptions,
-    bound: &KernelBound,
-) -> Result<MachineCodeReport, Diagnostic> {
-    let listing = session.disassemble(kernel)?;
-    let accesses = access(session, kernel, options).ok();
-    let operations = session.divergence(kernel, options).ok();
-    let graph = session.graph(kernel, CfgLevel::Warp, options).ok();
-    Ok(MachineCodeReport::new(
-        listing,
+fn machine_code(analysis: &KernelAnalysis<'_>, bound: &KernelBound) -> MachineCodeReport {
+    let accesses = access_of(analysis).ok();
+    let operations = divergence_of(analysis).ok();
+    MachineCodeReport::new(
+        listing_of(&analysis.prepared),
         bound,
         accesses.as_ref().map_or(&[], |report| &report.accesses),
         operations.as_ref().map_or(&[], |report| &report.items),
-        graph,
-    ))
+        graph_of(analysis, CfgLevel::Warp).ok(),
+    )
 }
 
-/// Computes the bound from the control flow of a kernel, or reports its refusal; see [`Session::bound`].
-pub fn bound_of_flow(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    knowledge: &LaunchKnowledge,
-    options: &BoundOptions,
-    deadline: Deadline,
-    flow: Result<&KernelFlow, &Refusal>,
-) -> Result<KernelBound, Diagnostic> {
-    let (kernel, launch) = (prepared.kernel, &knowledge.context);
+/// Computes the bound of an analysed kernel without its machine code, or reports its refusal.
+fn verdict_of(analysis: &KernelAnalysis<'_>) -> Result<KernelBound, Diagnostic> {
+    let (session, prepared) = (analysis.session, &analysis.prepared);
+    match analysis.parts() {
+        Ok(analysed) => bound_of_parts(analysed),
+        Err(refusal) => {
+            let refused = refused(prepared, refusal, analysis.options);
+            let launch = &analysis.knowledge.context;
+            let verdict = Verdict::Refused(refused);
+            Ok(launched_verdict(session, prepared.kernel, launch, &verdict))
+        }
+    }
+}
+
+/// Computes the bound of a kernel whose control flow is known, without its machine code.
+///
+/// # Errors
+///
+/// See [`bound`].
+pub fn bound_of_parts(analysed: AnalysedKernel<'_>) -> Result<KernelBound, Diagnostic> {
+    let (session, kernel) = (analysed.session, analysed.prepared.kernel);
+    let (formula, formula_reason) = formula_report(analysed);
     let head = |verdict: &Verdict<Instructions>| KernelBound {
+        formula: formula.clone(),
+        formula_reason: formula_reason.clone(),
+        ..launched_verdict(session, kernel, &analysed.knowledge.context, verdict)
+    };
+    BoundQuery::new(analysed)
+        .report(head)
+        .map_err(|d| session.locate(d.in_kernel(kernel.demangled())))
+}
+
+/// Returns a report with the names of a kernel, its launches and the verdict on it.
+fn launched_verdict(
+    session: &Session,
+    kernel: &Kernel,
+    launch: &LaunchContext,
+    verdict: &Verdict<Instructions>,
+) -> KernelBound {
+    KernelBound {
         lanes: launch.live_lanes(),
         block: launch.block,
         code: kernel.code_digest(),
         ..verdict_report(session, &kernel.name, verdict)
-    };
-    let flow = match flow {
-        Ok(flow) => flow,
-        Err(refusal) => {
-            return Ok(head(&Verdict::Refused(refused(prepared, refusal, options))));
-        }
-    };
-    let (formula, formula_reason) = formula_report(session, prepared, options, deadline, flow);
-    let head = |verdict: &Verdict<Instructions>| KernelBound {
-        formula: formula.clone(),
-        formula_reason: formula_reason.clone(),
-        ..head(verdict)
-    };
-    BoundQuery::new(session, prepared, knowledge, options, deadline, flow)
-        .report(head)
-        .map_err(|d| session.locate(d.in_kernel(kernel.demangled())))
+    }
 }
 
 /// Returns the numbers about loops and the excluded code of a bound.
@@ -146,15 +145,11 @@ pub fn bound_of_flow(
 /// # Errors
 ///
 /// The facts contradict each other or name code that the kernel does not have.
-pub fn flow_facts(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    knowledge: &LaunchKnowledge,
-    options: &BoundOptions,
-    flow: &KernelFlow,
-) -> Result<FlowFacts, Diagnostic> {
-    let deadline = options.limits().deadline;
-    let query = BoundQuery::new(session, prepared, knowledge, options, deadline, flow);
+pub fn flow_facts(analysed: AnalysedKernel<'_>) -> Result<FlowFacts, Diagnostic> {
+    let AnalysedKernel {
+        session, prepared, ..
+    } = analysed;
+    let query = BoundQuery::new(analysed);
     let locate = |d: Diagnostic| session.locate(d.in_kernel(prepared.kernel.demangled()));
     let loops = query.loop_facts().map_err(locate)?;
     Ok(FlowFacts {
@@ -269,38 +264,24 @@ impl FlowFacts {
 
 /// Inputs of the bound of one kernel.
 struct BoundQuery<'a> {
-    session: &'a Session,
-    prepared: &'a Prepared<'a>,
-    flow: &'a KernelFlow,
-    knowledge: &'a LaunchKnowledge,
-    launch: &'a LaunchContext,
-    ranges: &'a LaunchRanges,
-    options: &'a BoundOptions,
-    deadline: Deadline,
+    analysed: AnalysedKernel<'a>,
     facts: Option<&'a KernelFacts>,
     names: Vec<LoopName>,
     verdicts: LoopVerdicts,
 }
 
 impl<'a> BoundQuery<'a> {
-    fn new(
-        session: &'a Session,
-        prepared: &'a Prepared<'a>,
-        knowledge: &'a LaunchKnowledge,
-        options: &'a BoundOptions,
-        deadline: Deadline,
-        flow: &'a KernelFlow,
-    ) -> BoundQuery<'a> {
-        let (kernel, ranges) = (prepared.kernel, &knowledge.ranges);
-        BoundQuery {
-            session,
+    fn new(analysed: AnalysedKernel<'a>) -> BoundQuery<'a> {
+        let AnalysedKernel {
             prepared,
-            flow,
-            knowledge,
-            launch: &knowledge.context,
-            ranges,
             options,
+            flow,
             deadline,
+            ..
+        } = analysed;
+        let (kernel, ranges) = (prepared.kernel, &analysed.knowledge.ranges);
+        BoundQuery {
+            analysed,
             facts: options
                 .facts
                 .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),
@@ -353,7 +334,7 @@ impl BoundQuery<'_> {
             let is_new = |own: &BoundAssumption| !assumptions.contains(own);
             cycles.assumptions.retain(is_new);
         }
-        let KernelFlow { thread, warp, .. } = self.flow;
+        let KernelFlow { thread, warp, .. } = self.analysed.flow;
         let reached = |id: &NodeId| warp.state(*id).is_some();
         Ok(KernelBound {
             profile: profile.map(|profile| profile.report),
@@ -383,15 +364,15 @@ impl BoundQuery<'_> {
             return Ok(Verdict::Refused(refusal));
         }
         let cost = |node| Instructions(self.cost(node, external).into());
-        let ipet = Ipet::with_facts(&self.flow.counts, cost, stated)
+        let ipet = Ipet::with_facts(&self.analysed.flow.counts, cost, stated)
             .map_err(|too_large| self.too_large(too_large))?;
         let effort = Effort {
-            deadline: self.deadline,
+            deadline: self.analysed.deadline,
             ..Effort::default()
         };
         match ipet.solve(effort).map_err(|c| contradiction(&c))? {
-            Verdict::Refused(_) if self.deadline.is_past() => {
-                Ok(Verdict::Refused(past_time_limit(self.options)))
+            Verdict::Refused(_) if self.analysed.deadline.is_past() => {
+                Ok(Verdict::Refused(past_time_limit(self.analysed.options)))
             }
             verdict => Ok(verdict),
         }
@@ -399,7 +380,7 @@ impl BoundQuery<'_> {
 
     /// Returns the warp instructions of one execution of a node, with those of the function that it calls.
     fn cost(&self, node: NodeId, external: &ExternalCalls) -> u64 {
-        let own = self.flow.thread.space.block(node).instructions;
+        let own = self.analysed.flow.thread.space.block(node).instructions;
         // A saturated cost does not fit into the integer program, which is an error there.
         own.saturating_add(external.costs.get(&node).copied().unwrap_or(0))
     }
@@ -412,8 +393,8 @@ impl BoundQuery<'_> {
                 format!("the bound of loop {name} is too large to compute with")
             }
             NumberTooLarge::Cost(node) => {
-                let block = self.flow.thread.space.block(node);
-                let at = self.prepared.location(block.last);
+                let block = self.analysed.flow.thread.space.block(node);
+                let at = self.analysed.prepared.location(block.last);
                 format!("the cost of the block that ends at {at} is too large to compute with")
             }
         })

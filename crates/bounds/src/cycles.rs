@@ -21,7 +21,7 @@ use warpbound_query::{CacheState, CycleQuery, Session, SplitOptions, TimeScope};
 
 pub use bound::{CycleBound, LoneWarp};
 pub(crate) use clock::{slowest, times};
-pub use inputs::{CycleInputs, cycle_inputs};
+pub use inputs::{CycleInputs, TimedSubject, cycle_inputs};
 pub use launch_bound::{LaunchCycles, LaunchExtent, LaunchServices, LaunchTime};
 pub use runtime_memory::untouched_memory;
 

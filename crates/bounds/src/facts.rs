@@ -17,7 +17,7 @@ use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
 
 use warpbound_query::loop_verdicts::LoopVerdicts;
-use warpbound_query::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+use warpbound_query::{AnalysedKernel, BoundOptions, KernelFlow, Session};
 use warpbound_query::{prepared::Prepared, prepared::loop_names};
 
 pub use update::FactsUpdate;
@@ -62,15 +62,15 @@ pub fn observed_facts(
     kernel: &Kernel,
     audit: &AuditReport,
 ) -> Result<String, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
     let options = BoundOptions {
         block: Some(audit.block),
         ..BoundOptions::default()
     };
-    let knowledge = session.launch(kernel, &options)?;
-    let flow = session.flow(&prepared, &knowledge.context, &options)?;
+    let analysis = session.analyse(kernel, &options)?;
+    let analysed = analysis.followed()?;
+    let AnalysedKernel { prepared, flow, .. } = analysed;
     let names = loop_names(&flow.loops);
-    let prints = identify_loops(&session.image, &prepared, &flow);
+    let prints = identify_loops(&session.image, prepared, flow);
     let loops = names.iter().zip(&flow.loops.sites).zip(prints);
     let lines = loops.map(|((name, site), print)| {
         let seen = audit.loops.iter().find(|seen| seen.id == name.id);
@@ -79,14 +79,14 @@ pub fn observed_facts(
             bound: entered.map(|seen| seen.observed),
             total: entered.map(|seen| seen.observed_total),
         };
-        let line = loop_line(&prepared, name, site);
+        let line = loop_line(prepared, name, site);
         let identity = print.identity;
         LoopLine { identity, ..line }.format_line_with(numbers)
     });
     let lines: Vec<String> = lines.collect();
     let calls = flow.external_names();
     let calls: Vec<String> = calls.iter().map(|name| format_call(name)).collect();
-    let accesses = observed_accesses(session, &prepared, &flow, &knowledge, audit);
+    let accesses = observed_accesses(analysed, audit);
     let (name, digest) = (kernel.demangled(), kernel.code_digest());
     let lines = KernelLines {
         status: Some(FactsFile::OBSERVED),
@@ -120,26 +120,26 @@ pub fn facts_template(
     options: &BoundOptions,
     extent: FactsExtent,
 ) -> Result<String, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
-    let knowledge = session.launch(kernel, options)?;
-    let LaunchKnowledge { context, ranges } = &knowledge;
-    let limits = options.limits();
-    let flow = KernelFlow::analyse(&prepared.code, context, &options.model, &limits);
-    let text = match flow {
-        Ok(flow) => {
-            let deadline = limits.deadline;
-            let verdicts = LoopVerdicts::derive(&prepared, &flow, ranges, options, deadline);
-            let prints = identify_loops(&session.image, &prepared, &flow);
+    let analysis = session.analyse(kernel, options)?;
+    let text = match analysis.parts() {
+        Ok(analysed) => {
+            let AnalysedKernel {
+                prepared,
+                flow,
+                deadline,
+                ..
+            } = analysed;
+            let ranges = &analysed.knowledge.ranges;
+            let verdicts = LoopVerdicts::derive(prepared, flow, ranges, options, deadline);
+            let prints = identify_loops(&session.image, prepared, flow);
             let identities = prints.into_iter().map(|print| print.identity);
             let accesses = match extent {
                 FactsExtent::Loops => Vec::new(),
-                FactsExtent::Accesses => {
-                    open_accesses(session, &prepared, &flow, &verdicts, &knowledge, options)?
-                }
+                FactsExtent::Accesses => open_accesses(analysed, &verdicts)?,
             };
-            kernel_text(&prepared, &flow, &verdicts, identities, &accesses)
+            kernel_text(prepared, flow, &verdicts, identities, &accesses)
         }
-        Err(refusal) => refused(kernel, &refusal),
+        Err(refusal) => refused(kernel, refusal),
     };
     Ok(format!("\n{text}"))
 }

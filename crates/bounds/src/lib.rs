@@ -10,9 +10,12 @@ pub mod cta;
 pub mod cycles;
 pub mod facts;
 
-pub use access::{access, access_classes};
+pub use access::{access, access_classes, access_of};
 pub use bound::profile::{ProfileOptions, indirect_targets, stated_loops};
-pub use bound::{bound, bound_set, bounds, formula, launch_profile, with_launch_profiler};
+pub use bound::{
+    bound, bound_of, bound_of_parts, bound_set, bounds, formula, launch_profile,
+    with_launch_profiler,
+};
 pub use cta::cta;
 pub use cycles::{
     CycleBound, CycleInputs, CycleOptions, LaunchCounts, LaunchCycles, LaunchExtent,

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use threads::hybrid_of_stamps;
 pub use warps::hybrid_of_warps;
 
+use std::sync::Arc;
 use warpbound_analyse::branch_sites;
 use warpbound_analyse::instrumentation::PointGraph;
 use warpbound_base::{Diagnostic, Family};
@@ -30,7 +31,9 @@ use warpbound_runs::runs::timed::observe::observe;
 use warpbound_simulate::timed::SplitPipelines;
 
 use warpbound_audit::audit::variation;
-use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session, StatedLaunches};
+use warpbound_query::{
+    BoundOptions, KernelAnalysis, KernelFlow, Prepared, Session, StatedLaunches,
+};
 use warpbound_runs::TimedOptions;
 use warpbound_runs::runs::timed::ObservedLaunch;
 
@@ -93,25 +96,26 @@ pub fn hybrid(
     let Some(target) = launches.first() else {
         return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
     };
-    let prepared = session.prepare(kernel)?;
+    let prepared = Arc::new(session.prepare(kernel)?);
     if prepared.family() != Family::Gcn3 {
         let isa = session.image.isa();
         let message = format!("hybrid analyses are of waves of GCN3, and this is code for {isa}");
         return Err(locate(Diagnostic::new(message)));
     }
     let bound_options = bound_options(Some(target), options);
-    let knowledge = session.launch(kernel, &bound_options)?;
-    let flow = session.flow(&prepared, &knowledge.context, &bound_options)?;
-    let facts = flow_facts(session, &prepared, &knowledge, &bound_options, &flow)?;
+    let analysis = KernelAnalysis::new(session, Arc::clone(&prepared), &bound_options)?;
+    let analysed = analysis.followed()?;
+    let flow = analysed.flow;
+    let facts = flow_facts(analysed)?;
     let sites = branch_sites::classify(&prepared.code, &flow.thread, flow.dependence());
     let steps = &flow.warp.graph.steps;
     let graph = PointGraph::build(&prepared.code, &flow.thread, steps, &sites)
         .ok_or_else(|| locate(Diagnostic::new("the kernel has no instruction")))?;
-    let finder = PathFinder::new(&graph, &flow, &facts).map_err(locate)?;
+    let finder = PathFinder::new(&graph, flow, &facts).map_err(locate)?;
     let runs = HybridRuns {
         session: session,
         prepared: &prepared,
-        flow: &flow,
+        flow: flow,
         graph: &graph,
         options,
     };
@@ -140,7 +144,7 @@ pub fn hybrid(
     let inputs = ReportInputs {
         session: session,
         prepared: &prepared,
-        flow: &flow,
+        flow: flow,
         finder: &finder,
         facts: &facts,
         options,

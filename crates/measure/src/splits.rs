@@ -4,6 +4,7 @@ pub mod choice;
 mod costs;
 mod forest;
 
+use std::sync::Arc;
 use warpbound_analyse::split_sites::{FoundSite, SplitObstacle, find_sites};
 use warpbound_base::{CodeAddr, Diagnostic, Named};
 use warpbound_bounds::bound::flow_facts;
@@ -19,7 +20,7 @@ use choice::SiteChoice;
 use costs::NodeCosts;
 use forest::{KernelSites, SiteCosts};
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, Session};
+use warpbound_query::{AnalysedKernel, BoundOptions, KernelAnalysis, Session};
 
 /// Options of a report of sites.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ pub fn splits(
     kernel: &Kernel,
     options: &SplitsOptions,
 ) -> Result<SplitsReport, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
+    let prepared = Arc::new(session.prepare(kernel)?);
     let Program::Amd(program) = &prepared.program else {
         let isa = session.image.isa();
         let message = format!("waves split on GCN3 only, and this is code for {isa}");
@@ -60,15 +61,18 @@ pub fn splits(
         let message = format!("machine {} does not execute code for {isa}", machine.name);
         return Err(session.locate(Diagnostic::new(message)));
     }
-    let knowledge = session.launch(kernel, &options.bound)?;
-    let flow = session.flow(&prepared, &knowledge.context, &options.bound)?;
-    let facts = flow_facts(session, &prepared, &knowledge, &options.bound, &flow)?;
+    let analysis = KernelAnalysis::new(session, Arc::clone(&prepared), &options.bound)?;
+    let analysed = analysis.followed()?;
+    let AnalysedKernel {
+        knowledge, flow, ..
+    } = analysed;
+    let facts = flow_facts(analysed)?;
     let dependence = flow.dependence();
     let context = site_context(&prepared, knowledge.context.block);
     let found = find_sites(&prepared.code, &flow.thread, dependence, &context);
     let found = found.map_err(|refusal| session.refusal_diagnostic(&prepared, refusal))?;
     let config = machine.select(Selection::Typical);
-    let costs = NodeCosts::new(&prepared, program, &config, &flow, &facts.bounds);
+    let costs = NodeCosts::new(&prepared, program, &config, flow, &facts.bounds);
     let sites = KernelSites::new(&flow.thread, dependence, &costs, &found, options);
     Ok(report(&prepared, &machine.name, &found, &sites, options))
 }

@@ -19,7 +19,7 @@ use warpbound_simt::{NodeId, Tag};
 
 use crate::graph::calls;
 use crate::prepared::Prepared;
-use crate::{BoundOptions, KernelFlow, Session};
+use crate::{AnalysedKernel, BoundOptions, KernelAnalysis, KernelFlow, Session};
 use warpbound_analyse::LaunchContext;
 
 impl Session {
@@ -47,20 +47,30 @@ impl Session {
         kernel: &Kernel,
         options: &BoundOptions,
     ) -> Result<report::DivergenceReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let launch = self.launch(kernel, options)?.context;
-        let flow = self.flow(&prepared, &launch, options)?;
-        let determinacy = match prepared.family() {
-            Family::Gcn3 => None,
-            Family::Maxwell | Family::MiniSimt => Some(determinacy_of(&prepared.code, &flow)),
-        };
-        Ok(divergence_report(
-            &prepared,
-            &flow,
-            &launch,
-            determinacy.as_ref(),
-        ))
+        divergence_of(&self.analyse(kernel, options)?)
     }
+}
+
+/// Reports the divergence of an analysed kernel, with what must be known to compute its branches.
+///
+/// # Errors
+///
+/// The kernel is refused.
+pub fn divergence_of(
+    analysis: &KernelAnalysis<'_>,
+) -> Result<report::DivergenceReport, Diagnostic> {
+    let AnalysedKernel { prepared, flow, .. } = analysis.followed()?;
+    let determinacy = match prepared.family() {
+        Family::Gcn3 => None,
+        Family::Maxwell | Family::MiniSimt => Some(determinacy_of(&prepared.code, flow)),
+    };
+    let context = &analysis.knowledge.context;
+    Ok(divergence_report(
+        prepared,
+        flow,
+        context,
+        determinacy.as_ref(),
+    ))
 }
 
 /// Returns the divergence of a kernel whose control flow is known; with what must be known to compute its branches, if

@@ -4,6 +4,7 @@
 //! its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs, divergence.
 //! Nothing here runs or bounds a kernel.
 
+pub mod analysis;
 pub mod cycle_query;
 pub mod divergence;
 pub mod extract;
@@ -30,13 +31,16 @@ pub mod stated_launches;
 pub mod unlinked;
 pub mod words;
 
+pub use analysis::{AnalysedKernel, KernelAnalysis};
 pub use cycle_query::{CacheState, CycleQuery, TimeScope};
+pub use divergence::divergence_of;
 pub use extract::ExtractedImage;
 pub use flow::KernelFlow;
-pub use graph::CfgLevel;
+pub use graph::{CfgLevel, graph_of};
 pub use launch_knowledge::LaunchKnowledge;
 pub use library::{AskedImages, CodeKind, ImageSelection, Library, Unusable};
 pub use lint::rewritten;
+pub use listing::listing_of;
 pub use options::{BoundOptions, Contents, FactReading, FormulaSymbols, ProfiledLaunch};
 pub use prepared::Prepared;
 pub use session::Session;

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use warpbound_audit::audit::{Claims, HeaderMaximum};
 use warpbound_audit::{claims, monitor_single_warp};
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_bound::{Effort, StatedCounts};
 use warpbound_bounds::{CycleBound, CycleInputs, CycleOptions, LoneWarp};
 use warpbound_launch::LaunchFile;
 use warpbound_launch::{PathOrder, StartCaches};
 use warpbound_machine::{GpuModel, Parameter, Selection};
-use warpbound_query::{BoundOptions, CacheState, Prepared, Session, SplitOptions, StatedLaunches};
+use warpbound_query::{
+    AnalysedKernel, BoundOptions, CacheState, Prepared, Session, SplitOptions, StatedLaunches,
+};
 use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::Silent;
 use warpbound_simulate::timed::SingleWarp;
@@ -194,12 +196,15 @@ impl<'a> CycleSubject<'a> {
             caches: self.caches,
             splitting: self.splitting.clone(),
         };
-        let mut lone = LoneWarp::new(
-            self.session,
-            (&prepared, &subject.claims.flow),
-            &knowledge,
-            (&options, &cycles),
-        )?;
+        let analysed = AnalysedKernel {
+            session: self.session,
+            prepared: &prepared,
+            options: &options,
+            knowledge: &knowledge,
+            flow: &subject.claims.flow,
+            deadline: Deadline::default(),
+        };
+        let mut lone = LoneWarp::new(analysed, &cycles)?;
         lone.change(change);
         subject.compare(&lone, setups)
     }

@@ -5,13 +5,15 @@
 use fastrand::Rng;
 use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_audit::claims;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::SchedulerClass;
 use warpbound_bound::{Effort, LaunchTerm, StatedCounts};
 use warpbound_bounds::{CycleOptions, LaunchExtent, LaunchTime};
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{Domain, GpuModel, Parameter, SchedulerPolicy, Selection, Unit};
-use warpbound_query::{BoundOptions, CacheState, Session, StatedLaunches, TimeScope};
+use warpbound_query::{
+    AnalysedKernel, BoundOptions, CacheState, Session, StatedLaunches, TimeScope,
+};
 
 use crate::control_words::{
     ControlWordProgram, odd_program, row_program, segment_program, short_program,
@@ -328,8 +330,15 @@ impl Bounded<'_> {
             scope: TimeScope::Grid,
             schedulers: self.odd.runs.schedulers,
         };
-        let flow = (&prepared, &claims.flow);
-        let time = LaunchTime::new(session, flow, &knowledge, (&options, &cycles), extent)?;
+        let analysed = AnalysedKernel {
+            session,
+            prepared: &prepared,
+            options: &options,
+            knowledge: &knowledge,
+            flow: &claims.flow,
+            deadline: Deadline::default(),
+        };
+        let time = LaunchTime::new(analysed, &cycles, extent)?;
         let sites = claims.flow.loops.sites.iter();
         let stated: Vec<Option<u64>> = sites
             .map(|site| {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::audit::monitor_single_warp;
-use warpbound_base::{Diagnostic, Named as _};
+use warpbound_base::{Deadline, Diagnostic, Named as _};
 use warpbound_bound::{Effort, StatedCounts};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_machine::{Parameter, Selection};
@@ -21,7 +21,7 @@ use warpbound_simulate::timed::Silent;
 use super::{Audit, Claims, HeaderMaximum, MonitoredRun};
 use warpbound_bounds::{CycleOptions, LoneWarp};
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, CacheState, Session, StatedLaunches};
+use warpbound_query::{AnalysedKernel, BoundOptions, CacheState, Session, StatedLaunches};
 use warpbound_runs::{RunHooks, TimedOptions};
 
 /// Runs of single warps of a launch.
@@ -213,12 +213,15 @@ fn lone_warps(
         ..BoundOptions::default()
     };
     let knowledge = session.launch(prepared.kernel, &options)?;
-    let lone = LoneWarp::new(
+    let analysed = AnalysedKernel {
         session,
-        (prepared, &claims.flow),
-        &knowledge,
-        (&options, &runs.cycles),
-    );
+        prepared,
+        options: &options,
+        knowledge: &knowledge,
+        flow: &claims.flow,
+        deadline: Deadline::default(),
+    };
+    let lone = LoneWarp::new(analysed, &runs.cycles);
     let lone = match lone {
         Ok(lone) => lone,
         Err(why) => {

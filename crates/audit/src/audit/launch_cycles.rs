@@ -5,7 +5,7 @@
 //! the class that the bound is for, and each state of the caches.
 
 use crate::audit::monitor;
-use warpbound_base::{Diagnostic, Named as _};
+use warpbound_base::{Deadline, Diagnostic, Named as _};
 use warpbound_bound::{Effort, LaunchTerm, SchedulerClass};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_machine::{Parameter, SchedulerPolicy, Selection};
@@ -17,7 +17,7 @@ use super::cycles::{loop_counts, set_text, states};
 use warpbound_bounds::{CycleOptions, LaunchExtent, LaunchServices, LaunchTime};
 use warpbound_bounds::{bound::FlowFacts, bound::flow_facts};
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, Session, StatedLaunches, TimeScope};
+use warpbound_query::{AnalysedKernel, BoundOptions, Session, StatedLaunches, TimeScope};
 use warpbound_runs::{RunHooks, TimedOptions};
 
 /// Runs of a launch.
@@ -157,13 +157,19 @@ fn bounded_launch(
         ..BoundOptions::default()
     };
     let knowledge = session.launch(prepared.kernel, &options)?;
-    let of_launch = (&options, &runs.cycles);
-    let flow = (prepared, &claims.flow);
+    let analysed = AnalysedKernel {
+        session,
+        prepared,
+        options: &options,
+        knowledge: &knowledge,
+        flow: &claims.flow,
+        deadline: Deadline::default(),
+    };
     let extent = LaunchExtent {
         scope: TimeScope::Grid,
         schedulers: runs.schedulers,
     };
-    let time = match LaunchTime::new(session, flow, &knowledge, of_launch, extent) {
+    let time = match LaunchTime::new(analysed, &runs.cycles, extent) {
         Ok(time) => time,
         Err(why) => return Ok(refused(why)),
     };
@@ -179,7 +185,7 @@ fn bounded_launch(
                 never: Vec::new(),
             }
         }
-        Some(_) => flow_facts(session, prepared, &knowledge, &options, &claims.flow)?,
+        Some(_) => flow_facts(analysed)?,
     };
     let found = match time.bound(known.stated(), Effort::default()) {
         Ok(found) => found,

@@ -11,7 +11,6 @@ use warpbound_report::AuditSetReport;
 use warpbound_report::launch_set::AuditedLaunch;
 
 use super::{AuditBasis, AuditOptions, AuditedKernel, vary};
-use warpbound_query::prepared::Prepared;
 use warpbound_query::{BoundOptions, Session};
 use warpbound_runs::{
     runs::set::SetEnd, runs::set::StreamOrder, runs::set::kernels_of_set, runs::set::rounds,
@@ -44,7 +43,7 @@ pub fn audit_set(
 ) -> Result<AuditSetReport, Diagnostic> {
     let kernels = kernels_of_set(session, set)?;
     let groups = Groups::of(set, &kernels);
-    let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(groups.all.len());
+    let mut prepared = Vec::with_capacity(groups.all.len());
     for &(kernel, _, _) in &groups.all {
         prepared.push(prepare_audited(session, kernel)?);
     }

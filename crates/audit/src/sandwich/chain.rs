@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use warpbound_analyse::access::AccessClass;
 use warpbound_base::Diagnostic;
 use warpbound_bound::Effort;
-use warpbound_bounds::cycles::cycle_inputs;
+use warpbound_bounds::cycles::{TimedSubject, cycle_inputs};
 use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
@@ -260,16 +260,16 @@ impl<'a> Chain<'a> {
         numbers: &MachineNumbers,
         caches: CacheState,
     ) -> Result<CycleInputs, Diagnostic> {
-        let known = (numbers, caches);
-        let (prepared, flow) = (self.prepared, self.flow);
-        cycle_inputs(
-            self.session,
-            prepared,
-            flow,
-            self.classes,
-            known,
-            (Some(self.launch), None),
-        )
+        cycle_inputs(&TimedSubject {
+            session: self.session,
+            prepared: self.prepared,
+            flow: self.flow,
+            classes: self.classes,
+            numbers,
+            caches,
+            launch: Some(self.launch),
+            residents: None,
+        })
     }
 }
 

@@ -27,12 +27,15 @@ impl BoundQuery<'_> {
     ) -> Vec<BoundAssumption> {
         let mut all = vec![
             assumption("undisturbed", self.undisturbed_text()),
-            lanes_assumption(self.launch),
+            lanes_assumption(&self.analysed.knowledge.context),
         ];
         self.add_stated_assumptions(loops, never, &mut all);
         self.add_model_assumptions(&mut all);
         self.add_code_assumptions(calls, &mut all);
-        all.extend(stack_assumption(self.prepared.kernel, self.options));
+        all.extend(stack_assumption(
+            self.analysed.prepared.kernel,
+            self.analysed.options,
+        ));
         self.add_segment_assumptions(loops, &mut all);
         all
     }
@@ -63,19 +66,26 @@ impl BoundQuery<'_> {
 
     /// Places of accesses of the launch with misaligned addresses, and of those that leave all buffers.
     fn faults_of_launch(&self) -> [Vec<String>; 2] {
-        let units = MemoryUnits::of(self.prepared.family());
-        let Some(units) = units.filter(|_| self.options.launches.file.is_some()) else {
+        let units = MemoryUnits::of(self.analysed.prepared.family());
+        let Some(units) = units.filter(|_| self.analysed.options.launches.file.is_some()) else {
             return Default::default();
         };
-        let found = AccessFindings::find(self.prepared, self.flow, self.knowledge, units);
-        let file = self.options.launches.only_file();
+        let found = AccessFindings::find(self.analysed, units);
+        let file = self.analysed.options.launches.only_file();
         let outside = file.map(|file| {
-            accesses_outside_buffers(self.session, self.prepared, self.flow, file)
-                .unwrap_or_default()
+            accesses_outside_buffers(
+                self.analysed.session,
+                self.analysed.prepared,
+                self.analysed.flow,
+                file,
+            )
+            .unwrap_or_default()
         });
         let outside = outside.unwrap_or_default().into_iter().collect();
         [found.misaligned, outside].map(|all: Vec<OpIndex>| {
-            let places = all.into_iter().map(|at| self.prepared.location(at));
+            let places = all
+                .into_iter()
+                .map(|at| self.analysed.prepared.location(at));
             places.collect()
         })
     }
@@ -83,7 +93,7 @@ impl BoundQuery<'_> {
     /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack
     /// of the hardware.
     fn add_segment_assumptions(&self, loops: &[LoopReport], all: &mut Vec<BoundAssumption>) {
-        let code = &self.prepared.code;
+        let code = &self.analysed.prepared.code;
         let derives = loops
             .iter()
             .any(|l| l.uses(Origin::Derived) || l.uses(Origin::Launch));
@@ -95,10 +105,10 @@ impl BoundQuery<'_> {
         // A return of the hardware's stack reads no register.
         let returns =
             |op: &Op| op.control == ControlEffect::Pop(StackToken::Ret) && !op.reads.is_empty();
-        let space = &self.flow.thread.space;
+        let space = &self.analysed.flow.thread.space;
         let nodes = space
             .ids()
-            .filter(|&node| self.flow.thread.is_reached(node));
+            .filter(|&node| self.analysed.flow.thread.is_reached(node));
         let mut ends = nodes.filter_map(|node| code.get(space.block(node).last));
         if ends.any(returns) {
             let text = "functions return to the instruction after their call, with the kernel's floating-point modes";
@@ -115,7 +125,7 @@ impl BoundQuery<'_> {
     ) {
         let origin = |origin| loops.iter().any(|l| l.uses(origin));
         if origin(Origin::Launch) {
-            all.extend(launch_assumptions(self.options));
+            all.extend(launch_assumptions(self.analysed.options));
         }
         let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
         let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
@@ -128,13 +138,16 @@ impl BoundQuery<'_> {
             let text = format!("no thread executes {steps}, for any input{signed}");
             all.push(assumption("never", text));
         }
-        if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {
+        if let (true, Some(default)) = (
+            origin(Origin::LoopDefault),
+            self.analysed.options.loop_default,
+        ) {
             let text = format!(
                 "loops without a fact run their header at most {default} times per entry and thread"
             );
             all.push(assumption("loop-default", text));
         }
-        if self.options.reading == FactReading::Paper {
+        if self.analysed.options.reading == FactReading::Paper {
             all.push(assumption(
                 "paper-flow",
                 "loop bounds are bounds of the warp-level loops, including lanes that iterate separately",
@@ -144,30 +157,34 @@ impl BoundQuery<'_> {
 
     /// Adds the properties of the hardware that the analyses of the warp have used.
     fn add_model_assumptions(&self, all: &mut Vec<BoundAssumption>) {
-        let first = match self.options.model.order {
+        let first = match self.analysed.options.model.order {
             // The analysis follows both orders, so nothing is assumed.
             DivergenceOrder::Any => None,
             DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
             DivergenceOrder::FallThroughFirst => Some(("fall-through-first", "do not take it")),
         };
-        if let Some((id, lanes)) = first.filter(|_| !self.flow.warp.divergent.is_empty()) {
+        if let Some((id, lanes)) = first.filter(|_| !self.analysed.flow.warp.divergent.is_empty()) {
             let text = format!("after a divergent branch the lanes that {lanes} run first");
             all.push(assumption(id, text));
         }
-        all.extend(warp_graph_assumptions(&self.flow.warp.used));
+        all.extend(warp_graph_assumptions(&self.analysed.flow.warp.used));
     }
 
     /// Adds the assumptions about indirect calls and about functions outside the file.
     fn add_code_assumptions(&self, calls: &[ExternalCall], all: &mut Vec<BoundAssumption>) {
-        for (op, targets) in &self.flow.thread.indirect {
+        for (op, targets) in &self.analysed.flow.thread.indirect {
             if let IndirectTargets::Code { ops, assumed: true } = targets {
                 let names: Vec<String> = ops
                     .iter()
-                    .map(|&op| self.prepared.function_name_at(self.prepared.addr(op)))
+                    .map(|&op| {
+                        self.analysed
+                            .prepared
+                            .function_name_at(self.analysed.prepared.addr(op))
+                    })
                     .collect();
                 let text = format!(
                     "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
-                    self.prepared.location(*op),
+                    self.analysed.prepared.location(*op),
                     names.join(", ")
                 );
                 all.push(assumption("call-table", text));

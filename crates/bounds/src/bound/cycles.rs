@@ -17,8 +17,8 @@ use warpbound_query::TimeScope;
 impl BoundQuery<'_> {
     /// Computes the bound in cycles, if one is asked for.
     pub(super) fn cycles(&self, stated: StatedCounts<'_>) -> Option<CycleBoundReport> {
-        let query = self.options.cycles.as_ref()?;
-        let options = match CycleOptions::of(query, self.session) {
+        let query = self.analysed.options.cycles.as_ref()?;
+        let options = match CycleOptions::of(query, self.analysed.session) {
             Ok(options) => options,
             Err(why) => return Some(report_without_machine(query.caches, &why)),
         };
@@ -27,22 +27,20 @@ impl BoundQuery<'_> {
             let schedulers = query.schedulers;
             let extent = LaunchExtent { scope, schedulers };
             let bound = self.launch_bound(&options, extent, stated);
-            let (prepared, bound_options) = (self.prepared, self.options);
-            let machine = (self.session, &options, extent);
-            return Some(launch_report(prepared, machine, bound_options, bound));
+            return Some(launch_report(self.analysed, &options, extent, bound));
         }
         let found = self.cycle_bound(&options, stated);
-        let mut assumptions = options.assumptions(self.session, self.prepared, self.options);
+        let mut assumptions = options.assumptions(self.analysed);
         let read = found.as_ref().map_or(&[][..], |(_, read)| read);
         assumptions.extend(contents_assumption(read));
         let bound = found.as_ref().map(|(bound, _)| bound);
-        Some(report(self.prepared, &options, bound, assumptions))
+        Some(report(self.analysed.prepared, &options, bound, assumptions))
     }
 
     /// Part of the launch whose cycles are bounded if none is stated.
     fn default_scope(&self) -> TimeScope {
-        let is_for_launches = self.prepared.family() == Family::Maxwell;
-        match self.options.launches.shaped_file() {
+        let is_for_launches = self.analysed.prepared.family() == Family::Maxwell;
+        match self.analysed.options.launches.shaped_file() {
             Some(_) if is_for_launches => TimeScope::Grid,
             _ => TimeScope::Warp,
         }
@@ -56,15 +54,10 @@ impl BoundQuery<'_> {
         stated: StatedCounts<'_>,
     ) -> Result<(CycleBound, Vec<String>), Diagnostic> {
         let effort = Effort {
-            deadline: self.deadline,
+            deadline: self.analysed.deadline,
             ..Effort::default()
         };
-        let lone = LoneWarp::new(
-            self.session,
-            (self.prepared, self.flow),
-            self.knowledge,
-            (self.options, options),
-        )?;
+        let lone = LoneWarp::new(self.analysed, options)?;
         let bound = lone.bound(stated, effort);
         let bound = bound.map_err(|why| self.no_bound(why, lone.not_executed.as_deref()))?;
         Ok((bound, lone.read))
@@ -73,7 +66,7 @@ impl BoundQuery<'_> {
     /// Returns the reason why there is no bound; with the reason why the launch was not executed, which might have given one.
     fn no_bound(&self, why: Diagnostic, not_executed: Option<&str>) -> Diagnostic {
         match not_executed {
-            _ if self.deadline.is_past() => past_time_limit(self.options),
+            _ if self.analysed.deadline.is_past() => past_time_limit(self.analysed.options),
             Some(reason) if why.hint.is_none() => {
                 why.hint(format!("the launch was not executed: {reason}"))
             }
@@ -89,19 +82,13 @@ impl BoundQuery<'_> {
         stated: StatedCounts<'_>,
     ) -> Result<BoundedLaunch, Diagnostic> {
         let effort = Effort {
-            deadline: self.deadline,
+            deadline: self.analysed.deadline,
             ..Effort::default()
         };
-        let time = LaunchTime::new(
-            self.session,
-            (self.prepared, self.flow),
-            self.knowledge,
-            (self.options, options),
-            extent,
-        )?;
+        let time = LaunchTime::new(self.analysed, options, extent)?;
         let bound = time.bound(stated, effort);
         let bound = bound.map_err(|why| self.no_bound(why, time.not_executed()))?;
-        let of_kernel = (self.prepared, self.flow);
+        let of_kernel = (self.analysed.prepared, self.analysed.flow);
         let estimate = match time.is_of_warps() {
             true => {
                 let estimate = time.cta_estimate(of_kernel, options.caches, stated);

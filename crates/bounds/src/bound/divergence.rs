@@ -15,14 +15,15 @@ impl BoundQuery<'_> {
     /// Returns the sources of overestimation in the control flow.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let space = &self.flow.thread.space;
+        let space = &self.analysed.flow.thread.space;
         let merged: BTreeSet<String> = space
             .shared_calls
             .values()
             .filter(|call| !call.recursive)
             .map(|call| {
-                self.prepared
-                    .function_name_at(self.prepared.addr(call.callee))
+                self.analysed
+                    .prepared
+                    .function_name_at(self.analysed.prepared.addr(call.callee))
             })
             .collect();
         if !merged.is_empty() {
@@ -32,10 +33,12 @@ impl BoundQuery<'_> {
                 names.join(", ")
             ));
         }
-        let loops = self.names.iter().zip(&self.flow.loops.sites);
-        let shared = loops.filter_map(|(name, site)| shared_header_note(self.prepared, name, site));
+        let loops = self.names.iter().zip(&self.analysed.flow.loops.sites);
+        let shared =
+            loops.filter_map(|(name, site)| shared_header_note(self.analysed.prepared, name, site));
         notes.extend(shared);
         let scattered: BTreeSet<CodeAddr> = self
+            .analysed
             .flow
             .warp
             .divergent_calls
@@ -44,11 +47,12 @@ impl BoundQuery<'_> {
             .collect();
         if !scattered.is_empty() {
             let locations = scattered.into_iter();
-            let locations: Vec<String> =
-                locations.map(|at| self.prepared.location_of(at)).collect();
+            let locations: Vec<String> = locations
+                .map(|at| self.analysed.prepared.location_of(at))
+                .collect();
             notes.push(format!(
                 "the lanes of a warp may call up to {} different functions at {}",
-                self.launch.live_lanes(),
+                self.analysed.knowledge.context.live_lanes(),
                 locations.join(", ")
             ));
         }
@@ -58,17 +62,23 @@ impl BoundQuery<'_> {
     /// Returns the branches at which lanes may diverge, in order of address.
     pub(super) fn divergent_branches(&self) -> Vec<CodePlace> {
         let branches: BTreeSet<(CodeAddr, Vec<String>)> = self
+            .analysed
             .flow
             .warp
             .divergent
             .iter()
-            .map(|&id| (self.last_addr(id), calls(self.prepared, self.flow, id)))
+            .map(|&id| {
+                (
+                    self.last_addr(id),
+                    calls(self.analysed.prepared, self.analysed.flow, id),
+                )
+            })
             .collect();
         branches
             .into_iter()
             .map(|(at, calls)| CodePlace {
-                at: self.prepared.location_of(at),
-                source: self.prepared.source(at),
+                at: self.analysed.prepared.location_of(at),
+                source: self.analysed.prepared.source(at),
                 calls,
             })
             .collect()
@@ -76,26 +86,28 @@ impl BoundQuery<'_> {
 
     /// Returns the edges over which a warp resumes lanes that diverged, in order of address.
     pub(super) fn divergence_edges(&self) -> Vec<PathEdge> {
-        let KernelFlow { thread, warp, .. } = self.flow;
+        let KernelFlow { thread, warp, .. } = self.analysed.flow;
         let space = &thread.space;
         let edges: BTreeSet<(CodeAddr, CodeAddr)> = warp
             .divergence_edges(thread)
             .filter_map(|(from, step)| {
-                let to = self.prepared.addr(space.block(step.to?).first);
+                let to = self.analysed.prepared.addr(space.block(step.to?).first);
                 Some((self.last_addr(from), to))
             })
             .collect();
         edges
             .into_iter()
             .map(|(from, to)| PathEdge {
-                from: self.prepared.location_of(from),
-                to: self.prepared.location_of(to),
+                from: self.analysed.prepared.location_of(from),
+                to: self.analysed.prepared.location_of(to),
             })
             .collect()
     }
 
     /// Returns the address of the last instruction of a node.
     fn last_addr(&self, id: NodeId) -> CodeAddr {
-        self.prepared.addr(self.flow.thread.space.block(id).last)
+        self.analysed
+            .prepared
+            .addr(self.analysed.flow.thread.space.block(id).last)
     }
 }

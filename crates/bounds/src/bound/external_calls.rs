@@ -47,7 +47,7 @@ impl BoundQuery<'_> {
     /// A fact names a function that the kernel does not call.
     pub(super) fn external_calls(&self) -> Result<ExternalCalls, Diagnostic> {
         // A misspelled name in the facts must not pass as a fact about nothing.
-        let called = self.flow.external_names();
+        let called = self.analysed.flow.external_names();
         if let Some(facts) = self.facts
             && let Some(call) = facts.calls().iter().find(|c| !called.contains(&c.name))
         {
@@ -60,22 +60,22 @@ impl BoundQuery<'_> {
             ));
         }
         let mut external = ExternalCalls::default();
-        let space = &self.flow.thread.space;
+        let space = &self.analysed.flow.thread.space;
         for id in space.ids() {
             // Where lanes may disagree on the callee, each lane costs a call (SOUNDNESS 2, `external-call`).
-            let lanes = self.launch.live_lanes();
-            let Some((name, callees)) = self.flow.external_callees(id, lanes) else {
+            let lanes = self.analysed.knowledge.context.live_lanes();
+            let Some((name, callees)) = self.analysed.flow.external_callees(id, lanes) else {
                 continue;
             };
             let stated = self.facts.and_then(|facts| facts.call(name));
-            let instructions = stated.or(self.options.call_default);
+            let instructions = stated.or(self.analysed.options.call_default);
             // An unknown cost counts 0 here; [`ExternalCalls::refusal`] then withholds the bound.
             let cost = instructions.unwrap_or(0).saturating_mul(callees);
             external.costs.insert(id, cost);
-            let at = self.prepared.addr(space.block(id).last);
+            let at = self.analysed.prepared.addr(space.block(id).last);
             external.calls.push(ExternalCall {
-                at: self.prepared.location_of(at),
-                source: self.prepared.source(at),
+                at: self.analysed.prepared.location_of(at),
+                source: self.analysed.prepared.source(at),
                 name: name.to_owned(),
                 instructions,
             });

@@ -51,7 +51,7 @@ impl BoundQuery<'_> {
     /// A fact is about a loop that the kernel does not have, or is false in all launches.
     pub(super) fn loop_facts(&self) -> Result<LoopFacts, Diagnostic> {
         // Bounds in instructions use no fact about accesses; one that is about another instruction is an error all the same.
-        stated_accesses(self.prepared, &self.options.facts)?;
+        stated_accesses(self.analysed.prepared, &self.analysed.options.facts)?;
         let stated = match self.facts {
             Some(facts) => facts.numbers(&self.names)?,
             None => vec![LoopNumbers::default(); self.names.len()],
@@ -69,7 +69,7 @@ impl BoundQuery<'_> {
             };
             let origin = self.verdicts.origin(number);
             // A total implies a bound per entry (SOUNDNESS 5.6); the default is for loops without any number.
-            let default = self.options.loop_default;
+            let default = self.analysed.options.loop_default;
             let default = default.map(|bound| (bound, Origin::LoopDefault));
             let derived_bound = derived.per_entry().zip(origin);
             let is_of_width = bound.is_some_and(|b| b.evidence.pattern == CountPattern::Width);
@@ -101,7 +101,7 @@ impl BoundQuery<'_> {
         if stated >= certain {
             return Ok(());
         }
-        let launches = match self.options.states_launch() {
+        let launches = match self.analysed.options.states_launch() {
             true => "all launches that are stated",
             false => "all launches",
         };
@@ -122,7 +122,10 @@ impl BoundQuery<'_> {
             return Ok(Vec::new());
         };
         let never: Vec<Never> = facts.never().collect();
-        let excluded = self.flow.excluded_counts(&self.prepared.code, &never);
+        let excluded = self
+            .analysed
+            .flow
+            .excluded_counts(&self.analysed.prepared.code, &never);
         for (number, (text, counts)) in excluded.iter().enumerate() {
             // A statement that excludes no count has a wrong address; ignoring it would hide the mistake.
             if counts.is_empty() {
@@ -143,27 +146,39 @@ impl BoundQuery<'_> {
     /// Returns the loops with their facts.
     pub(super) fn loops(&self, facts: &LoopFacts) -> Vec<LoopReport> {
         let in_lockstep = |fact: usize| {
-            let of_fact = self.flow.loops.loops.iter().zip(&self.flow.counts.lockstep);
+            let of_fact = self
+                .analysed
+                .flow
+                .loops
+                .loops
+                .iter()
+                .zip(&self.analysed.flow.counts.lockstep);
             of_fact
                 .filter(|(l, _)| l.fact == fact)
                 .all(|(_, lockstep)| *lockstep)
         };
-        let sites = self.names.iter().zip(&self.flow.loops.sites).enumerate();
+        let sites = self
+            .names
+            .iter()
+            .zip(&self.analysed.flow.loops.sites)
+            .enumerate();
         let report = sites.map(|(fact, (name, site))| LoopReport {
             id: name.id.clone(),
-            at: self.prepared.location_of(name.at),
-            source: self.prepared.source(name.at),
+            at: self.analysed.prepared.location_of(name.at),
+            source: self.analysed.prepared.source(name.at),
             depth: site.depth,
             bound: facts.bound(fact),
             total: known(&facts.totals, fact).map(|(total, _)| total),
             origin: known(&facts.bounds, fact).map_or(Origin::Missing, |(_, origin)| origin),
             total_origin: known(&facts.totals, fact).map(|(_, origin)| origin),
             derivation: self.derivation(fact, facts),
-            lockstep: self.options.reading == FactReading::Simt && in_lockstep(fact),
+            lockstep: self.analysed.options.reading == FactReading::Simt && in_lockstep(fact),
             headers: site.headers.iter().map(ToString::to_string).collect(),
-            recursion: site
-                .recursion
-                .map(|op| self.prepared.function_name_at(self.prepared.addr(op))),
+            recursion: site.recursion.map(|op| {
+                self.analysed
+                    .prepared
+                    .function_name_at(self.analysed.prepared.addr(op))
+            }),
             contexts: site.contexts,
         });
         report.collect()
@@ -178,16 +193,20 @@ impl BoundQuery<'_> {
             && self.verdicts.bound(number).is_some();
         match is_unused {
             true => LoopDerivation::default(),
-            false => self.verdicts.derivation(self.prepared, number),
+            false => self.verdicts.derivation(self.analysed.prepared, number),
         }
     }
 
     /// Returns the lines of a facts file for the loops without a bound.
     pub(super) fn missing_loop_facts(&self, facts: &LoopFacts) -> Vec<String> {
-        let sites = self.names.iter().zip(&self.flow.loops.sites).enumerate();
+        let sites = self
+            .names
+            .iter()
+            .zip(&self.analysed.flow.loops.sites)
+            .enumerate();
         let missing = sites.filter(|(fact, _)| known(&facts.bounds, *fact).is_none());
         missing
-            .map(|(_, (name, site))| loop_line(self.prepared, name, site).format_line())
+            .map(|(_, (name, site))| loop_line(self.analysed.prepared, name, site).format_line())
             .collect()
     }
 }

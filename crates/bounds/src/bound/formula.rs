@@ -2,7 +2,7 @@
 
 use warpbound_analyse::LaunchRanges;
 use warpbound_analyse::loop_bounds::CountFormula;
-use warpbound_base::{Deadline, Diagnostic, Instructions};
+use warpbound_base::{Diagnostic, Instructions};
 use warpbound_bound::formula::{
     CountExpression, FormulaEffort, FormulaSum, LoopSymbol, ParameterFormula, Polynomial,
     SymbolicProgram, find_formula,
@@ -15,7 +15,7 @@ use warpbound_simt::NodeId;
 use super::BoundQuery;
 use super::flow_facts::LoopFacts;
 use warpbound_query::{
-    BoundOptions, FormulaSymbols, KernelFlow, NumberRange, Prepared, Session, StatedParam,
+    AnalysedKernel, BoundOptions, FormulaSymbols, KernelFlow, NumberRange, Session, StatedParam,
 };
 
 /// Greatest values of parameters that stay open, in the order in which they are tried.
@@ -61,29 +61,22 @@ pub fn formula(
     kernel: &Kernel,
     options: &BoundOptions,
 ) -> Result<Result<ParameterFormula<Instructions>, Diagnostic>, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
-    let launch = session.launch(kernel, options)?;
-    let limits = options.limits();
-    let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
+    let analysis = session.analyse(kernel, options)?;
     let symbols = options.formula.as_ref().unwrap_or(&FormulaSymbols::Loops);
-    Ok(match flow {
-        Ok(flow) => formula_of_flow(session, &prepared, options, symbols, limits.deadline, &flow),
+    Ok(match analysis.parts() {
+        Ok(analysed) => formula_of_flow(analysed, symbols),
         Err(refusal) => Err(Diagnostic::new(refusal.reason.to_string())),
     })
 }
 
 /// Returns the formula or the reason why there is none, if one is asked for.
 pub(super) fn formula_report(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    options: &BoundOptions,
-    deadline: Deadline,
-    flow: &KernelFlow,
+    analysed: AnalysedKernel<'_>,
 ) -> (Option<BoundFormula>, Option<String>) {
-    let Some(symbols) = &options.formula else {
+    let Some(symbols) = &analysed.options.formula else {
         return (None, None);
     };
-    match formula_of_flow(session, prepared, options, symbols, deadline, flow) {
+    match formula_of_flow(analysed, symbols) {
         Ok(formula) => (Some(reported_formula(&formula)), None),
         Err(why) => (None, Some(why.message)),
     }
@@ -91,26 +84,27 @@ pub(super) fn formula_report(
 
 /// Computes the formula from the control flow of a kernel.
 fn formula_of_flow(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    options: &BoundOptions,
+    analysed: AnalysedKernel<'_>,
     symbols: &FormulaSymbols,
-    deadline: Deadline,
-    flow: &KernelFlow,
 ) -> Result<ParameterFormula<Instructions>, Diagnostic> {
+    let kernel = analysed.prepared.kernel;
     // Counts that hold for large numbers are preferred; with smaller ones fewer sums can wrap around.
     let mut reason = None;
     for most in OPEN_RANGES {
-        let options = with_open(options, symbols.parameters(), most);
-        let launch = session.launch(prepared.kernel, &options)?;
-        let query = BoundQuery::new(session, prepared, &launch, &options, deadline, flow);
+        let options = with_open(analysed.options, symbols.parameters(), most);
+        let knowledge = analysed.session.launch(kernel, &options)?;
+        let query = BoundQuery::new(AnalysedKernel {
+            options: &options,
+            knowledge: &knowledge,
+            ..analysed
+        });
         match query.formula(symbols) {
             Ok(formula) => return Ok(formula),
             Err(why) => {
                 reason.get_or_insert(why);
             }
         }
-        if symbols.parameters().is_empty() || deadline.is_past() {
+        if symbols.parameters().is_empty() || analysed.deadline.is_past() {
             break;
         }
     }
@@ -163,7 +157,14 @@ impl BoundQuery<'_> {
             return Err(refusal);
         }
         for name in symbols.parameters() {
-            if !self.ranges.words.values().any(|word| word.name == *name) {
+            if !self
+                .analysed
+                .knowledge
+                .ranges
+                .words
+                .values()
+                .any(|word| word.name == *name)
+            {
                 let message = format!("the launch of the kernel has no number named {name}");
                 return Err(Diagnostic::new(message));
             }
@@ -182,15 +183,21 @@ impl BoundQuery<'_> {
             never: &excluded,
         };
         let cost = |node| Instructions(self.cost(node, &external).into());
-        let program = symbolic_program(self.flow, &symbolic, stated, cost)?;
+        let program = symbolic_program(self.analysed.flow, &symbolic, stated, cost)?;
         let effort = FormulaEffort {
-            deadline: self.deadline,
+            deadline: self.analysed.deadline,
             ..FormulaEffort::default()
         };
         // Derived numbers, too, rest on the ranges of the parameters.
         let mut valid = Vec::new();
         for (parameter, name) in symbols.parameters().iter().enumerate() {
-            let words = self.ranges.words.values().filter(|word| word.name == *name);
+            let words = self
+                .analysed
+                .knowledge
+                .ranges
+                .words
+                .values()
+                .filter(|word| word.name == *name);
             let ranges = words.filter_map(|word| word.range);
             valid.extend(ranges.map(|range| (parameter, range.least, range.most)));
         }
@@ -231,12 +238,14 @@ impl BoundQuery<'_> {
         let count =
             count.filter(|count| count.numerator.iter().any(|(_, words)| !words.is_empty()));
         match (count, facts.bound(fact)) {
-            (Some(count), _) => match expression(count, parameters, self.ranges) {
-                Ok(count) => Ok(Some(symbol(Some(count)))),
-                Err(word) => Err(Diagnostic::new(format!(
-                    "the count of loop {name} depends on {word}, which is neither in --formula nor stated"
-                ))),
-            },
+            (Some(count), _) => {
+                match expression(count, parameters, &self.analysed.knowledge.ranges) {
+                    Ok(count) => Ok(Some(symbol(Some(count)))),
+                    Err(word) => Err(Diagnostic::new(format!(
+                        "the count of loop {name} depends on {word}, which is neither in --formula nor stated"
+                    ))),
+                }
+            }
             (None, Some(_)) => Ok(None),
             (None, None) => Err(Diagnostic::new(format!(
                 "the count of loop {name} is not known in terms of the launch"

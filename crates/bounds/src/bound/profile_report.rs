@@ -35,11 +35,11 @@ impl BoundQuery<'_> {
         &self,
         bounds: &[Option<u64>],
     ) -> Result<Option<QueryProfile>, Diagnostic> {
-        let Some(launch) = &self.options.profiled_launch else {
+        let Some(launch) = &self.analysed.options.profiled_launch else {
             return Ok(None);
         };
-        let kernel = self.prepared.kernel;
-        match self.prepared.family() {
+        let kernel = self.analysed.prepared.kernel;
+        match self.analysed.prepared.family() {
             Family::Maxwell => {}
             // Profiles follow the stack of a warp, not masks; the bound rests on the launch as it is stated.
             Family::Gcn3 => return Ok(None),
@@ -52,7 +52,9 @@ impl BoundQuery<'_> {
         }
         // The smaller of two bounds is one of the launch only if both are.
         if self
-            .launch
+            .analysed
+            .knowledge
+            .context
             .block
             .is_some_and(|block| block != launch.file.block)
         {
@@ -60,20 +62,21 @@ impl BoundQuery<'_> {
                 Diagnostic::new("the launch has another block than the one that is stated");
             return Err(message.in_kernel(kernel.demangled()));
         }
-        let loops = match self.options.reading {
-            FactReading::Simt => stated_loops(self.flow, bounds),
+        let loops = match self.analysed.options.reading {
+            FactReading::Simt => stated_loops(self.analysed.flow, bounds),
             // Those facts are about loops of the warp.
             FactReading::Paper => Vec::new(),
         };
         let options = ProfileOptions {
             contents: launch.contents,
-            deadline: self.deadline,
-            indirect: indirect_targets(self.flow),
+            deadline: self.analysed.deadline,
+            indirect: indirect_targets(self.analysed.flow),
             loops,
             ..ProfileOptions::default()
         };
-        let prepared = self.prepared;
-        let (profile, read) = launch_profile(self.session, prepared, &launch.file, &options)?;
+        let prepared = self.analysed.prepared;
+        let (profile, read) =
+            launch_profile(self.analysed.session, prepared, &launch.file, &options)?;
         let place = |at: OpIndex| CodePlace {
             at: prepared.location(at),
             source: prepared.source(prepared.addr(at)),

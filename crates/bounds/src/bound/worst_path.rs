@@ -20,14 +20,15 @@ impl BoundQuery<'_> {
         path: &WorstPath<Instructions>,
         external: &ExternalCalls,
     ) -> Vec<PathBlock> {
-        let space = &self.flow.thread.space;
+        let space = &self.analysed.flow.thread.space;
         let mut executions: Vec<_> = self
+            .analysed
             .flow
             .counts
             .executions
             .iter()
             .map(|(&node, arriving)| {
-                let calls = calls(self.prepared, self.flow, node);
+                let calls = calls(self.analysed.prepared, self.analysed.flow, node);
                 (calls, space.block(node).first, node, arriving)
             })
             .collect();
@@ -41,13 +42,13 @@ impl BoundQuery<'_> {
                 continue;
             }
             let block = space.block(node);
-            let first = self.prepared.addr(first);
+            let first = self.analysed.prepared.addr(first);
             let instructions = self.cost(node, external);
             blocks.push(PathBlock {
-                from: self.prepared.location(block.first),
-                to: self.prepared.last_location(block),
-                source: self.prepared.source(first),
-                function: self.prepared.function(first),
+                from: self.analysed.prepared.location(block.first),
+                to: self.analysed.prepared.last_location(block),
+                source: self.analysed.prepared.source(first),
+                function: self.analysed.prepared.function(first),
                 calls,
                 loops: match loops.get(&node) {
                     Some(names) => names.clone(),
@@ -68,7 +69,7 @@ impl BoundQuery<'_> {
 
     /// Returns the names of the loops around each node, outermost first.
     fn loops_around(&self) -> BTreeMap<NodeId, Vec<String>> {
-        let mut sorted: Vec<_> = self.flow.loops.loops.iter().collect();
+        let mut sorted: Vec<_> = self.analysed.flow.loops.loops.iter().collect();
         // A nested loop has fewer nodes than the loop around it.
         sorted.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
         let mut around: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
@@ -92,8 +93,8 @@ impl BoundQuery<'_> {
             warp,
             loops,
             ..
-        } = self.flow;
-        let mut of_warp = Loops::of_warp(&self.prepared.code, thread, warp).loops;
+        } = self.analysed.flow;
+        let mut of_warp = Loops::of_warp(&self.analysed.prepared.code, thread, warp).loops;
         // Inner loops come last and overwrite the entries of outer ones.
         of_warp.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
         let mut cycle_loops = BTreeMap::new();

@@ -11,19 +11,20 @@ use crate::access::memory_assumptions;
 use crate::bound::launch_assumptions;
 use crate::{facts::accesses::stated_accesses, facts::accesses::stated_text};
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, Session};
+use warpbound_query::{AnalysedKernel, BoundOptions};
 use warpbound_runs::{
     runs::timed::assumptions::provenance_name, runs::timed::assumptions::unit_name,
 };
 
 impl CycleOptions {
     /// Lists what the bound in cycles rests on, besides the assumptions of the kernel's flow.
-    pub(crate) fn assumptions(
-        &self,
-        session: &Session,
-        prepared: &Prepared<'_>,
-        options: &BoundOptions,
-    ) -> Vec<BoundAssumption> {
+    pub(crate) fn assumptions(&self, analysed: AnalysedKernel<'_>) -> Vec<BoundAssumption> {
+        let AnalysedKernel {
+            session,
+            prepared,
+            options,
+            ..
+        } = analysed;
         let kernel = prepared.kernel;
         let mut all = vec![
             assumption(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cycles::TimedSubject;
 use crate::cycles::inputs::cycle_inputs;
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
@@ -23,7 +24,7 @@ use super::split_bound::SplitProgram;
 use super::{CacheState, CycleInputs, CycleOptions};
 use crate::access::TimedFindings;
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+use warpbound_query::{AnalysedKernel, KernelFlow};
 use warpbound_runs::runs::timed::splitting::SplitPlan;
 
 /// Most solutions of the integer program, each with vectors that suit the path of the one before.
@@ -77,24 +78,28 @@ impl<'a> LoneWarp<'a> {
     ///
     /// The reason why the time of the kernel is not known.
     pub fn new(
-        session: &Session,
-        (prepared, flow): (&Prepared<'_>, &'a KernelFlow),
-        knowledge: &LaunchKnowledge,
-        (options, cycles): (&BoundOptions, &CycleOptions),
+        analysed: AnalysedKernel<'a>,
+        cycles: &CycleOptions,
     ) -> Result<LoneWarp<'a>, Diagnostic> {
+        let AnalysedKernel {
+            session,
+            prepared,
+            knowledge,
+            flow,
+            ..
+        } = analysed;
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        let found =
-            TimedFindings::find(session, prepared, flow, knowledge, options, cycles.counts)?;
-        let launch = options.launches.shaped_file();
-        let known = (&numbers, cycles.caches);
-        let mut inputs = cycle_inputs(
+        let found = TimedFindings::find(analysed, cycles.counts)?;
+        let mut inputs = cycle_inputs(&TimedSubject {
             session,
             prepared,
             flow,
-            &found.classes,
-            known,
-            (launch, None),
-        )?;
+            classes: &found.classes,
+            numbers: &numbers,
+            caches: cycles.caches,
+            launch: analysed.options.launches.shaped_file(),
+            residents: None,
+        })?;
         match &prepared.program {
             Program::Amd(program) => {
                 let plan = SplitPlan::new(

@@ -12,7 +12,7 @@ use warpbound_cycles::{
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_launch::Launch;
+use warpbound_launch::{Launch, LaunchFile};
 use warpbound_machine::Parameter;
 use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
@@ -68,6 +68,27 @@ pub struct CycleInputs {
     pub(crate) counted_sectors: Option<u64>,
     /// Other warps on the GPU.
     pub(crate) others: OtherWarps,
+}
+
+/// Kernel whose time is asked for, and what it depends on.
+#[derive(Clone, Copy)]
+pub struct TimedSubject<'a> {
+    /// Image with the kernel.
+    pub session: &'a Session,
+    /// Instructions and operations.
+    pub prepared: &'a Prepared<'a>,
+    /// Control flow.
+    pub flow: &'a KernelFlow,
+    /// Classes of its accesses.
+    pub classes: &'a BTreeMap<OpIndex, AccessClass>,
+    /// Numbers of the machine.
+    pub numbers: &'a MachineNumbers,
+    /// Initial contents of the second-level cache.
+    pub caches: CacheState,
+    /// Launch, if one of one shape is stated.
+    pub launch: Option<&'a LaunchFile>,
+    /// Resident warps of a launch; `None` for a warp that runs alone.
+    pub residents: Option<ResidentWarps>,
 }
 
 impl CycleInputs {
@@ -238,14 +259,17 @@ fn timing_facts(
 /// # Errors
 ///
 /// The reason why its time is not known: an instruction without a time, or a function outside the file.
-pub fn cycle_inputs(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
-    classes: &BTreeMap<OpIndex, AccessClass>,
-    (numbers, caches): (&MachineNumbers, CacheState),
-    (launch, residents): (Option<&warpbound_launch::LaunchFile>, Option<ResidentWarps>),
-) -> Result<CycleInputs, Diagnostic> {
+pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnostic> {
+    let &TimedSubject {
+        session,
+        prepared,
+        flow,
+        classes,
+        numbers,
+        caches,
+        launch,
+        residents,
+    } = subject;
     let (facts, wave_facts) = timing_facts(session, prepared, flow, numbers)?;
     let bound_launch = match launch {
         Some(file) => Some(session.bind(prepared, file, Default::default(), 0)?),

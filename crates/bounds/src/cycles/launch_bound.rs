@@ -1,9 +1,10 @@
 //! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and what the others take
 //! (SOUNDNESS 20).
 
+use crate::cycles::TimedSubject;
 use crate::cycles::inputs::cycle_inputs;
 use warpbound_analyse::access::{AccessPattern, MemoryUnits};
-use warpbound_base::{Cycles, Diagnostic, UpperBound};
+use warpbound_base::{Cycles, Diagnostic, Family, UpperBound};
 use warpbound_bound::{
     BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
     LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread,
@@ -12,7 +13,6 @@ use warpbound_cycles::{
     Contention, KernelTime, MILLI, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
     Service, StepCost,
 };
-use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::Parameter;
 use warpbound_report::cycle_bound::CtaEstimate;
@@ -25,7 +25,7 @@ use super::launch_rows::{counts_of_launch, with_rows};
 use super::{CacheState, CycleInputs, CycleOptions, TimeScope};
 use crate::access::TimedFindings;
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+use warpbound_query::{AnalysedKernel, KernelFlow, Session};
 
 mod barriers;
 mod executed;
@@ -134,13 +134,18 @@ impl LaunchTime {
     ///
     /// The reason why its time is not known: launches without a shape, code of another family, or a block that fits on no SM.
     pub fn new(
-        session: &Session,
-        (prepared, flow): (&Prepared<'_>, &KernelFlow),
-        knowledge: &LaunchKnowledge,
-        (options, cycles): (&BoundOptions, &CycleOptions),
+        analysed: AnalysedKernel<'_>,
+        cycles: &CycleOptions,
         extent: LaunchExtent,
     ) -> Result<LaunchTime, Diagnostic> {
-        if let Program::Mini(_) = prepared.program {
+        let AnalysedKernel {
+            session,
+            prepared,
+            options,
+            flow,
+            ..
+        } = analysed;
+        if prepared.family() == Family::MiniSimt {
             return Err(Diagnostic::new(
                 "mini-SIMT programs have blocks in cycles, no launches",
             ));
@@ -152,8 +157,7 @@ impl LaunchTime {
                 None => "state one with --launch",
             }));
         };
-        let found =
-            TimedFindings::find(session, prepared, flow, knowledge, options, cycles.counts)?;
+        let found = TimedFindings::find(analysed, cycles.counts)?;
         LaunchTime::with_findings(session, prepared, flow, &found, file, cycles, extent)
     }
 
@@ -185,10 +189,16 @@ impl LaunchTime {
             slots: shape.resident.1.saturating_mul(shape.warps),
             stride: machine.stride,
         };
-        let known = (&numbers, cycles.caches);
-        let launched = (Some(file), Some(residents));
-        let classes = &found.classes;
-        let mut inputs = cycle_inputs(session, prepared, flow, classes, known, launched)?;
+        let mut inputs = cycle_inputs(&TimedSubject {
+            session,
+            prepared,
+            flow,
+            classes: &found.classes,
+            numbers: &numbers,
+            caches: cycles.caches,
+            launch: Some(file),
+            residents: Some(residents),
+        })?;
         inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
             // Each page of the first level may wait for a walk that another SM has begun.
@@ -223,7 +233,10 @@ impl LaunchTime {
         let blocks = product(launch.grid);
         let executed = executions.map(|executions| ExecutedNodes::of(flow, executions, blocks));
         let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
-        let unknown = classes.values().filter(|class| unknown(class.pattern));
+        let unknown = found
+            .classes
+            .values()
+            .filter(|class| unknown(class.pattern));
         Ok(LaunchTime {
             counts,
             inputs,

@@ -2,6 +2,7 @@
 
 use warpbound_base::{Diagnostic, Named};
 use warpbound_bound::{BlockChain, LaunchShape, LaunchTerm, SchedulerClass};
+use warpbound_query::AnalysedKernel;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CtaEstimate, CycleBoundReport, CycleTerm, LaunchShapeReport};
 
@@ -9,8 +10,6 @@ use super::bound::{lines, reason};
 use super::clock::{slowest, times};
 use super::{CycleOptions, LaunchCycles, LaunchExtent, TimeScope};
 use crate::bound::profile_report::contents_assumption;
-use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, Session};
 
 /// Bound of a launch, and what it is of.
 pub(crate) struct BoundedLaunch {
@@ -27,9 +26,9 @@ pub(crate) struct BoundedLaunch {
 
 /// Returns the report of the bound of a launch, or of the reason why it has none.
 pub(crate) fn launch_report(
-    prepared: &Prepared<'_>,
-    (session, options, extent): (&Session, &CycleOptions, LaunchExtent),
-    bound_options: &BoundOptions,
+    analysed: AnalysedKernel<'_>,
+    options: &CycleOptions,
+    extent: LaunchExtent,
     found: Result<BoundedLaunch, Diagnostic>,
 ) -> CycleBoundReport {
     let limit = found.as_ref().ok();
@@ -59,7 +58,7 @@ pub(crate) fn launch_report(
         None => (None, None),
     };
     let times = limit.map_or(Vec::new(), |cycles| times(&options.machine, cycles));
-    let mut assumptions = options.assumptions(session, prepared, bound_options);
+    let mut assumptions = options.assumptions(analysed);
     assumptions.retain(|own| own.id != "lone-warp");
     assumptions.splice(0..0, of_launches(extent));
     let read = found.as_ref().map_or(&[][..], |found| &found.read);
@@ -83,7 +82,7 @@ pub(crate) fn launch_report(
         terms: found.as_ref().map_or(Vec::new(), terms),
         lines: found.as_ref().map_or(Vec::new(), |found| {
             let cycles = found.cycles.instructions.iter();
-            lines(prepared, cycles.copied())
+            lines(analysed.prepared, cycles.copied())
         }),
         numbers: options.unpublished(),
         assumptions,

@@ -21,7 +21,7 @@ use super::identity::IdentifiedFact;
 use crate::access::AccessFindings;
 use warpbound_query::loop_verdicts::LoopVerdicts;
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+use warpbound_query::{AnalysedKernel, KernelFlow};
 
 /// Executions that a loop without a number counts for, where accesses are sorted by their cost.
 const ASSUMED_ITERATIONS: u64 = 100;
@@ -164,18 +164,21 @@ pub(crate) fn stated_text(prepared: &Prepared<'_>, at: OpIndex, stated: &StatedA
 ///
 /// The stated launch does not suit the kernel.
 pub(super) fn open_accesses(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
+    analysed: AnalysedKernel<'_>,
     verdicts: &LoopVerdicts,
-    knowledge: &LaunchKnowledge,
-    options: &BoundOptions,
 ) -> Result<Vec<String>, Diagnostic> {
+    let AnalysedKernel {
+        session,
+        prepared,
+        options,
+        flow,
+        ..
+    } = analysed;
     let Some(units) = MemoryUnits::of(prepared.family()) else {
         return Ok(Vec::new());
     };
     let file = options.launches.only_file();
-    let found = AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?;
+    let found = AccessFindings::find_in_launch(analysed, file, units)?;
     let executions = executions(flow, verdicts);
     let open = found.classes.iter().filter(|(_, class)| is_open(class));
     let mut open: Vec<(u64, OpIndex, &AccessClass)> = open
@@ -210,17 +213,17 @@ pub(super) fn open_accesses(
 
 /// Returns the lines of a facts file with the numbers that an audit has seen of the accesses whose addresses are not
 /// known.
-pub(super) fn observed_accesses(
-    session: &Session,
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
-    knowledge: &LaunchKnowledge,
-    audit: &AuditReport,
-) -> Vec<String> {
+pub(super) fn observed_accesses(analysed: AnalysedKernel<'_>, audit: &AuditReport) -> Vec<String> {
+    let AnalysedKernel {
+        session,
+        prepared,
+        flow,
+        ..
+    } = analysed;
     let Some(units) = MemoryUnits::of(prepared.family()) else {
         return Vec::new();
     };
-    let found = AccessFindings::find(prepared, flow, knowledge, units);
+    let found = AccessFindings::find(analysed, units);
     let open = found.classes.iter().filter(|(_, class)| is_open(class));
     let seen = open.filter_map(|(&at, class)| {
         let place = prepared.location(at);

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::access::MemoryUnits;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::facts::FactIdentity;
-use warpbound_bounds::access::access_report;
-use warpbound_bounds::bound::bound_of_flow;
 use warpbound_bounds::facts::identity::identify_loops;
+use warpbound_bounds::{access_of, bound_of};
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::RegisterKind;
 use warpbound_isa::instr::MemorySpace;
@@ -19,7 +18,7 @@ use warpbound_report::divergence::OpReport;
 use warpbound_query::divergence::divergence_report;
 use warpbound_query::own_code::own_ops;
 use warpbound_query::prepared::Prepared;
-use warpbound_query::{BoundOptions, KernelFlow, Session};
+use warpbound_query::{AnalysedKernel, BoundOptions, Session};
 use warpbound_runs::listeners::instruction_statistics::class_of;
 
 /// Loop of a kernel with its share of the worst path.
@@ -117,26 +116,18 @@ pub(crate) fn figures(
     options: &BoundOptions,
     extent: FigureExtent,
 ) -> Result<KernelFigures, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
-    let launch = session.launch(kernel, options)?;
-    let limits = options.limits();
-    let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-    let bound = bound_of_flow(
-        session,
-        &prepared,
-        &launch,
-        options,
-        limits.deadline,
-        flow.as_ref(),
-    )?;
+    let analysis = session.analyse(kernel, options)?;
+    let bound = bound_of(&analysis)?;
     let (mut identities, mut accesses, mut divergence) = (Vec::new(), Vec::new(), Vec::new());
-    if let (Ok(flow), FigureExtent::All) = (&flow, extent) {
-        identities = identify_loops(&session.image, &prepared, flow);
-        if let Some(units) = MemoryUnits::of(prepared.family()) {
-            accesses = access_report(session, &prepared, flow, &launch, options, units)?.accesses;
+    if let (Ok(analysed), FigureExtent::All) = (analysis.parts(), extent) {
+        let AnalysedKernel { prepared, flow, .. } = analysed;
+        identities = identify_loops(&session.image, prepared, flow);
+        if MemoryUnits::of(prepared.family()).is_some() {
+            accesses = access_of(&analysis)?.accesses;
         }
-        divergence = divergence_report(&prepared, flow, &launch.context, None).items;
+        divergence = divergence_report(prepared, flow, &analysed.knowledge.context, None).items;
     }
+    let prepared = &analysis.prepared;
     let mut identities = identities.into_iter().map(|print| print.identity);
     let shares = loop_shares(&bound.worst_path);
     let loops = bound.loops.iter().map(|report| LoopFigures {
@@ -146,7 +137,7 @@ pub(crate) fn figures(
     });
     let loops = loops.collect();
     let builder = FigureBuilder {
-        prepared: &prepared,
+        prepared,
         bound: &bound,
     };
     let (mut mix, mut lines) = (BTreeMap::new(), Vec::new());

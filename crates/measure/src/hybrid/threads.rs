@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::StatedCounts;
 use warpbound_bounds::bound::flow_facts;
@@ -17,7 +18,7 @@ use warpbound_rewrite::probes::stamps::stamp_counter;
 use super::segments::{EstimatedUnit, Segment, SegmentEstimate, SegmentTimes};
 use super::{HybridOptions, bound_options};
 use crate::{StampPlan, StampTimes};
-use warpbound_query::{Prepared, Session};
+use warpbound_query::{AnalysedKernel, KernelAnalysis, Prepared, Session};
 
 /// Estimates the time of a thread, from its first stamp to its exit, from the times that the stamps of `plan` kept.
 /// Loop bounds are those for `launch`, if there is one.
@@ -39,16 +40,19 @@ pub fn hybrid_of_stamps(
         let message = format!("the stamps are for code {}, this is {digest}", plan.code);
         return Err(locate(Diagnostic::new(message)));
     }
-    let prepared = session.prepare(kernel)?;
+    let prepared = Arc::new(session.prepare(kernel)?);
     let bound_options = bound_options(launch, options);
-    let knowledge = session.launch(kernel, &bound_options)?;
-    let flow = session.flow(&prepared, &knowledge.context, &bound_options)?;
-    let facts = flow_facts(session, &prepared, &knowledge, &bound_options, &flow)?;
+    let analysis = KernelAnalysis::new(session, Arc::clone(&prepared), &bound_options)?;
+    let analysed = analysis.followed()?;
+    let AnalysedKernel {
+        knowledge, flow, ..
+    } = analysed;
+    let facts = flow_facts(analysed)?;
     let counts = flow.counts_of_thread(&knowledge.context);
     let segments = segments(&prepared, plan, times).map_err(locate)?;
     let estimate = SegmentEstimate {
         prepared: &prepared,
-        flow: &flow,
+        flow: flow,
         counts: &counts,
         // What is excluded is stated of the counts of a warp.
         facts: StatedCounts {

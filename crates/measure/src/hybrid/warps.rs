@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
 use warpbound_base::{Diagnostic, Family};
 use warpbound_bounds::bound::flow_facts;
 use warpbound_ir::OpIndex;
@@ -14,7 +15,7 @@ use warpbound_simulate::timed::{Event, EventListener};
 
 use super::segments::{EstimatedUnit, Segment, SegmentEstimate, SegmentTimes};
 use super::{HybridOptions, bound_options};
-use warpbound_query::Session;
+use warpbound_query::{KernelAnalysis, Session};
 
 /// Warp on its way.
 #[derive(Clone, Copy)]
@@ -103,16 +104,17 @@ pub fn hybrid_of_warps(
     let Some(target) = launches.first() else {
         return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
     };
-    let prepared = session.prepare(kernel)?;
+    let prepared = Arc::new(session.prepare(kernel)?);
     if prepared.family() != Family::Maxwell {
         return Err(locate(Diagnostic::new(
             "this analysis is of warps of NVIDIA's GPUs",
         )));
     }
     let bound_options = bound_options(Some(target), options);
-    let knowledge = session.launch(kernel, &bound_options)?;
-    let flow = session.flow(&prepared, &knowledge.context, &bound_options)?;
-    let facts = flow_facts(session, &prepared, &knowledge, &bound_options, &flow)?;
+    let analysis = KernelAnalysis::new(session, Arc::clone(&prepared), &bound_options)?;
+    let analysed = analysis.followed()?;
+    let flow = analysed.flow;
+    let facts = flow_facts(analysed)?;
     let mut begins = vec![false; prepared.code.ops.len()];
     for id in flow.thread.space.ids() {
         let first = flow.thread.space.block(id).first;
@@ -134,7 +136,7 @@ pub fn hybrid_of_warps(
     }
     let estimate = SegmentEstimate {
         prepared: &prepared,
-        flow: &flow,
+        flow: flow,
         counts: &flow.counts,
         facts: facts.stated(),
         segments: &tracer.segments,

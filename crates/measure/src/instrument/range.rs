@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_base::Instructions;
+use warpbound_base::{Deadline, Instructions};
 use warpbound_bound::{Effort, Ipet, Verdict};
 use warpbound_bounds::bound::flow_facts;
 use warpbound_ir::OpIndex;
@@ -11,7 +11,7 @@ use warpbound_rewrite::probes::{CounterRange, ProbeRequest, ProbeStyle};
 
 use super::{CounterKind, InstrumentOptions, Target};
 use crate::probes::launch_digest;
-use warpbound_query::{BoundOptions, StatedLaunches};
+use warpbound_query::{AnalysedKernel, BoundOptions, StatedLaunches};
 
 /// Least absolute number that a word with a sign may not hold.
 const WORD_LIMIT: u128 = 1 << 31;
@@ -65,7 +65,15 @@ impl Target<'_> {
             .session
             .flow(self.prepared, &knowledge.context, &bound)
             .ok()?;
-        let facts = flow_facts(self.session, self.prepared, &knowledge, &bound, &flow).ok()?;
+        let facts = flow_facts(AnalysedKernel {
+            session: self.session,
+            prepared: self.prepared,
+            options: &bound,
+            knowledge: &knowledge,
+            flow: &flow,
+            deadline: Deadline::default(),
+        })
+        .ok()?;
         let growth = growth_of_blocks(request);
         let blocks = &flow.thread.space;
         let cost = |node| {

@@ -15,7 +15,7 @@ use warpbound_bounds::{CycleOptions, LoneWarp};
 use warpbound_load::{FileSource, Kernel};
 use warpbound_query::GpuModel;
 use warpbound_query::{
-    BoundOptions, CacheState, ImageSelection, KernelFlow, Library, Prepared, Session,
+    AnalysedKernel, BoundOptions, CacheState, ImageSelection, Library, Prepared, Session,
 };
 
 use super::{print_some, print_times};
@@ -152,13 +152,12 @@ fn bound(
     if in_instructions.verdict.bound().is_none() {
         return Err(Diagnostic::new("no bound in instructions"));
     }
-    let prepared = session.prepare(kernel)?;
-    let knowledge = session.launch(kernel, options)?;
-    let limits = options.limits();
-    let flow = KernelFlow::analyse(&prepared.code, &knowledge.context, &options.model, &limits);
-    let flow = flow.map_err(|refusal| Diagnostic::new(refusal.reason.to_string()))?;
+    let analysis = session.analyse(kernel, options)?;
+    let analysed = analysis.parts();
+    let analysed = analysed.map_err(|refusal| Diagnostic::new(refusal.reason.to_string()))?;
+    let AnalysedKernel { prepared, flow, .. } = analysed;
     let (begin, begin_of_thread) = (Instant::now(), thread_time());
-    let found = LoneWarp::new(session, (&prepared, &flow), &knowledge, (options, cycles));
+    let found = LoneWarp::new(analysed, cycles);
     let found = found.and_then(|lone| {
         let counts = vec![options.loop_default; flow.loops.sites.len()];
         let stated = StatedCounts {
