@@ -1,11 +1,11 @@
 //! Audits: runs compared with every claim of the analyses and bounds, and the gap between a bound and the slowest run.
 
 pub mod audit;
-pub mod sandwich;
+pub mod gap;
 
 pub use audit::{
     audit, audit_launch_time, audit_lone_warps, audit_set, claims, derived_for, derived_for_all,
     derived_for_launch, monitor, monitor_single_warp, monitor_with_profile, ranged_loads,
     record_warp,
 };
-pub use sandwich::{SandwichOptions, launch_sandwich, sandwich, sandwiches_launches};
+pub use gap::{GapOptions, gap, has_launch_gap, launch_gap};

@@ -9,6 +9,7 @@ use crate::arguments::{
 use crate::cta::CtaArguments;
 use crate::diff::DiffArguments;
 use crate::extract::ExtractArguments;
+use crate::gap::GapArguments;
 use crate::gate::GateArguments;
 use crate::hybrid::HybridArguments;
 use crate::instrument::InstrumentArguments;
@@ -18,11 +19,10 @@ use crate::manual::{CompletionsArguments, ManArguments};
 use crate::metrics::MetricsArguments;
 use crate::probes::{DecodeArguments, ProbesArguments};
 use crate::run::RunArguments;
-use crate::sandwich::SandwichArguments;
 use crate::splits::SplitsArguments;
 use crate::{
-    CommandError, audit, bound, cta, diff, extract, gate, graph, hybrid, instrument, kernels, lint,
-    list, manual, metrics, predict, probes, run, sandwich, splits,
+    CommandError, audit, bound, cta, diff, extract, gap, gate, graph, hybrid, instrument, kernels,
+    lint, list, manual, metrics, predict, probes, run, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
@@ -57,7 +57,8 @@ pub(crate) enum Command {
     /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
     Bound(Deferred<BoundArguments>),
     /// Compare the bound of a warp in cycles with the worst simulated run, and split the gap into causes
-    Sandwich(Deferred<SandwichArguments>),
+    #[command(alias = "sandwich")]
+    Gap(Deferred<GapArguments>),
     /// Estimate the time of a kernel from observed times of its parts, with waves that split
     Hybrid(Deferred<HybridArguments>),
     /// Write a cubin whose kernel counts the executions of its blocks
@@ -95,7 +96,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Decode(arguments) => probes::decode(&arguments.0),
         Command::Facts(arguments) => kernels::facts(&arguments.0),
         Command::Bound(arguments) => bound::bound(&arguments.0),
-        Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
+        Command::Gap(arguments) => gap::gap(&arguments.0),
         Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
         Command::Instrument(arguments) => instrument::instrument(&arguments.0),
         Command::Predict(arguments) => predict::predict(&arguments.0),

@@ -16,7 +16,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask html-check [--shots FOLDER]
 
 Fetches Chromium, a driver and axe-core in pinned versions from npm's registry into oracle/html, writes pages of bounds,
-comparisons, runs and sandwiches, and opens each from disk in the headless browser: no request besides the page, no message in the console, no violation
+comparisons, runs and gaps, and opens each from disk in the headless browser: no request besides the page, no message in the console, no violation
 by axe-core in the light and the dark scheme, each table sorted by each column by mouse and keyboard, each kernel folded
 and unfolded, each number of the page in the JSON report. An index of 28,000 kernels must be open within 2 seconds, 100
 kernels must take at most 2 MB.
@@ -106,9 +106,9 @@ const COMMANDS: [(&str, &[&str]); 7] = [
         ],
     ),
     (
-        "sandwich",
+        "gap",
         &[
-            "sandwich",
+            "gap",
             "kernels/built/matmul_int.sm_61.cubin",
             "--launch",
             "kernels/cuda/matmul_int.8x8.toml",

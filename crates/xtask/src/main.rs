@@ -25,6 +25,7 @@ mod evidence;
 mod expressions;
 mod extract;
 mod formulas;
+mod gaps;
 mod gcn3_compiler;
 mod html_check;
 mod kernels;
@@ -50,7 +51,6 @@ mod replay;
 mod repository;
 mod reproduce_splitting;
 mod rewrite_check;
-mod sandwiches;
 mod survey;
 mod tables;
 mod train_perceptron;
@@ -163,16 +163,28 @@ const COMMANDS: &[Command] = &[
         run: replay::run,
     },
     Command {
-        name: "sandwiches",
+        name: "gaps",
         summary: "bounds of single warps and of launches against their worst runs, the gaps by cause; no chain may invert",
-        help: sandwiches::HELP,
-        run: sandwiches::run,
+        help: gaps::HELP,
+        run: gaps::run,
+    },
+    Command {
+        name: "gap",
+        summary: "the same as gaps",
+        help: gaps::HELP,
+        run: gaps::run,
+    },
+    Command {
+        name: "sandwiches",
+        summary: "the same as gaps",
+        help: gaps::HELP,
+        run: gaps::run,
     },
     Command {
         name: "sandwich",
-        summary: "the same as sandwiches",
-        help: sandwiches::HELP,
-        run: sandwiches::run,
+        summary: "the same as gaps",
+        help: gaps::HELP,
+        run: gaps::run,
     },
     Command {
         name: "paper-metrics",

@@ -80,11 +80,11 @@ fn the_template_lists_the_accesses_whose_addresses_are_not_known() {
     assert!(!without.contains("sectors = "), "{without}");
 }
 
-/// The sandwich names the accesses that facts are worth most for.
+/// The gap breakdown names the accesses that facts are worth most for.
 #[test]
-fn sandwiches_name_the_accesses_behind_the_gap() {
+fn gaps_name_the_accesses_behind_the_gap() {
     let options = ["--launch", LAUNCH, "--machine", "gtx1080", "--runs", "2"];
-    let text = run(&[&["sandwich", FILE], &options[..]].concat()).done();
+    let text = run(&[&["gap", FILE], &options[..]].concat()).done();
     assert!(text.contains("access, bound / run"), "{text}");
     assert!(text.contains("(csr_spmv_warp.cu:23)"), "{text}");
     assert!(
@@ -124,8 +124,8 @@ fn bounds_by_observed_facts_hold_for_the_observed_contents() {
             "--format",
             "json",
         ];
-        let sandwich = ["sandwich", &file, "--launch", &launch, "--facts", &facts];
-        let report = run(&[&sandwich[..], &options[..]].concat()).done();
+        let gap = ["gap", &file, "--launch", &launch, "--facts", &facts];
+        let report = run(&[&gap[..], &options[..]].concat()).done();
         let report: Value = serde_json::from_str(&report).expect("JSON");
         let number = |key: &str| report[key].as_u64().expect("a number");
         assert!(

@@ -37,8 +37,8 @@ const RUN: [&str; 5] = [
     "--stats",
 ];
 
-const SANDWICH: [&str; 8] = [
-    "sandwich",
+const GAP: [&str; 8] = [
+    "gap",
     "matmul_int.sm_61.cubin",
     "--launch",
     "../cuda/matmul_int.8x8.toml",
@@ -106,7 +106,7 @@ fn every_number_of_a_page_is_in_the_report() {
     }
 }
 
-/// Pages of comparisons, of runs with time on both families of machines and without, and of sandwiches.
+/// Pages of comparisons, of runs with time on both families of machines and without, and of gap breakdowns.
 #[test]
 fn every_number_of_other_pages_is_in_the_report() {
     let waves = [
@@ -120,7 +120,7 @@ fn every_number_of_other_pages_is_in_the_report() {
     let functional = [&RUN[..], &["--functional"]].concat();
     let set = ["--sensitivities", "--set", "shared.latency=30"];
     let sensitive = [&RUN[..], &set].concat();
-    for command in [&DIFF[..], &RUN, &waves, &functional, &sensitive, &SANDWICH] {
+    for command in [&DIFF[..], &RUN, &waves, &functional, &sensitive, &GAP] {
         let (page, report) = page_and_text(command);
         let known = numbers(&report);
         let shown = numbers(&texts(&page).join("\n"));
@@ -133,7 +133,7 @@ fn every_number_of_other_pages_is_in_the_report() {
 #[test]
 fn a_page_needs_nothing_else() {
     let (bound, _) = page_and_report("transpose.sm_62.cubin", &LAUNCH);
-    let others = [&DIFF[..], &RUN, &SANDWICH].map(|command| page_and_json(command).0);
+    let others = [&DIFF[..], &RUN, &GAP].map(|command| page_and_json(command).0);
     for page in others.into_iter().chain([bound]) {
         assert!(page.starts_with("<!DOCTYPE html>\n"), "{page}");
         // The name of a namespace is no request.
@@ -233,8 +233,8 @@ fn a_page_of_a_run_has_stalls_lines_and_machine_code() {
 }
 
 #[test]
-fn a_page_of_a_sandwich_has_the_whole_chain() {
-    let (page, report) = page_and_json(&SANDWICH);
+fn a_page_of_a_gap_has_the_whole_chain() {
+    let (page, report) = page_and_json(&GAP);
     let texts = texts(&page);
     for element in list(&report["chain"]) {
         assert!(has(&texts, element["name"].as_str().expect("a name")));

@@ -128,10 +128,7 @@ fn refusals() {
     );
     let hints = [
         ("bound", "a launch set is bounded with --cost cycles"),
-        (
-            "sandwich",
-            "run, audit and bound --cost cycles take launch sets",
-        ),
+        ("gap", "run, audit and bound --cost cycles take launch sets"),
     ];
     for (name, hint) in hints {
         assert_eq!(

@@ -55,7 +55,7 @@ fn without_colours(text: &str) -> String {
 fn completions_of_each_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = run(&["completions", shell]).done();
-        for word in ["sandwich", "loop-default", "quiet"] {
+        for word in ["gap", "loop-default", "quiet"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }

@@ -1,4 +1,4 @@
-//! Sandwich of a whole launch: its worst simulated run, its bound, and what the gap between them consists of.
+//! Gap breakdown of a whole launch: its worst simulated run, its bound, and what the gap between them consists of.
 
 mod chain;
 mod composition;
@@ -14,48 +14,48 @@ use warpbound_bound::LaunchTerm;
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::sandwich::{ChainValue, CompositionPart, ResourceShare, SandwichReport};
+use warpbound_report::gap::{ChainValue, CompositionPart, GapReport, ResourceShare};
 
 use super::chain::Replaced;
 use super::runs::launch_overhead;
-use super::{AddToChain, SandwichOptions, SandwichSubject};
+use super::{AddToChain, GapOptions, GapSubject};
 use warpbound_query::Session;
 
 use chain::{KnownVectors, LaunchChain};
 use runs::{LaunchRuns, WorstLaunch};
 
 /// Simulates a whole launch, and compares the worst run with the bound of the launch. `on_run` as for
-/// [`Session::sandwich`].
+/// [`Session::gap breakdown`].
 ///
 /// # Errors
 ///
 /// The launch does not suit the kernel, no run comes to its end, or the time of the launch is not known.
-pub fn launch_sandwich(
+pub fn launch_gap(
     session: &Session,
     kernel: &Kernel,
     grid: &LaunchFile,
-    options: &SandwichOptions,
+    options: &GapOptions,
     mut on_run: impl FnMut(u64, u64),
-) -> Result<SandwichReport, Diagnostic> {
-    launch_sandwich_with(session, kernel, grid, options, &mut on_run, |_| {})
+) -> Result<GapReport, Diagnostic> {
+    launch_gap_with(session, kernel, grid, options, &mut on_run, |_| {})
 }
 
-/// Makes the sandwich of a launch; the chain is changed before its numbers are computed: tests plant faults so.
-fn launch_sandwich_with(
+/// Makes the gap breakdown of a launch; the chain is changed before its numbers are computed: tests plant faults so.
+fn launch_gap_with(
     session: &Session,
     kernel: &Kernel,
     grid: &LaunchFile,
-    options: &SandwichOptions,
+    options: &GapOptions,
     on_run: &mut dyn FnMut(u64, u64),
     change: impl FnOnce(&mut LaunchChain<'_>),
-) -> Result<SandwichReport, Diagnostic> {
+) -> Result<GapReport, Diagnostic> {
     let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     let prepared = session.prepare(kernel)?;
     if let Program::Amd(_) = prepared.program {
-        let why = Diagnostic::new("sandwiches of launches are for NVIDIA's code");
+        let why = Diagnostic::new("gap breakdowns of launches are for NVIDIA's code");
         return Err(locate(why.hint("state --scope warp for one wave")));
     }
-    let subject = SandwichSubject::new(session, &prepared, grid, options)?;
+    let subject = GapSubject::new(session, &prepared, grid, options)?;
     let mut chain = LaunchChain {
         session: session,
         prepared: &prepared,
@@ -78,7 +78,7 @@ fn launch_sandwich_with(
         depends_on_time: false,
     };
     let worst = runs.worst(grid, on_run)?;
-    let mut report = empty_launch_sandwich(session, kernel, options, &worst);
+    let mut report = empty_launch_gap(session, kernel, options, &worst);
     chain.observe(subject.given, worst).map_err(locate)?;
     change(&mut chain);
     report.runs = runs.count;
@@ -91,18 +91,18 @@ fn launch_sandwich_with(
     Ok(report)
 }
 
-/// Returns the report of a sandwich without its chain.
-fn empty_launch_sandwich(
+/// Returns the report of a gap breakdown without its chain.
+fn empty_launch_gap(
     session: &Session,
     kernel: &Kernel,
-    options: &SandwichOptions,
+    options: &GapOptions,
     worst: &WorstLaunch,
-) -> SandwichReport {
-    SandwichReport {
+) -> GapReport {
+    GapReport {
         scope: "grid",
         worst_simulated: worst.cycles,
         worst_run: worst.text().to_owned(),
-        ..SandwichReport::empty(
+        ..GapReport::empty(
             session.file.clone(),
             kernel.demangled(),
             options.cycles.machine.name.clone(),
@@ -113,8 +113,8 @@ fn empty_launch_sandwich(
 
 impl LaunchChain<'_> {
     /// Computes the chain from the bound to the worst run, and the parts of the gap.
-    fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
-        let names = SandwichReport::LAUNCH_CHAIN;
+    fn fill(&self, report: &mut GapReport) -> Result<(), Diagnostic> {
+        let names = GapReport::LAUNCH_CHAIN;
         let mut vectors = KnownVectors::default();
         let own = self.value(Replaced::default(), &mut vectors);
         let has_bound = own.is_ok();

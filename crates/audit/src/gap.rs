@@ -1,4 +1,4 @@
-//! Sandwich: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and what the gap between
+//! Gap breakdown: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and what the gap between
 //! them consists of.
 //!
 //! The bound is computed again with more and more of its claims replaced by what the worst run did. Each of these
@@ -15,14 +15,14 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
-pub use launch::launch_sandwich;
+pub use launch::launch_gap;
 use warpbound_analyse::Refusal;
 use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Diagnostic, Family, Named as _};
 use warpbound_bound::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
+use warpbound_report::gap::{ChainValue, GapReport, GapShare};
 use warpbound_simulate::timed::SingleWarp;
 
 use crate::{audit::Claims, audit::claims_of_flow};
@@ -36,9 +36,9 @@ use warpbound_query::{
 use chain::{Chain, Replaced};
 use runs::{Runs, WorstRun};
 
-/// Extent of a sandwich.
+/// Extent of a gap breakdown.
 #[derive(Clone, Debug)]
-pub struct SandwichOptions {
+pub struct GapOptions {
     /// Machine and caches.
     pub cycles: CycleOptions,
     /// Flow facts of the user.
@@ -59,10 +59,10 @@ pub struct SandwichOptions {
     pub max_instructions: u64,
 }
 
-impl SandwichOptions {
+impl GapOptions {
     /// Returns the default extent.
-    pub fn new(cycles: CycleOptions) -> SandwichOptions {
-        SandwichOptions {
+    pub fn new(cycles: CycleOptions) -> GapOptions {
+        GapOptions {
             cycles,
             facts: FactsFile::default(),
             loop_default: None,
@@ -82,19 +82,19 @@ impl SandwichOptions {
 /// # Errors
 ///
 /// The launch does not suit the kernel, no run comes to its end, or the time of the kernel is not known.
-pub fn sandwich(
+pub fn gap(
     session: &Session,
     kernel: &Kernel,
     grid: &LaunchFile,
-    options: &SandwichOptions,
+    options: &GapOptions,
     on_run: impl FnMut(u64, u64),
-) -> Result<SandwichReport, Diagnostic> {
-    sandwich_with(session, kernel, grid, options, on_run, |_| {})
+) -> Result<GapReport, Diagnostic> {
+    gap_with(session, kernel, grid, options, on_run, |_| {})
 }
 
-/// Whether a sandwich is by default that of the whole launch: one of several warps, of code whose launches have
-/// sandwiches.
-pub fn sandwiches_launches(session: &Session, grid: &LaunchFile) -> bool {
+/// Whether a gap breakdown is by default that of the whole launch: one of several warps, of code whose launches have
+/// gap breakdowns.
+pub fn has_launch_gap(session: &Session, grid: &LaunchFile) -> bool {
     let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
     let warps = threads.div_ceil(Family::Maxwell.lanes().into());
     let blocks = grid.grid.iter().map(|&n| u64::from(n));
@@ -102,18 +102,18 @@ pub fn sandwiches_launches(session: &Session, grid: &LaunchFile) -> bool {
     is_covered && blocks.fold(warps, u64::saturating_mul) > 1
 }
 
-/// Makes a sandwich whose chain is changed before its numbers are computed: tests plant faults so.
-fn sandwich_with(
+/// Makes a gap breakdown whose chain is changed before its numbers are computed: tests plant faults so.
+fn gap_with(
     session: &Session,
     kernel: &Kernel,
     grid: &LaunchFile,
-    options: &SandwichOptions,
+    options: &GapOptions,
     mut on_run: impl FnMut(u64, u64),
     change: impl FnOnce(&mut Chain<'_>),
-) -> Result<SandwichReport, Diagnostic> {
+) -> Result<GapReport, Diagnostic> {
     let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     let prepared = session.prepare(kernel)?;
-    let subject = SandwichSubject::new(session, &prepared, grid, options)?;
+    let subject = GapSubject::new(session, &prepared, grid, options)?;
     let (claims, found) = (&subject.claims, &subject.found);
     let mut runs = Runs {
         session: session,
@@ -136,7 +136,7 @@ fn sandwich_with(
     let worst = runs.worst(grid, &mut on_run)?;
     chain.observe(subject.given.clone(), &worst);
     change(&mut chain);
-    let mut report = empty_sandwich(session, kernel, options, &worst);
+    let mut report = empty_gap(session, kernel, options, &worst);
     report.runs = runs.count;
     let patterns = found.classes.values().map(|class| class.pattern);
     let unknown = patterns.filter(|pattern| matches!(pattern, AccessPattern::Unknown(_)));
@@ -149,17 +149,17 @@ fn sandwich_with(
     Ok(report)
 }
 
-/// Returns the report of a sandwich without its chain.
-fn empty_sandwich(
+/// Returns the report of a gap breakdown without its chain.
+fn empty_gap(
     session: &Session,
     kernel: &Kernel,
-    options: &SandwichOptions,
+    options: &GapOptions,
     worst: &WorstRun,
-) -> SandwichReport {
-    SandwichReport {
+) -> GapReport {
+    GapReport {
         worst_simulated: worst.cycles,
         worst_run: worst.text(),
-        ..SandwichReport::empty(
+        ..GapReport::empty(
             session.file.clone(),
             kernel.demangled(),
             options.cycles.machine.name.clone(),
@@ -169,13 +169,13 @@ fn empty_sandwich(
 }
 
 /// Kernel and launch, with what the bound and its runs are about.
-struct SandwichSubject<'a> {
+struct GapSubject<'a> {
     claims: Claims<'a>,
     found: TimedFindings,
     given: FlowFacts,
 }
 
-impl<'a> SandwichSubject<'a> {
+impl<'a> GapSubject<'a> {
     /// Analyses a kernel for a launch.
     ///
     /// # Errors
@@ -185,8 +185,8 @@ impl<'a> SandwichSubject<'a> {
         session: &Session,
         prepared: &'a Prepared<'a>,
         grid: &LaunchFile,
-        options: &SandwichOptions,
-    ) -> Result<SandwichSubject<'a>, Diagnostic> {
+        options: &GapOptions,
+    ) -> Result<GapSubject<'a>, Diagnostic> {
         let bound_options = BoundOptions {
             block: Some(grid.block),
             launches: StatedLaunches {
@@ -217,7 +217,7 @@ impl<'a> SandwichSubject<'a> {
         let found = TimedFindings::find(analysed, options.cycles.counts)?;
         let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
         claims.accesses.clone_from(&found.classes);
-        Ok(SandwichSubject {
+        Ok(GapSubject {
             found,
             claims,
             given,
@@ -227,8 +227,8 @@ impl<'a> SandwichSubject<'a> {
 
 impl Chain<'_> {
     /// Computes the chain from the bound to the worst run, and the parts of the gap.
-    fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
-        let names = SandwichReport::CHAIN;
+    fn fill(&self, report: &mut GapReport) -> Result<(), Diagnostic> {
+        let names = GapReport::CHAIN;
         let mut vectors = None;
         let own = self.value(Replaced::default(), &mut vectors);
         let has_bound = own.is_ok();
@@ -281,7 +281,7 @@ trait AddToChain {
     fn add(&mut self, name: &'static str, value: u64, before: &mut u64, alone: Option<u64>);
 }
 
-impl AddToChain for SandwichReport {
+impl AddToChain for GapReport {
     fn add(&mut self, name: &'static str, value: u64, before: &mut u64, alone: Option<u64>) {
         self.chain.push(ChainValue { name, value });
         self.shares.push(GapShare {

@@ -1,9 +1,9 @@
-//! Sandwiches as waterfalls in SVG: a bar for the bound, a step down for each part of the gap, and a bar for the
+//! Gap breakdowns as waterfalls in SVG: a bar for the bound, a step down for each part of the gap, and a bar for the
 //! worst simulated run.
 
 use std::fmt::Write as _;
 
-use crate::sandwich::{SandwichReport, part};
+use crate::gap::{GapReport, part};
 use crate::svg::{escaped, printable};
 
 /// Width of a bar, and distance from a bar to the next one.
@@ -37,7 +37,7 @@ const STYLE: &str = "text { font-family: sans-serif; font-size: 12px; fill: #333
 .simulated { fill: #4d9078; }
 .cut { fill: none; stroke: white; stroke-width: 3; }";
 
-impl SandwichReport {
+impl GapReport {
     /// Returns the report as a waterfall in SVG. If the gap is small compared with the bound, the vertical axis
     /// begins above 0, and the drawing says so.
     pub fn svg(&self) -> String {
@@ -54,7 +54,10 @@ impl SandwichReport {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\">\n<title>{}</title>\n<style>\n{STYLE}\n</style>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-            escaped(&printable(&format!("Sandwich of {}", self.kernel)))
+            escaped(&printable(&format!(
+                "Gap between bound and runs of {}",
+                self.kernel
+            )))
         );
         for (nth, line) in head.iter().enumerate() {
             let class = if nth == 0 { "title" } else { "faint" };
@@ -123,7 +126,7 @@ struct Bar {
 
 /// Returns the bars: the bound, the steps between, and the worst simulated run. A difference that remains before the
 /// last bar is a step of its own.
-fn bars(report: &SandwichReport) -> Vec<Bar> {
+fn bars(report: &GapReport) -> Vec<Bar> {
     let mut bars = vec![Bar {
         role: Role::Bound,
         name: "bound",

@@ -10,13 +10,13 @@ use warpbound_cycles::{AccessLimits, KernelTime, SpaceLimits};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, MachineConfig};
-use warpbound_report::sandwich::LooseAccess;
+use warpbound_report::gap::LooseAccess;
 
 use super::paths::{LaunchPaths, ObservedSums};
 use super::record::LaunchRecord;
 use super::runs::WorstLaunch;
-use crate::sandwich::chain::Replaced;
-use crate::{sandwich::loose_accesses::SeenNumbers, sandwich::loose_accesses::loose_accesses};
+use crate::gap::chain::Replaced;
+use crate::{gap::loose_accesses::SeenNumbers, gap::loose_accesses::loose_accesses};
 use warpbound_bounds::access::TimedFindings;
 use warpbound_bounds::bound::FlowFacts;
 use warpbound_bounds::{CycleInputs, CycleOptions, LaunchExtent, LaunchTime};

@@ -1,14 +1,14 @@
-//! `warpbound sandwich`.
+//! `warpbound gap`.
 
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
-use warpbound_audit::{SandwichOptions, launch_sandwich, sandwiches_launches};
+use warpbound_audit::{GapOptions, has_launch_gap, launch_gap};
 use warpbound_base::Diagnostic;
 use warpbound_bounds::CycleOptions;
 use warpbound_query::CacheState;
-use warpbound_report::{SandwichReport, to_json};
+use warpbound_report::{GapReport, to_json};
 use warpbound_runs::SingleWarp;
 
 use crate::arguments::{FactsArguments, Input, LaunchInput, OutputArguments, PageFormat};
@@ -17,9 +17,9 @@ use crate::progress::Progress;
 use crate::values::{named, single_warp};
 use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, launched_session, print};
 
-/// Arguments of `sandwich`.
+/// Arguments of `gap`.
 #[derive(Args)]
-pub(crate) struct SandwichArguments {
+pub(crate) struct GapArguments {
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct SandwichArguments {
     /// Extent of the runs: one warp after the other, each alone (warp), or the whole launch (grid) [default: grid for NVIDIA's
     /// launches of several warps, if no warp is named]
     #[arg(long, value_enum)]
-    pub(crate) scope: Option<SandwichScope>,
+    pub(crate) scope: Option<GapScope>,
     /// Most runs of a whole launch, of all combinations of parameters, schedulers, contents, orders and caches
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = RangedU64ValueParser::<u64>::new().range(1..=1_000_000))]
     pub(crate) runs: u64,
@@ -60,9 +60,9 @@ pub(crate) struct SandwichArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Extent of the runs of a sandwich.
+/// Extent of the runs of a gap breakdown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum SandwichScope {
+pub(crate) enum GapScope {
     /// A warp alone.
     Warp,
     /// The whole launch.
@@ -70,8 +70,8 @@ pub(crate) enum SandwichScope {
 }
 
 /// Compares a bound in cycles with simulated runs. Returns the exit code.
-pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError> {
-    let SandwichArguments {
+pub(crate) fn gap(arguments: &GapArguments) -> Result<u8, CommandError> {
+    let GapArguments {
         input,
         launch: launched,
         facts,
@@ -86,7 +86,7 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         svg,
         output,
     } = arguments;
-    if *scope == Some(SandwichScope::Grid) && warp.is_some() {
+    if *scope == Some(GapScope::Grid) && warp.is_some() {
         return Err(Diagnostic::new("--warp names one warp, --scope grid is for all").into());
     }
     let library = input::library(&input.file)?;
@@ -109,7 +109,7 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         Some(name) => input::gpu_model(name)?,
         None => session.own_gpu_model()?,
     };
-    let options = SandwichOptions {
+    let options = GapOptions {
         facts: facts.facts,
         loop_default: facts.loop_default,
         seeds: *seeds,
@@ -117,7 +117,7 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         warp: *warp,
         most_runs: *runs,
         max_instructions: *max_instructions,
-        ..SandwichOptions::new(CycleOptions {
+        ..GapOptions::new(CycleOptions {
             counts: Default::default(),
             machine,
             caches: *caches,
@@ -130,12 +130,12 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
     let mut progress = Progress::new();
     let show = |done, all| progress.runs(done, all);
     let is_launch = match scope {
-        Some(scope) => *scope == SandwichScope::Grid,
-        None => warp.is_none() && sandwiches_launches(&session, &grid),
+        Some(scope) => *scope == GapScope::Grid,
+        None => warp.is_none() && has_launch_gap(&session, &grid),
     };
     let report = match is_launch {
-        true => launch_sandwich(&session, kernel, &grid, &options, show),
-        false => warpbound_audit::sandwich(&session, kernel, &grid, &options, show),
+        true => launch_gap(&session, kernel, &grid, &options, show),
+        false => warpbound_audit::gap(&session, kernel, &grid, &options, show),
     };
     progress.clear();
     let report = report?;
@@ -153,11 +153,11 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
 
 /// Returns the exit code. A chain that inverts, which includes a bound below a run, takes precedence over a missing
 /// bound.
-fn code(report: &SandwichReport) -> u8 {
+fn code(report: &GapReport) -> u8 {
     let first = report.chain.first().map(|element| element.name);
     if report.inversion().is_some() {
         VIOLATED
-    } else if first != SandwichReport::CHAIN.first().copied() {
+    } else if first != GapReport::CHAIN.first().copied() {
         // A chain that does not begin with the bound belongs to a kernel without one.
         NO_BOUND
     } else {

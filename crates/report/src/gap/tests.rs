@@ -1,8 +1,8 @@
 use super::*;
 
-/// Sandwich with the given chain values, from the bound to the worst simulated run.
-fn sandwich(values: [u64; 8]) -> SandwichReport {
-    let chain: Vec<ChainValue> = SandwichReport::CHAIN
+/// Gap breakdown with the given chain values, from the bound to the worst simulated run.
+fn gap(values: [u64; 8]) -> GapReport {
+    let chain: Vec<ChainValue> = GapReport::CHAIN
         .into_iter()
         .zip(values)
         .map(|(name, value)| ChainValue { name, value })
@@ -14,7 +14,7 @@ fn sandwich(values: [u64; 8]) -> SandwichReport {
     });
     let mut shares: Vec<GapShare> = shares.collect();
     shares[6].alone = None;
-    SandwichReport {
+    GapReport {
         worst_simulated: values[7],
         worst_run: "selection slow, scheduler lrr, contents 3, larger part first".to_owned(),
         runs: 5040,
@@ -23,7 +23,7 @@ fn sandwich(values: [u64; 8]) -> SandwichReport {
         chain,
         shares,
         notes: vec!["the seeds are 1 to 20".to_owned()],
-        ..SandwichReport::empty(
+        ..GapReport::empty(
             "a.cubin".to_owned(),
             "void sum<int>(int const*, int)".to_owned(),
             "gtx1080".to_owned(),
@@ -37,7 +37,7 @@ const VALUES: [u64; 8] = [6388, 6300, 6300, 6260, 6230, 6205, 6200, 6200];
 #[test]
 fn text_has_the_chain_and_the_parts_of_the_gap() {
     assert_eq!(
-        sandwich(VALUES).text(),
+        gap(VALUES).text(),
         "kernel void sum<int>(int const*, int)  (a.cubin, machine gtx1080, caches any)
   a warp that runs alone takes at most 6388 cycles, and 6200 in the worst of 5040 simulated runs; ratio 1.157 without the launch overhead of 5000 in both
   worst run: selection slow, scheduler lrr, contents 3, larger part first
@@ -60,7 +60,7 @@ fn text_has_the_chain_and_the_parts_of_the_gap() {
 /// A launch has the sum that its last element consists of, and what is left of it without each resource.
 #[test]
 fn text_of_a_launch_has_its_composition() {
-    let mut report = sandwich(VALUES);
+    let mut report = gap(VALUES);
     report.scope = "grid";
     report.chain[6].name = "composition";
     report.shares[5].name = "composition";
@@ -93,7 +93,7 @@ fn text_of_a_launch_has_its_composition() {
 #[test]
 fn json_has_the_keys_of_the_schema() {
     let json: serde_json::Value =
-        serde_json::from_str(&crate::to_json(&sandwich(VALUES))).expect("a document");
+        serde_json::from_str(&crate::to_json(&gap(VALUES))).expect("a document");
     assert_eq!(json["schema"], "warpbound.sandwich/1");
     let mut keys: Vec<&str> = json
         .as_object()
@@ -142,16 +142,16 @@ fn json_has_the_keys_of_the_schema() {
 /// An inverted chain is not hidden: text names the element, and the drawing has a step up.
 #[test]
 fn inverted_chain_is_named() {
-    let sound = sandwich(VALUES);
+    let sound = gap(VALUES);
     assert_eq!(sound.inversion(), None);
     assert!(!sound.svg().contains("class=\"inverted\""));
-    let inverted = sandwich([6388, 6300, 6310, 6260, 6230, 6205, 6200, 6200]);
+    let inverted = gap([6388, 6300, 6310, 6260, 6230, 6205, 6200, 6200]);
     assert_eq!(inverted.inversion(), Some("paths"));
     assert!(inverted.text().contains("inverts at \"paths\""));
     assert!(inverted.text().contains("-10"));
     assert!(inverted.svg().contains("class=\"inverted\""));
     assert!(inverted.svg().contains(">+10<"));
-    let exceeded = sandwich([6388, 6300, 6300, 6260, 6230, 6205, 6200, 6201]);
+    let exceeded = gap([6388, 6300, 6300, 6260, 6230, 6205, 6200, 6201]);
     assert_eq!(exceeded.inversion(), Some("worst simulated"));
     assert!(exceeded.svg().contains(">rest<"));
 }
@@ -159,7 +159,7 @@ fn inverted_chain_is_named() {
 /// A bound that a run exceeds has a ratio below 1.
 #[test]
 fn exceeded_bound_has_a_ratio_below_one() {
-    let exceeded = sandwich([6000, 6000, 6000, 6000, 6000, 6000, 6000, 6200]);
+    let exceeded = gap([6000, 6000, 6000, 6000, 6000, 6000, 6000, 6200]);
     assert!(exceeded.ratio().is_some_and(|ratio| ratio < 1.0));
     assert_eq!(exceeded.gap(), -200);
     assert_eq!(exceeded.inversion(), Some("worst simulated"));
@@ -213,7 +213,7 @@ fn waterfall_is_well_formed_and_inside_the_page() {
         rising,
         [900, 400, 300, 90, 80, 70, 60, 50],
     ] {
-        let mut report = sandwich(values);
+        let mut report = gap(values);
         let svg = report.svg();
         assert_well_formed(&svg);
         assert_eq!(svg, report.svg());
@@ -246,7 +246,7 @@ fn waterfall_is_well_formed_and_inside_the_page() {
 /// The bars have the values of the chain as labels, and heights in proportion.
 #[test]
 fn waterfall_shows_every_step() {
-    let svg = sandwich([900, 400, 300, 90, 80, 70, 60, 60]).svg();
+    let svg = gap([900, 400, 300, 90, 80, 70, 60, 60]).svg();
     for label in [
         "900",
         "\u{2212}500",
@@ -266,5 +266,5 @@ fn waterfall_shows_every_step() {
     let expected = [270.0, 150.0, 30.0, 63.0, 3.0, 3.0, 3.0, 18.0];
     assert_eq!(heights, expected, "{svg}");
     assert!(!svg.contains("the axis begins"));
-    assert!(sandwich(VALUES).svg().contains("the axis begins at 6"));
+    assert!(gap(VALUES).svg().contains("the axis begins at 6"));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use warpbound_cycles::AccessLimits;
 use warpbound_ir::OpIndex;
-use warpbound_report::sandwich::LooseAccess;
+use warpbound_report::gap::LooseAccess;
 
 use warpbound_query::prepared::Prepared;
 

@@ -1,4 +1,4 @@
-//! Report of a sandwich: the cycles of the worst simulated run, the bound, and the gap between them, split into named
+//! Report of a gap breakdown: the cycles of the worst simulated run, the bound, and the gap between them, split into named
 //! causes.
 //!
 //! For example, a bound of 1000 and a worst run of 700 cycles leave a gap of 300. If the bound with the run's loop
@@ -13,8 +13,8 @@ mod tests;
 
 /// Worst simulated run and bound of one kernel and launch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct SandwichReport {
-    /// Always `warpbound.sandwich/1`.
+pub struct GapReport {
+    /// Always `warpbound.gap/1`.
     pub schema: &'static str,
     /// The file.
     pub file: String,
@@ -39,7 +39,7 @@ pub struct SandwichReport {
     /// Launch overhead that both the bound and the worst run contain. Ratios leave it out.
     pub launch_overhead: u64,
     /// Bounds in which one more claim after the other is replaced by an observation of the worst run, in the order of
-    /// [`SandwichReport::CHAIN`], or of [`SandwichReport::LAUNCH_CHAIN`] for a launch.
+    /// [`GapReport::CHAIN`], or of [`GapReport::LAUNCH_CHAIN`] for a launch.
     pub chain: Vec<ChainValue>,
     /// Parts of the gap, one for each element of the chain after the first.
     pub shares: Vec<GapShare>,
@@ -57,7 +57,7 @@ pub struct SandwichReport {
 /// Element of the chain from the bound to the worst simulated run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ChainValue {
-    /// One of [`SandwichReport::CHAIN`] or [`SandwichReport::LAUNCH_CHAIN`]. It names the claims that this element
+    /// One of [`GapReport::CHAIN`] or [`GapReport::LAUNCH_CHAIN`]. It names the claims that this element
     /// replaces in addition to the claims of the elements before it.
     pub name: &'static str,
     /// Cycles.
@@ -115,7 +115,7 @@ pub struct LooseAccess {
     pub conflicts_seen: u32,
 }
 
-impl SandwichReport {
+impl GapReport {
     /// Value of the key `schema`.
     pub const SCHEMA: &'static str = "warpbound.sandwich/1";
 
@@ -144,14 +144,9 @@ impl SandwichReport {
     ];
 
     /// Returns the report of a warp that runs alone, still without numbers.
-    pub fn empty(
-        file: String,
-        kernel: String,
-        machine: String,
-        caches: &'static str,
-    ) -> SandwichReport {
-        SandwichReport {
-            schema: SandwichReport::SCHEMA,
+    pub fn empty(file: String, kernel: String, machine: String, caches: &'static str) -> GapReport {
+        GapReport {
+            schema: GapReport::SCHEMA,
             file,
             kernel,
             machine,
@@ -264,7 +259,7 @@ impl SandwichReport {
     }
 }
 
-impl SandwichReport {
+impl GapReport {
     /// Appends the accesses whose numbers a fact could lower.
     fn write_accesses(&self, out: &mut String) {
         if self.accesses.is_empty() {

@@ -1,18 +1,18 @@
 //! Chains of real kernels do not invert, and those of wrong observations do.
 #![allow(clippy::expect_used, reason = "tests")]
 
-use crate::sandwich::sandwich_with;
+use crate::gap::gap_with;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::GpuModel;
-use warpbound_report::sandwich::SandwichReport;
+use warpbound_report::gap::GapReport;
 
-use super::SandwichOptions;
+use super::GapOptions;
 use super::chain::{Chain, Observed};
 use warpbound_bounds::CycleOptions;
 use warpbound_query::{CacheState, Session};
 
 /// Integer matrix product of 8x8 elements, whose loop has 8 iterations.
-fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichReport {
+fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> GapReport {
     let read = |path: &str| std::fs::read(format!("../../kernels/{path}")).expect(path);
     let session = Session::open("matmul", &read("built/matmul_int.sm_61.cubin")).expect("a cubin");
     let text = String::from_utf8(read("cuda/matmul_int.8x8.toml")).expect("text");
@@ -22,10 +22,10 @@ fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichRep
         .launched_kernel(Some("matmul_int"), None)
         .expect("a kernel");
     let machine = GpuModel::built_in("gtx1080").expect("a machine");
-    let options = SandwichOptions {
+    let options = GapOptions {
         seeds: 1,
         contents: 1,
-        ..SandwichOptions::new(CycleOptions {
+        ..GapOptions::new(CycleOptions {
             counts: Default::default(),
             machine,
             caches,
@@ -33,8 +33,8 @@ fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichRep
         })
     };
     let plant = |chain: &mut Chain<'_>| change(chain.observed.as_mut().expect("observations"));
-    let report = sandwich_with(&session, kernel, &grid, &options, |_, _| {}, plant);
-    report.expect("a sandwich")
+    let report = gap_with(&session, kernel, &grid, &options, |_, _| {}, plant);
+    report.expect("a gap")
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `cargo xtask sandwiches --grids`: sandwiches of whole launches, in an order that the seed draws, with a journal from
+//! `cargo xtask gaps --grids`: gap breakdowns of whole launches, in an order that the seed draws, with a journal from
 //! which a later run goes on.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use warpbound_launch::LaunchFile;
 use warpbound_query::{GpuModel, Parameter};
-use warpbound_report::sandwich::SandwichReport;
+use warpbound_report::gap::GapReport;
 
 use super::PROGRESS_INTERVAL;
 use crate::audit_cycles::quantiles;
@@ -52,7 +52,7 @@ impl GridTask<'_> {
     }
 
     /// Kind of a launch, for which ratios are collected.
-    fn kind(&self, report: &SandwichReport) -> String {
+    fn kind(&self, report: &GapReport) -> String {
         let blocks: u64 = self.grid.grid.iter().map(|&n| u64::from(n)).product();
         let kind = match blocks {
             1 => "one block",
@@ -66,9 +66,9 @@ impl GridTask<'_> {
     }
 }
 
-/// Sandwich of one launch on one machine: a line of the journal.
+/// Gap breakdown of one launch on one machine: a line of the journal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct GridSandwich {
+struct GridGap {
     key: String,
     kind: String,
     /// Reason why there is none.
@@ -83,8 +83,8 @@ struct GridSandwich {
     worst_run: String,
 }
 
-impl GridSandwich {
-    fn new(task: &GridTask<'_>, report: &SandwichReport) -> GridSandwich {
+impl GridGap {
+    fn new(task: &GridTask<'_>, report: &GapReport) -> GridGap {
         let net = |cycles: u64| cycles.saturating_sub(report.launch_overhead);
         let chain = report.chain.iter();
         let resources = report.resources.iter();
@@ -95,7 +95,7 @@ impl GridSandwich {
         if parts != gap {
             problems.push(format!("parts add up to {parts}, the gap is {gap}"));
         }
-        GridSandwich {
+        GridGap {
             key: task.key(),
             kind: task.kind(report),
             problems,
@@ -111,7 +111,7 @@ impl GridSandwich {
                 })
                 .collect(),
             worst_run: report.worst_run.clone(),
-            ..GridSandwich::default()
+            ..GridGap::default()
         }
     }
 
@@ -154,16 +154,16 @@ impl GridSandwich {
     }
 }
 
-/// Makes the sandwiches; `sandwich` makes one, `None` without code for the chip.
+/// Makes the gap breakdowns; `gap` makes one, `None` without code for the chip.
 pub(super) fn run(
     mut tasks: Vec<GridTask<'_>>,
     campaign: &GridCampaign,
-    sandwich: impl Fn(&GridTask<'_>) -> anyhow::Result<Option<Result<SandwichReport, String>>> + Sync,
+    gap: impl Fn(&GridTask<'_>) -> anyhow::Result<Option<Result<GapReport, String>>> + Sync,
 ) -> anyhow::Result<()> {
     fastrand::Rng::with_seed(campaign.seed).shuffle(&mut tasks);
     let (first, step) = campaign.part;
     let tasks: Vec<GridTask<'_>> = tasks.into_iter().skip(first).step_by(step.max(1)).collect();
-    let totals = GridSandwiches::open(campaign.journal.as_deref(), campaign.seed, tasks.len())?;
+    let totals = GridGaps::open(campaign.journal.as_deref(), campaign.seed, tasks.len())?;
     let totals = Mutex::new(totals);
     let (next, begin) = (AtomicUsize::new(0), Instant::now());
     let lock = || totals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,14 +177,14 @@ pub(super) fn run(
                     if campaign.limit.is_some_and(|limit| begin.elapsed() > limit) {
                         break;
                     }
-                    let row = match sandwich(task) {
-                        Ok(Some(Ok(report))) => GridSandwich::new(task, &report),
+                    let row = match gap(task) {
+                        Ok(Some(Ok(report))) => GridGap::new(task, &report),
                         Ok(Some(Err(why))) => refused(task, why),
                         Ok(None) => refused(task, "without code for the chip".to_owned()),
-                        Err(error) => GridSandwich {
+                        Err(error) => GridGap {
                             key: task.key(),
                             problems: vec![format!("{error:#}")],
-                            ..GridSandwich::default()
+                            ..GridGap::default()
                         },
                     };
                     lock().add(row, begin);
@@ -197,11 +197,11 @@ pub(super) fn run(
     totals.print(campaign.totals_only)
 }
 
-fn refused(task: &GridTask<'_>, why: String) -> GridSandwich {
-    GridSandwich {
+fn refused(task: &GridTask<'_>, why: String) -> GridGap {
+    GridGap {
         key: task.key(),
         refused: Some(why),
-        ..GridSandwich::default()
+        ..GridGap::default()
     }
 }
 
@@ -211,23 +211,23 @@ struct JournalHead {
     seed: u64,
 }
 
-/// Sandwiches that are done, and their journal.
-struct GridSandwiches {
+/// Gap breakdowns that are done, and their journal.
+struct GridGaps {
     all: usize,
-    rows: BTreeMap<String, GridSandwich>,
+    rows: BTreeMap<String, GridGap>,
     journal: Option<File>,
     reported: Duration,
     problems: Vec<String>,
 }
 
-impl GridSandwiches {
+impl GridGaps {
     /// Opens a journal, whose lines count as done. Without a path nothing is written.
     ///
     /// # Errors
     ///
     /// The file cannot be read or written, or is a journal of another seed.
-    fn open(path: Option<&Path>, seed: u64, all: usize) -> anyhow::Result<GridSandwiches> {
-        let mut totals = GridSandwiches {
+    fn open(path: Option<&Path>, seed: u64, all: usize) -> anyhow::Result<GridGaps> {
+        let mut totals = GridGaps {
             all,
             rows: BTreeMap::new(),
             journal: None,
@@ -245,14 +245,13 @@ impl GridSandwiches {
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let mut lines = text.get(..whole).unwrap_or_default().lines();
         if let Some(head) = lines.next() {
-            let head: JournalHead =
-                serde_json::from_str(head).context("no journal of sandwiches")?;
+            let head: JournalHead = serde_json::from_str(head).context("no journal of gaps")?;
             if head.seed != seed {
                 bail!("the journal is of seed {}", head.seed);
             }
         }
         for line in lines {
-            let row: GridSandwich = serde_json::from_str(line)?;
+            let row: GridGap = serde_json::from_str(line)?;
             totals.rows.insert(row.key.clone(), row);
         }
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
@@ -264,8 +263,8 @@ impl GridSandwiches {
         Ok(totals)
     }
 
-    /// Adds a sandwich, and prints the progress on standard error.
-    fn add(&mut self, row: GridSandwich, begin: Instant) {
+    /// Adds a gap breakdown, and prints the progress on standard error.
+    fn add(&mut self, row: GridGap, begin: Instant) {
         if let Some(file) = &mut self.journal {
             let line = serde_json::to_string(&row).map_err(anyhow::Error::from);
             let written = line.and_then(|line| Ok(writeln!(file, "{line}")?));
@@ -287,7 +286,7 @@ impl GridSandwiches {
     ///
     /// # Errors
     ///
-    /// A chain inverts, or a launch has no sandwich for an unexpected reason.
+    /// A chain inverts, or a launch has no gap breakdown for an unexpected reason.
     fn print(mut self, totals_only: bool) -> anyhow::Result<()> {
         let mut ratios: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
         let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
@@ -305,7 +304,7 @@ impl GridSandwiches {
                 lines.push(format!("INVERSION at {at:?}: {}", row.line()));
             }
             runs += row.runs;
-            for name in SandwichReport::LAUNCH_CHAIN {
+            for name in GapReport::LAUNCH_CHAIN {
                 if let Some(ratio) = row.ratio(name) {
                     let of_kind = ratios.entry(&row.kind).or_default();
                     of_kind.entry(name).or_default().push(ratio);
@@ -325,20 +324,20 @@ impl GridSandwiches {
         }
         let made = self.rows.values().filter(|row| !row.chain.is_empty());
         println!(
-            "{} sandwiches of launches of {} asked for, {composed} with a composition, {runs} runs, {inversions} inversions",
+            "{} gaps of launches of {} asked for, {composed} with a composition, {runs} runs, {inversions} inversions",
             made.count(),
             self.all
         );
         for (kind, ratios) in &mut ratios {
             println!("over the worst simulated run, net of launch overhead, {kind}:");
-            for name in SandwichReport::LAUNCH_CHAIN {
+            for name in GapReport::LAUNCH_CHAIN {
                 if let Some(ratios) = ratios.get_mut(name) {
                     println!("  {name:16} {}", quantiles(ratios));
                 }
             }
         }
         for (reason, count) in &refused {
-            println!("no sandwich: {count} {reason}");
+            println!("no gap: {count} {reason}");
         }
         if inversions > 0 || !self.problems.is_empty() {
             bail!("{inversions} chains invert; {}", self.problems.join("; "));

@@ -1,11 +1,11 @@
-//! Sandwich as one page of HTML: the chain from the bound to the worst simulated run, as bars and as a table.
+//! Gap breakdown as one page of HTML: the chain from the bound to the worst simulated run, as bars and as a table.
 
 use std::fmt::Write as _;
 
+use crate::gap::GapReport;
 use crate::html::{HtmlCell, HtmlTable, escaped, foot, head, list};
-use crate::sandwich::SandwichReport;
 
-impl SandwichReport {
+impl GapReport {
     /// Returns the report as a page of HTML.
     pub fn html(&self) -> String {
         let mut out = head(&format!("{} on {}", self.kernel, self.machine));

@@ -7,12 +7,12 @@ use warpbound_runs::runs::timed::simulate_with;
 use warpbound_simulate::timed::{EventListener, Silent};
 
 use super::record::{LaunchRecord, LaunchRecorder};
-use crate::sandwich::SandwichOptions;
-use crate::sandwich::contents::Contents;
+use crate::gap::GapOptions;
+use crate::gap::contents::Contents;
 use crate::{audit::Claims, audit::monitor};
 use crate::{
-    sandwich::runs::launch_overhead, sandwich::runs::raise_counts,
-    sandwich::runs::refresh_intervals, sandwich::runs::slowest_numbers,
+    gap::runs::launch_overhead, gap::runs::raise_counts, gap::runs::refresh_intervals,
+    gap::runs::slowest_numbers,
 };
 use warpbound_query::{CacheState, Prepared, Session};
 use warpbound_runs::TimedOptions;
@@ -86,7 +86,7 @@ pub(super) struct LaunchRuns<'a> {
     pub(super) session: &'a Session,
     pub(super) prepared: &'a Prepared<'a>,
     pub(super) claims: &'a Claims<'a>,
-    pub(super) options: &'a SandwichOptions,
+    pub(super) options: &'a GapOptions,
     /// Completed runs.
     pub(super) count: u64,
     /// Reason of the first run that did not come to its end.
@@ -169,7 +169,7 @@ impl LaunchRuns<'_> {
 
     /// Adds what the result depends on to the notes of a report.
     pub(super) fn add_notes(&self, notes: &mut Vec<String>) {
-        let SandwichOptions {
+        let GapOptions {
             seeds, contents, ..
         } = self.options;
         notes.push(format!(

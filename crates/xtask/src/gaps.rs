@@ -1,4 +1,4 @@
-//! `cargo xtask sandwiches`: sandwiches of all launches on four machines, and what the gaps consist of.
+//! `cargo xtask gaps`: gap breakdowns of all launches on four machines, and what the gaps consist of.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_audit::{SandwichOptions, launch_sandwich, sandwiches_launches};
+use warpbound_audit::{GapOptions, has_launch_gap, launch_gap};
 use warpbound_base::Diagnostic;
 use warpbound_bounds::CycleOptions;
 use warpbound_launch::{LaunchFile, StartCaches};
 use warpbound_query::{CacheState, Session};
 use warpbound_query::{GpuModel, Parameter};
-use warpbound_report::sandwich::SandwichReport;
+use warpbound_report::gap::GapReport;
 
 mod grids;
 
@@ -23,11 +23,11 @@ use crate::audit_cycles::{MACHINES, launches, quantiles};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-cargo xtask sandwiches [--seeds N] [--contents N] [--warps N] [NAME...]
-cargo xtask sandwiches --grids [--seeds N] [--contents N] [--runs N] [--sms N] [--minutes N] [--threads N]
+cargo xtask gaps [--seeds N] [--contents N] [--warps N] [NAME...]
+cargo xtask gaps --grids [--seeds N] [--contents N] [--runs N] [--sms N] [--minutes N] [--threads N]
                                [--journal FILE] [--seed N] [--part N --of M] [--totals] [NAME...]
 
-Compares the bound of a lone warp with the worst simulated run, as `warpbound sandwich` does, for the launches whose
+Compares the bound of a lone warp with the worst simulated run, as `warpbound gap` does, for the launches whose
 names begin with NAME, or for all, on four machines with the caches that the launch states. Prints each chain, and the
 median share of each cause. Fails if a chain inverts.
 
@@ -112,13 +112,13 @@ impl<'a> Extent<'a> {
     }
 
     /// Options for a launch on a machine.
-    fn options(&self, machine: &GpuModel, grid: &LaunchFile) -> SandwichOptions {
-        SandwichOptions {
+    fn options(&self, machine: &GpuModel, grid: &LaunchFile) -> GapOptions {
+        GapOptions {
             seeds: self.seeds,
             contents: self.contents,
             most_warps: self.warps,
             most_runs: self.runs,
-            ..SandwichOptions::new(CycleOptions {
+            ..GapOptions::new(CycleOptions {
                 counts: Default::default(),
                 machine: machine.clone(),
                 caches: match grid.caches {
@@ -165,12 +165,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 chip,
             });
         return grids::run(tasks.collect(), campaign, |task| {
-            let options = SandwichOptions {
+            let options = GapOptions {
                 max_instructions: GRID_INSTRUCTIONS,
                 ..extent.options(task.machine, task.grid)
             };
             let launch = (task.name, task.grid);
-            sandwich(repository, launch, task.chip, &options, true)
+            gap(repository, launch, task.chip, &options, true)
         });
     }
     std::thread::scope(|scope| {
@@ -180,7 +180,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                     tasks.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let options = extent.options(machine, grid);
-                    let done = sandwich(repository, (name, grid), chip, &options, false);
+                    let done = gap(repository, (name, grid), chip, &options, false);
                     let mut total = total
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -196,14 +196,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     total.print()
 }
 
-/// Sandwich of a launch; `None` without code for the chip, the error is the reason why there is none.
-fn sandwich(
+/// Gap breakdown of a launch; `None` without code for the chip, the error is the reason why there is none.
+fn gap(
     repository: &Repository,
     (name, grid): (&str, &LaunchFile),
     chip: &str,
-    options: &SandwichOptions,
+    options: &GapOptions,
     is_of_grids: bool,
-) -> anyhow::Result<Option<Result<SandwichReport, String>>> {
+) -> anyhow::Result<Option<Result<GapReport, String>>> {
     let source = name.split('.').next().unwrap_or_default();
     let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
     let cubin = |build: String| {
@@ -219,11 +219,11 @@ fn sandwich(
     let kernel = session.launched_kernel(None, grid.kernel.as_deref());
     let kernel = kernel.map_err(to_error)?;
     let report = match is_of_grids {
-        true if !sandwiches_launches(&session, grid) => {
+        true if !has_launch_gap(&session, grid) => {
             return Ok(Some(Err("a launch of one warp".to_owned())));
         }
-        true => launch_sandwich(&session, kernel, grid, options, |_, _| {}),
-        false => warpbound_audit::sandwich(&session, kernel, grid, options, |_, _| {}),
+        true => launch_gap(&session, kernel, grid, options, |_, _| {}),
+        false => warpbound_audit::gap(&session, kernel, grid, options, |_, _| {}),
     };
     Ok(Some(report.map_err(|why| why.message)))
 }
@@ -247,7 +247,7 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, name: &str, done: anyhow::Result<Option<Result<SandwichReport, String>>>) {
+    fn add(&mut self, name: &str, done: anyhow::Result<Option<Result<GapReport, String>>>) {
         self.done += 1;
         let report = match done {
             Err(error) => return self.problems.push(format!("{name}: {error:#}")),
@@ -327,14 +327,14 @@ impl Total {
             quantiles(&mut self.ratios)
         );
         println!("chain value / worst simulated, net:");
-        for name in SandwichReport::CHAIN {
+        for name in GapReport::CHAIN {
             if let Some(values) = self.values.get_mut(name) {
                 println!("  {name:16} {}", quantiles(values));
             }
         }
         println!("shares (median and 90 %):");
         println!("  cause              of the gap      alone           of the worst run");
-        for name in SandwichReport::CHAIN {
+        for name in GapReport::CHAIN {
             if let Some(shares) = self.shares.get_mut(name) {
                 let parts = shares.each_mut().map(|values| {
                     values.sort_by(f64::total_cmp);
@@ -348,13 +348,13 @@ impl Total {
             }
         }
         println!(
-            "{} sandwiches, {} begin with observed loops, {} without code for the chip",
+            "{} gaps, {} begin with observed loops, {} without code for the chip",
             self.lines.len(),
             self.without_bound,
             self.without_code
         );
         for (reason, count) in &self.refused {
-            println!("no sandwich: {count} {reason}");
+            println!("no gap: {count} {reason}");
         }
         if !self.inversions.is_empty() || !self.problems.is_empty() {
             bail!(

@@ -1,13 +1,13 @@
 //! Chains of launches do not invert, and those of wrong observations do.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
-use crate::sandwich::launch::launch_sandwich_with;
+use crate::gap::launch::launch_gap_with;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter};
-use warpbound_report::sandwich::SandwichReport;
+use warpbound_report::gap::GapReport;
 
 use super::chain::{LaunchChain, LaunchObservation};
-use crate::SandwichOptions;
+use crate::GapOptions;
 use warpbound_bounds::CycleOptions;
 use warpbound_query::{CacheState, Session};
 
@@ -20,12 +20,12 @@ fn machine(numbers: &[(Parameter, u64)]) -> GpuModel {
     })
 }
 
-/// Sandwich of a kernel and launch, with a changed chain.
-fn sandwich(
+/// Gap breakdown of a kernel and launch, with a changed chain.
+fn gap(
     (kernel, launch): (&str, &str),
     (numbers, caches): (&[(Parameter, u64)], CacheState),
     change: impl FnOnce(&mut LaunchObservation),
-) -> SandwichReport {
+) -> GapReport {
     let read = |path: &str| std::fs::read(format!("../../kernels/{path}")).expect(path);
     let cubin = read(&format!("built/{kernel}.sm_61.cubin"));
     let session = Session::open(kernel, &cubin).expect("a cubin");
@@ -35,11 +35,11 @@ fn sandwich(
     let grid = LaunchFile::parse(launch, &text, &files).expect("a launch");
     let kernel = session.launched_kernel(None, grid.kernel.as_deref());
     let kernel = kernel.expect("a kernel");
-    let options = SandwichOptions {
+    let options = GapOptions {
         seeds: 1,
         contents: 1,
         most_runs: 8,
-        ..SandwichOptions::new(CycleOptions {
+        ..GapOptions::new(CycleOptions {
             counts: Default::default(),
             machine: machine(numbers),
             caches,
@@ -48,8 +48,8 @@ fn sandwich(
     };
     let plant =
         |chain: &mut LaunchChain<'_>| change(chain.observed.as_mut().expect("observations"));
-    let report = launch_sandwich_with(&session, kernel, &grid, &options, &mut |_, _| {}, plant);
-    report.expect("a sandwich")
+    let report = launch_gap_with(&session, kernel, &grid, &options, &mut |_, _| {}, plant);
+    report.expect("a gap")
 }
 
 /// Block of two warps whose loop has 8 iterations.
@@ -65,12 +65,12 @@ const ALIGNED: (&str, &str) = ("transpose", "launches/transpose.transpose.1.toml
 fn no_chain_of_a_launch_inverts() {
     for caches in [CacheState::Any, CacheState::Warm, CacheState::Cold] {
         for (launch, sms) in [(MATMUL, 20), (TRANSPOSE, 1), (ALIGNED, 1), (ALIGNED, 20)] {
-            let report = sandwich(launch, (&[(Parameter::SmCount, sms)], caches), |_| {});
+            let report = gap(launch, (&[(Parameter::SmCount, sms)], caches), |_| {});
             assert_eq!(report.inversion(), None, "{}", report.text());
             let errors = report.notes.iter().filter(|note| note.starts_with("error"));
             assert_eq!(errors.count(), 0, "{}", report.text());
             let names: Vec<&str> = report.chain.iter().map(|element| element.name).collect();
-            assert_eq!(names, SandwichReport::LAUNCH_CHAIN, "{}", report.text());
+            assert_eq!(names, GapReport::LAUNCH_CHAIN, "{}", report.text());
             let gap: i128 = report.shares.iter().map(|share| share.telescoped).sum();
             let whole = i128::from(report.bound) - i128::from(report.worst_simulated);
             assert_eq!(gap, whole);
@@ -81,13 +81,13 @@ fn no_chain_of_a_launch_inverts() {
 }
 
 /// Name of the element at which a chain inverts, with the report for a failing test.
-fn inversion(report: &SandwichReport) -> (Option<&'static str>, String) {
+fn inversion(report: &GapReport) -> (Option<&'static str>, String) {
     (report.inversion(), report.text())
 }
 
 #[test]
 fn more_steps_than_loops_allow_invert_the_chain() {
-    let report = sandwich(MATMUL, (&[], CacheState::Warm), |observed| {
+    let report = gap(MATMUL, (&[], CacheState::Warm), |observed| {
         let paths = observed.paths.as_mut().expect("paths");
         for (_, count) in paths.segments.iter_mut().flatten() {
             *count *= 2;
@@ -99,7 +99,7 @@ fn more_steps_than_loops_allow_invert_the_chain() {
 
 #[test]
 fn fewer_loop_counts_than_steps_invert_the_chain() {
-    let report = sandwich(MATMUL, (&[], CacheState::Warm), |observed| {
+    let report = gap(MATMUL, (&[], CacheState::Warm), |observed| {
         let seen = observed.seen.as_mut().expect("loop counts");
         for count in seen.bounds.iter_mut().chain(&mut seen.totals) {
             *count = count.map(|count| count.div_ceil(2));
@@ -113,7 +113,7 @@ fn fewer_loop_counts_than_steps_invert_the_chain() {
 #[test]
 fn misses_that_are_not_seen_invert_the_chain() {
     let slow = [(Parameter::DramBeyond, 5000)];
-    let report = sandwich(MATMUL, (&slow, CacheState::Cold), |observed| {
+    let report = gap(MATMUL, (&slow, CacheState::Cold), |observed| {
         let recorded = observed.record.warps.values_mut();
         let accesses = recorded.flat_map(|warp| &mut warp.accesses);
         let limits = accesses.map(|access| &mut access.limits);
@@ -135,7 +135,7 @@ fn services_that_are_left_out_invert_the_chain() {
         (Parameter::LaunchBlock, 1),
         (Parameter::SmBandwidth, 4000),
     ];
-    let report = sandwich(TRANSPOSE, (&slow, CacheState::Warm), |observed| {
+    let report = gap(TRANSPOSE, (&slow, CacheState::Warm), |observed| {
         let recorded = observed.record.warps.values_mut();
         for access in recorded.flat_map(|warp| &mut warp.accesses) {
             for space in &mut access.limits.spaces {

@@ -17,7 +17,7 @@ use warpbound_machine::Parameter;
 use super::chain::{KnownVectors, LaunchChain, lower_counts, lower_misses};
 use super::paths::{LaunchPaths, ObservedSums};
 use super::record::{LaunchRecord, WarpKey, WarpRecord};
-use crate::sandwich::chain::Replaced;
+use crate::gap::chain::Replaced;
 use warpbound_bounds::{CycleInputs, LaunchTime};
 use warpbound_bounds::{
     cycles::launch_bound::Window, cycles::launch_bound::contention_of,

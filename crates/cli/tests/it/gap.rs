@@ -1,11 +1,11 @@
-//! `sandwich`: bounds in cycles beside the worst simulated run.
+//! `gap`: bounds in cycles beside the worst simulated run.
 
 use serde_json::Value;
 
 use crate::support::{CommandOutput, run, scratch};
 
 const MATMUL: [&str; 8] = [
-    "sandwich",
+    "gap",
     "matmul_int.sm_61.cubin",
     "--launch",
     "../cuda/matmul_int.8x8.toml",
@@ -15,7 +15,7 @@ const MATMUL: [&str; 8] = [
     "1",
 ];
 
-fn sandwich(arguments: &[&str]) -> CommandOutput {
+fn gap(arguments: &[&str]) -> CommandOutput {
     run(&[&MATMUL[..], arguments].concat())
 }
 
@@ -31,7 +31,7 @@ fn number(value: &Value) -> i64 {
 fn parts_of_the_gap_add_up_and_no_chain_inverts() {
     for caches in ["any", "warm", "cold"] {
         let arguments = ["--caches", caches, "--warp", "0.1", "--format", "json"];
-        let report = json(&sandwich(&arguments).done());
+        let report = json(&gap(&arguments).done());
         assert_eq!(report["schema"], "warpbound.sandwich/1");
         assert_eq!(report["caches"], caches);
         let chain = report["chain"].as_array().expect("an array");
@@ -65,7 +65,7 @@ fn parts_of_the_gap_add_up_and_no_chain_inverts() {
 #[test]
 fn launches_of_several_warps_end_with_their_composition() {
     let of_launch = ["--caches", "warm", "--runs", "4", "--format", "json"];
-    let report = json(&sandwich(&of_launch).done());
+    let report = json(&gap(&of_launch).done());
     assert_eq!(report["scope"], "grid");
     let chain = report["chain"].as_array().expect("an array");
     let names: Vec<&str> = chain.iter().filter_map(|e| e["name"].as_str()).collect();
@@ -80,18 +80,18 @@ fn launches_of_several_warps_end_with_their_composition() {
         assert_eq!(without + cycles, values[6], "{resource}");
     }
     let alone = [&of_launch[..], &["--scope", "warp"]].concat();
-    let report = json(&sandwich(&alone).done());
+    let report = json(&gap(&alone).done());
     assert_eq!(report["scope"], "warp");
-    let text = sandwich(&of_launch[..4]).done();
+    let text = gap(&of_launch[..4]).done();
     assert!(text.contains("the launch takes at most"), "{text}");
     assert!(text.contains("composition without"), "{text}");
-    sandwich(&["--scope", "grid", "--warp", "0.0"]).refusal();
+    gap(&["--scope", "grid", "--warp", "0.0"]).refusal();
 }
 
 #[test]
 fn text_and_drawing_are_of_the_same_chain() {
-    let svg = scratch("matmul_sandwich.svg", "");
-    let text = sandwich(&["--caches", "warm", "--svg", &svg]).done();
+    let svg = scratch("matmul_gap.svg", "");
+    let text = gap(&["--caches", "warm", "--svg", &svg]).done();
     assert!(text.starts_with("kernel matmul"), "{text}");
     assert!(text.contains("machine numbers"), "{text}");
     assert!(!text.contains("error"), "{text}");
@@ -103,13 +103,13 @@ fn text_and_drawing_are_of_the_same_chain() {
 fn without_a_bound_the_chain_begins_with_observed_loops() {
     // The bounds of the loops are elements of a buffer.
     let launch = scratch(
-        "sandwich_nested.toml",
+        "gap_nested.toml",
         "kernel = \"nested_divergent\"\ngrid = [1]\nblock = [32]\n\
          [[param]]\ntype = \"s32\"\nshape = [100]\nfill = \"iota\"\n\
          [[param]]\ntype = \"s32\"\nshape = [100]\n\
          [[param]]\ntype = \"s32\"\nvalue = 9\n",
     );
-    let arguments = ["sandwich", "nested_loops.sm_61.cubin", "--launch", &launch];
+    let arguments = ["gap", "nested_loops.sm_61.cubin", "--launch", &launch];
     let text = run(&arguments).without_bound();
     assert!(
         text.contains("without observations there is no bound"),
@@ -122,15 +122,15 @@ fn without_a_bound_the_chain_begins_with_observed_loops() {
 #[test]
 fn refusals() {
     let text = run(&[
-        "sandwich",
+        "gap",
         "../msimt/triangle_sum.msimt",
         "--launch",
         "../msimt/triangle_sum.16x4.toml",
     ]);
     assert!(text.refusal().contains("mini-SIMT"));
-    let same = sandwich(&["--output", "a.svg", "--svg", "a.svg"]);
+    let same = gap(&["--output", "a.svg", "--svg", "a.svg"]);
     assert!(same.refusal().contains("name the same file"));
-    let missing = sandwich(&["--warp", "7.0"]);
+    let missing = gap(&["--warp", "7.0"]);
     assert!(missing.refusal().contains("7.0"), "no such block");
-    sandwich(&["--caches", "hot"]).usage();
+    gap(&["--caches", "hot"]).usage();
 }

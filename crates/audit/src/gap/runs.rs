@@ -8,7 +8,7 @@ use warpbound_report::timed::SearchedParameter;
 use warpbound_runs::{runs::timed::simulate, runs::timed::simulate_with};
 use warpbound_simulate::timed::{EventListener, Silent, SingleWarp};
 
-use super::SandwichOptions;
+use super::GapOptions;
 use super::contents::Contents;
 use super::observed::RunRecord;
 use crate::{
@@ -89,7 +89,7 @@ pub(super) struct Runs<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) prepared: &'a Prepared<'a>,
     pub(super) claims: &'a Claims<'a>,
-    pub(super) options: &'a SandwichOptions,
+    pub(super) options: &'a GapOptions,
     /// Completed runs.
     pub(super) count: u64,
     /// Reason of the first run that did not come to its end.
@@ -189,7 +189,7 @@ impl Runs<'_> {
 
     /// Adds what the result depends on to the notes of a report.
     pub(super) fn add_notes(&self, worst: &WorstRun, notes: &mut Vec<String>) {
-        let SandwichOptions {
+        let GapOptions {
             seeds, contents, ..
         } = self.options;
         notes.push(format!(

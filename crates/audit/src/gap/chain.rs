@@ -12,7 +12,7 @@ use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::MachineConfig;
-use warpbound_report::sandwich::LooseAccess;
+use warpbound_report::gap::LooseAccess;
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountSystem;
 
