@@ -15,8 +15,8 @@ const BEGINNING: &str = "\
 # Concepts
 
 Each row names a concept of the code and the files in which it is written. The rows come from the heads of the crates
-(section *Concepts* of `src/lib.rs`), and `cargo xtask concepts` writes this page. Paths begin in `crates/`, or at the
-top of the repository. A file name without a folder stands for a file next to the path before it.
+(section *Concepts*), and `cargo xtask concepts` writes this page. Paths begin in `crates/`, or at the top of the
+repository. A file name without a folder stands for a file next to the path before it.
 
 | crate | concept | where |
 |---|---|---|
