@@ -12,7 +12,7 @@
 //! * constant banks of a launch: `launch/src/constants.rs`
 //! * buffers and variables of a launch: `launch/src/buffers.rs`, `memory.rs`, `bindings.rs`
 //! * textures and surfaces of a launch: `launch/src/texture.rs`
-//! * state in which waves begin (arguments, dispatch packet, registers, EXEC, scratch): `launch/src/gcn.rs`,
+//! * state at the start of waves (arguments, dispatch packet, registers, EXEC, scratch): `launch/src/gcn.rs`,
 //!   `launch/src/gcn/entry.rs`, `kernarg.rs`, `packet.rs`
 //! * memory that the runtime of AMD's GPUs places for a launch: `launch/src/gcn/bind.rs`; which pages count:
 //!   `analyse/src/runtime_pointers.rs`, `bounds/src/cycles/runtime_memory.rs`

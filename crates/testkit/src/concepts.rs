@@ -1,4 +1,4 @@
-//! Concepts of the code and the files in which they are written: the lists in the heads of the crates, and the page
+//! Concepts of the code and the files that define them: the lists in the heads of the crates, and the page
 //! `docs/concepts.md` made from them.
 //!
 //! The head of a crate, in `src/lib.rs` or `src/main.rs`, has a section `# Concepts` with a list. Each item has the
@@ -14,9 +14,9 @@ use std::{fs, io};
 const BEGINNING: &str = "\
 # Concepts
 
-Each row names a concept of the code and the files in which it is written. The rows come from the heads of the crates
-(section *Concepts*), and `cargo xtask concepts` writes this page. Paths begin in `crates/`, or at the top of the
-repository. A file name without a folder stands for a file next to the path before it.
+Each row names a concept of the code and the files that define it. The rows come from the heads of the crates (section
+*Concepts*), and `cargo xtask concepts` writes this page. Paths begin in `crates/`, or at the top of the repository. A
+file name without a folder stands for a file next to the path before it.
 
 | crate | concept | where |
 |---|---|---|
@@ -25,7 +25,7 @@ repository. A file name without a folder stands for a file next to the path befo
 /// Extensions of files that places may name without a folder.
 const ENDINGS: [&str; 4] = ["rs", "toml", "md", "py"];
 
-/// Concept and the place where it is written.
+/// Concept and the files that define it.
 pub struct Concept {
     /// Crate whose head lists the concept.
     pub in_crate: String,

@@ -11,7 +11,7 @@
 //! * random control words (programs of machine code, their cubins, launches, loop facts):
 //!   `testkit/src/control_words.rs`
 //! * random machines: `testkit/src/odd_machines.rs`
-//! * programs in which a bound is easily too small: `testkit/src/control_words/fixtures.rs`
+//! * programs for which a bound is easily too small: `testkit/src/control_words/fixtures.rs`
 //! * single warps of random programs against their bounds in cycles: `testkit/src/cycle_bounds.rs`,
 //!   `xtask/src/audit_control_words.rs`
 //! * references of instructions: `testkit/src/instructions.rs`; table `docs/instructions.md`

@@ -10,8 +10,8 @@ use crate::repository::Repository;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask concepts
 
-Writes docs/concepts.md: the concepts that the heads of the crates list, with the files in which they are written. Fails
-if one of the files does not exist.";
+Writes docs/concepts.md: the concepts that the heads of the crates list, with the files that define them. Fails if one of
+the files does not exist.";
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     if let Some(argument) = arguments.first() {
