@@ -3,6 +3,59 @@
 //! The method follows Jeanmougin et al. (`warp-cfg-2023` 3): abstract interpretation of the machine code builds the
 //! graph. It runs twice over the same program space: for one lane alone ([`thread_cfg`]), which resolves jump tables
 //! and gives the thread-level graph, and for a whole warp ([`warp_cfg`]).
+//!
+//! # Concepts
+//!
+//! * blocks: `analyse/src/blocks.rs`
+//! * call strings: `analyse/src/context.rs`
+//! * thread-level CFG: `analyse/src/thread_cfg.rs`
+//! * warp-level CFG: `analyse/src/warp_cfg.rs`
+//! * Algorithm 1 of `warp-cfg-2023`: `analyse/src/warp_graph.rs` (for any execution model); steps of stacks and frames:
+//!   `simt/src/warp.rs`, `simt/src/warp/steps.rs`
+//! * jump tables, function pointers: `analyse/src/indirect.rs`, `values.rs`
+//! * control dependence, in all and in each round of a loop: `analyse/src/dependence.rs`
+//! * gated single assignment with γ, μ, η (`abstract-cta-2014` 3.1): `analyse/src/gsa.rs`
+//! * static divergence analysis (`abstract-cta-2014` 3.1): `analyse/src/divergence.rs` (from gates),
+//!   `divergence_by_agreement.rs`
+//! * missed reconvergence: `analyse/src/missed_reconvergence.rs`
+//! * lanes that satisfy a guard on the thread index: `analyse/src/guarded_lanes.rs`; row: `simt/src/counts.rs`
+//! * masks in words of the warp, stale cells where lanes become active: `analyse/src/masks.rs`,
+//!   `analyse/src/masks/domain.rs`, `flow.rs`, `regions.rs`
+//! * code as one lane of a wave executes it: `ThreadCfg::lane_code` in `analyse/src/thread_cfg.rs`
+//! * exits of loops that a mask decides: `MaskExit` in `analyse/src/loop_bounds/exits.rs`
+//! * kinds of branches of waves (split, skip, latch, constant): `analyse/src/branch_sites.rs`
+//! * sites at which waves may split, merge points, obstacles: `analyse/src/split_sites.rs`,
+//!   `analyse/src/split_sites/idle.rs`, `relation.rs`, `join.rs`, `obstacle.rs`
+//! * addresses of the lanes of an access, as functions of the lane: `analyse/src/addresses.rs`,
+//!   `analyse/src/addresses/finder.rs`; near each other: `near.rs`
+//! * access classes (most requests, transactions, sectors, lines, conflicts): `analyse/src/access.rs`; units of
+//!   families: `analyse/src/access/units.rs`; shared by kernels: `known.rs`
+//! * iteration counts of blocks of mini-SIMT: `analyse/src/iterations.rs`
+//! * warp profiles of blocks of mini-SIMT: `analyse/src/warp_profile.rs`
+//! * launch profiles (warps executed with values known or unknown): `analyse/src/launch_profile.rs`; checks:
+//!   `testkit/src/launch_profiles.rs`
+//! * known bits of words in predictions and profiles: `analyse/src/launch_profile/row/bits.rs`
+//! * accesses and executions that a launch fixes one by one: `analyse/src/launch_profile/accesses.rs`, `executions.rs`
+//! * lines of global memory that a warp touches: `analyse/src/launch_profile/lines.rs`
+//! * launches as ranges: `analyse/src/launch_ranges.rs`
+//! * derived loop bounds: `analyse/src/loop_bounds.rs`; random programs with their threads:
+//!   `testkit/src/counted_loops.rs`; compared with runs: `audit/src/audit/derived.rs`
+//! * words as polynomials over atoms: `analyse/src/symbolic/atoms.rs`, `polynomial.rs`, `values.rs`
+//! * limits of words, words read as integers: `analyse/src/symbolic/ranges.rs`, `span.rs`, `integers.rs`
+//! * pairs of words, words of one case: `analyse/src/symbolic/wide.rs`, `replacing.rs`
+//! * exits and steps of counted loops: `analyse/src/loop_bounds/exits.rs`, `induction.rs`, `counting.rs`
+//! * unrolled loops, words that are one of two, halving searches, totals: `analyse/src/loop_bounds/unrolling.rs`,
+//!   `choices.rs`, `halving.rs`, `totals.rs`
+//! * ways on which a loop is reached, what a count rests on: `analyse/src/loop_bounds/arrivals.rs`, `footing.rs`
+//! * fingerprints of loops: `analyse/src/fingerprint.rs`, `analyse/src/fingerprint/slice.rs`, `text.rs`
+//! * instrumentation points and the graph between them (`wavefront-splitting-2022` 5.2.3):
+//!   `analyse/src/instrumentation.rs`
+//! * determinacy (origins of values and branches), taint: `analyse/src/determinacy.rs`,
+//!   `analyse/src/determinacy/sources.rs`, `conditions.rs`; checks: `testkit/src/determinacy.rs`
+//! * prediction of counts (slice, regions of unknown branches, certain lanes): `analyse/src/prediction.rs`,
+//!   `analyse/src/prediction/slice.rs`, `region.rs`, `stack.rs`, `warp.rs`
+//! * closed forms of counts: `analyse/src/count_formulas.rs`, `analyse/src/count_formulas/regions.rs`, `words.rs`,
+//!   `rounds.rs`, `sums.rs`
 
 pub mod access;
 pub mod addresses;

@@ -1,6 +1,17 @@
 //! Types shared by every crate: code addresses, bit fields, quantities and their bounds, diagnostics.
 //!
 //! Also the instruction sets of GPUs, and the families to which they belong.
+//!
+//! # Concepts
+//!
+//! * families of GPUs, their lanes and way to reconverge: `base/src/family.rs`
+//! * instruction sets and the families to which they belong: `base/src/isa.rs`, `sm.rs`, `gfx.rs`
+//! * code addresses, bit fields: `base/src/addr.rs`, `bits.rs`
+//! * quantities in instructions or cycles: `base/src/quantity.rs`
+//! * upper bounds, observations and estimates as types: `base/src/limits.rs`
+//! * messages with a place, a cause and an advice: `base/src/diagnostic.rs`
+//! * values that have names, such as choices of options: `base/src/named.rs`
+//! * limits of time: `base/src/deadline.rs`
 
 mod addr;
 mod bits;

@@ -2,6 +2,12 @@
 //!
 //! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel
 //! has no bound, 3 unusable input, 64 wrong usage. For example, a damaged file gives 3, and an unknown option 64.
+//!
+//! # Concepts
+//!
+//! * commands and their arguments: `cli/src/commands.rs`, `arguments.rs`
+//! * completions and manual: `cli/src/manual.rs`
+//! * colours of messages, `--quiet`: `cli/src/messages.rs`; tests: `cli/tests/it/messages.rs`
 
 mod arguments;
 mod audit;

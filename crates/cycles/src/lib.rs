@@ -10,6 +10,26 @@
 //!   on observed paths; `outstanding`: loads in flight; `siblings`: services that splits of a wave take from each
 //!   other.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
+//!
+//! # Concepts
+//!
+//! * times of a warp and their change by an instruction: `cycles/src/state.rs`, `step.rs`, `memory.rs`
+//! * time of a wave of GCN3 that runs alone: `cycles/src/wave_step.rs`; inputs: `bounds/src/cycles/wave_inputs.rs`;
+//!   random programs: `testkit/src/wave_programs.rs`
+//! * services that splits of a wave take from each other: `cycles/src/siblings.rs`; the bound with all splits:
+//!   `bounds/src/cycles/split_bound.rs`
+//! * waits for lines of code and constants, translations, sectors from DRAM: `cycles/src/waits.rs`, `lines.rs`; ways to
+//!   count them: `bounds/src/cycles/launch_bound.rs`
+//! * prefetched lines: `cycles/src/prefetches.rs`
+//! * services of a warp, loads in flight: `cycles/src/contention.rs`, `outstanding.rs`; of waves: `wave_contention.rs`
+//! * services of one execution, warps on observed paths: `cycles/src/demands.rs`, `follow.rs`
+//! * costs of steps, terms of the sum: `cycles/src/potentials.rs`, `account.rs`
+//! * machine at its slow end: `cycles/src/numbers.rs`
+//! * outcomes that decide the time of an instruction: `cycles/src/outcomes.rs`; of a run:
+//!   `simulate/src/timed/outcome.rs`; compared: `testkit/tests/it/outcomes.rs`
+//! * replay (cycles of a recorded warp from the transfer functions of bounds): `cycles/src/replay.rs`,
+//!   `cycles/src/replay/trace.rs`, `memory_path.rs`, `levels.rs`, `sm_lines.rs`, `server.rs`
+//! * replay with the accesses of the bound: `cycles/src/replay/bounded.rs`
 
 mod account;
 mod code;

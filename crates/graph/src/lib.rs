@@ -3,6 +3,13 @@
 //!
 //! Nodes are dense indices `0..n`; their meaning is the caller's. For example, the thread-level graph of a kernel
 //! numbers its basic blocks, once for each calling context.
+//!
+//! # Concepts
+//!
+//! * strongly connected components: `graph/src/scc.rs`
+//! * dominators, iterated dominance frontiers: `graph/src/dominators.rs`
+//! * loop forest, with irreducible loops: `graph/src/loops.rs`
+//! * fixpoint engine: `graph/src/fixpoint.rs`
 
 mod digraph;
 mod dominators;

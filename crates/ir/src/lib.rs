@@ -6,6 +6,26 @@
 //!
 //! Invariant: an operation without a meaning still has complete reads, writes and control flow, so that flow analyses
 //! with it are sound. An interpreter must treat its results as unknown values.
+//!
+//! # Concepts
+//!
+//! * operations as analyses read them: `ir/src/code.rs`, `meaning.rs`
+//! * meaning of each opcode: `ir/src/maxwell.rs`; GCN3: `ir/src/gcn3/scalar.rs`, `vector.rs` (with SDWA and DPP),
+//!   `memory.rs`; mini-SIMT: `ir/src/mini.rs`
+//! * cells that operations read and write: `ir/src/cell.rs`
+//! * operations and registers of the warp: `OpScope` in `ir/src/code.rs`, `is_per_lane` in `cell.rs`; refused in
+//!   `analyse/src/thread_cfg.rs`, agreement in `agreement.rs`
+//! * evaluation of expressions: `ir/src/eval.rs`; domains of values: `analyse/src/values.rs`, `iterations.rs`,
+//!   `launch_profile.rs`, `simulate/src/functional/compile.rs`
+//! * floating-point operations on bit patterns: `ir/src/float.rs`; of GCN3: `ir/src/float/gcn.rs`
+//! * atomic operations: `ir/src/atomic.rs`
+//! * textures and surfaces as operands: `ir/src/image.rs`
+//! * code as text, printed and parsed: `ir/src/text.rs`; programs in it, with what the analyses find:
+//!   `testkit/tests/ir`
+//! * lifting of Maxwell and Pascal: `ir/src/lift.rs`, `nvidia.rs`
+//! * lifting of GCN3 (control flow, jumps through registers, registers at the entry, modes): `ir/src/gcn3.rs`,
+//!   `ir/src/gcn3/jumps.rs`, `entry.rs`, `mode.rs`
+//! * reconvergence points of mini-SIMT: `ir/src/mini.rs`
 
 mod atomic;
 mod cell;

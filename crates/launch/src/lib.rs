@@ -4,6 +4,21 @@
 //! variables in [`GlobalMemory`], writes the launch block and the other constant banks as the driver of a GPU does, and
 //! binds textures and surfaces to their objects. Simulators run the result, a [`Launch`] with its memory.
 //! A [`LaunchSet`] is the sequence of launches of a host program. Launch files of mini-SIMT programs are in [`mini`].
+//!
+//! # Concepts
+//!
+//! * launch files: `launch/src/file.rs`, `launch/src/file/param.rs`, `fill.rs`
+//! * launch sets (the file, contents between launches): `launch/src/file/set.rs`, `launch/src/file/set/contents.rs`
+//! * constant banks of a launch: `launch/src/constants.rs`
+//! * buffers and variables of a launch: `launch/src/buffers.rs`, `memory.rs`, `bindings.rs`
+//! * textures and surfaces of a launch: `launch/src/texture.rs`
+//! * state at the start of waves (arguments, dispatch packet, registers, EXEC, scratch): `launch/src/gcn.rs`,
+//!   `launch/src/gcn/entry.rs`, `kernarg.rs`, `packet.rs`
+//! * memory that the runtime of AMD's GPUs places for a launch: `launch/src/gcn/bind.rs`; which pages count:
+//!   `analyse/src/runtime_pointers.rs`, `bounds/src/cycles/runtime_memory.rs`
+//! * marks files: `launch/src/marks.rs`
+//! * stated ranges of the numbers in buffers: `launch/src/file/data_range.rs`; their loads:
+//!   `analyse/src/stated_data.rs`; check of each load of a run: `audit/src/audit/loaded.rs`
 
 // Values in this crate come from input files: indices and casts must be checked.
 #![cfg_attr(

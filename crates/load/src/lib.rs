@@ -15,6 +15,22 @@
 //!   [`Kernel::other_attributes`], [`Relocation::number`], [`Image::others`].
 //! * A file that contradicts itself is refused in one line that names the offset and the cause; if the
 //!   contradiction is within one kernel, only that kernel is refused ([`Image::refused`]).
+//!
+//! # Concepts
+//!
+//! * images of a file (directory of entries): `load/src/library.rs`, `inventory.rs`
+//! * kinds of containers, recognised by their first bytes: `load/src/container.rs`
+//! * fat binaries, host files: `load/src/fatbin.rs`, `host.rs`
+//! * cubins: `load/src/elf.rs`, `attribute.rs`, `metadata.rs`, `bank.rs`, `relocation.rs`, `line.rs`; assembled in
+//!   `assemble.rs`
+//! * functions with code sections of their own, joined to the kernels that call them: `load/src/joined.rs`; tests
+//!   `load/tests/it/joined.rs`, `cli/tests/it/foreign.rs`, files `kernels/foreign`
+//! * code objects of AMD's GPUs (descriptors, arguments, metadata of each version): `load/src/code_object.rs`,
+//!   `load/src/code_object/descriptor.rs`, `argument.rs`, `metadata.rs`, `read.rs`
+//! * code of a kernel among those that share a section: `load/src/code_object/code.rs`
+//! * offload bundles: `load/src/bundle.rs`
+//! * variables of a file: `load/src/variable.rs`
+//! * names and patterns of kernels: `load/src/name.rs`
 
 // Values in this crate come from input files: indices and casts must be checked.
 #![cfg_attr(

@@ -2,6 +2,17 @@
 //!
 //! Each parameter has a range, a source and a provenance. Files with missing or unknown parameters are refused: no
 //! parameter has a default in code.
+//!
+//! # Concepts
+//!
+//! * parameters of a GPU, with family and slow end of each: `machine/src/parameter.rs`; their ranges: `gpu_model.rs`
+//! * machine files, `like`: `machine/src/read.rs`; files `machine/nvidia`, `machine/amd`, `machine/mini-simt`
+//! * sums of parameters: `machine/src/sum.rs`
+//! * occupancy of SMs and of compute units: `machine/src/occupancy.rs`, `machine/src/occupancy/compute_unit.rs`
+//! * selection of values within the ranges: `machine/src/selection.rs`; slowest and fastest of sizes:
+//!   `runs/src/runs/timed/ends.rs`
+//! * warp schedulers by name: `machine/src/policy.rs`
+//! * machines of mini-SIMT: `machine/src/mini.rs`
 
 mod gpu_model;
 pub mod mini;

@@ -4,6 +4,14 @@
 //! values have one meaning everywhere. The package turns them into dataclasses. For example, `bound` takes
 //! `{"formula": ["n"]}` and returns a `warpbound.bound/1` document. All work is done without the lock of the
 //! interpreter.
+//!
+//! # Concepts
+//!
+//! * options, queries, arrays: `python/src/options.rs`, `file.rs`, `rows.rs`
+//! * dataclasses from JSON: `python/warpbound/results`, `python/warpbound/_documents.py`
+//! * launches made in Python: `python/src/launch.rs`, `python/warpbound/launches.py`
+//! * campaigns, their tasks and journals: `python/warpbound/campaign`; tests `python/tests/test_campaign.py`
+//! * times of the package: `python/benches/measure.py`
 
 mod error;
 mod file;

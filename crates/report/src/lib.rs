@@ -3,6 +3,24 @@
 //! This crate computes no results. Every value arrives decided, and every address arrives as text. The keys of JSON
 //! are an interface of the command, so `#[serde(rename)]` keeps a key where the field's Rust name differs. For
 //! example, `observed` is `most` in JSON.
+//!
+//! # Concepts
+//!
+//! * machine code next to a bound: `report/src/machine_code.rs`
+//! * pages of HTML, their style sheet and script: `report/src/html.rs`; tests: `cli/tests/it/html.rs`, in a browser:
+//!   `xtask/src/html_check.rs`
+//! * pages of HTML of builds, runs and sandwiches: `report/src/build_diff_html.rs`, `timed_html.rs`,
+//!   `functional_html.rs`, `sandwich_html.rs`
+//! * reports of many kernels in a folder with an index: `report/src/bound_writer.rs`, `bound_folder.rs`,
+//!   `report/src/html/shards.rs`
+//! * reports of bounds in cycles, waterfalls: `report/src/cycle_bound.rs`, `sandwich.rs`, `sandwich_svg.rs`
+//! * reports of runs with time, in the terms of the family: `report/src/timed.rs`, `timed_waves.rs`, `terms.rs`
+//! * bar charts: `report/src/bar_chart.rs`
+//! * timelines (Trace Event Format): `report/src/trace.rs`
+//! * differences of builds as text, Markdown and HTML: `report/src/build_diff.rs`, `build_diff_text.rs`,
+//!   `build_diff_markdown.rs`
+//! * results of a gate as JUnit and SARIF: `report/src/gate.rs`, `gate_junit.rs`, `gate_sarif.rs`
+//! * plans of probes and of stamps as files: `report/src/probe_plan.rs`, `stamp_plan.rs`
 
 pub mod access;
 pub mod audit;

@@ -6,6 +6,23 @@
 //! entry agree. [`counts`] derives the constraints on execution counts that hold for every run (SOUNDNESS 5).
 //!
 //! The crate knows control transfers and agreement, but no instruction set: callers resolve conditions and targets.
+//!
+//! # Concepts
+//!
+//! * execution model (control transfers of a warp): `simt/src/execution_model.rs`
+//! * abstract model (abstract states and steps): `simt/src/abstract_model.rs`
+//! * lane masks: `simt/src/mask.rs`
+//! * activation stack, reconvergence of lanes (the pop rule): `simt/src/activation_stack.rs`
+//! * synchronisation frames (`abstract-cta-2014` 4): `simt/src/frame_stack.rs`; abstract: `simt/src/warp/steps.rs`
+//! * EXEC mask (program counter and active mask of a wave): `simt/src/exec_mask.rs`; a machine for tests:
+//!   `testkit/src/exec_mask/machine.rs`, against the simulator: `simulated.rs`
+//! * stack graph, pop, filter (`warp-cfg-2023` 3.1): `simt/src/stack.rs`
+//! * group relations (`warp-cfg-2023` 3.2): `simt/src/groups.rs`
+//! * agreement as a domain (`warp-cfg-2023` 3.3): `simt/src/warp.rs`; which operations keep it:
+//!   `analyse/src/agreement.rs`
+//! * tags and entries of stacks: `simt/src/tag.rs`
+//! * count rows (thread flow, pops ≤ pushes, lockstep, loop facts): `simt/src/counts.rs`; in the integer program:
+//!   `bound/src/ipet.rs`
 
 pub mod abstract_model;
 pub mod activation_stack;

@@ -3,6 +3,27 @@
 //!
 //! An oracle shares no code with what it checks: it is a second implementation of a definition (an algorithm, a manual,
 //! the paper's rules), written to be plain rather than fast.
+//!
+//! # Concepts
+//!
+//! * concepts of the heads of the crates, and their page: `testkit/src/concepts.rs`
+//! * random programs: `testkit/src/random.rs`, `generate.rs`, `execute.rs`, `audit.rs`
+//! * random control words (programs of machine code, their cubins, launches, loop facts):
+//!   `testkit/src/control_words.rs`
+//! * random machines: `testkit/src/odd_machines.rs`
+//! * programs for which a bound is easily too small: `testkit/src/control_words/fixtures.rs`
+//! * single warps of random programs against their bounds in cycles: `testkit/src/cycle_bounds.rs`,
+//!   `xtask/src/audit_control_words.rs`
+//! * references of instructions: `testkit/src/instructions.rs`; table `docs/instructions.md`
+//! * references of kernels, host programs with inputs of three sizes: `testkit/src/kernels.rs`,
+//!   `testkit/src/kernels/host_programs.rs`
+//! * branch targets that the compiler recorded: `testkit/src/targets.rs`
+//! * issue rules read in the events of a run: `testkit/src/issue_rules.rs`; of waves: `wave_issue_rules.rs`, over many
+//!   runs `wave_runs.rs`
+//! * accounting of cycles: `testkit/src/cycle_accounting.rs`
+//! * accounting of services (served in a run, counted by a bound): `testkit/src/service_accounting.rs`; tests:
+//!   `testkit/tests/it/launch_services.rs`
+//! * expressions of CUDA C, against Rust: `testkit/src/expressions.rs`
 
 #![allow(
     clippy::expect_used,
@@ -10,6 +31,7 @@
 )]
 
 pub mod audit;
+pub mod concepts;
 pub mod control_words;
 pub mod count_formulas;
 pub mod counted_loops;

@@ -4,6 +4,12 @@
 //! The facts are data without the parameters of a machine. The timing model of `simulate` reads them, and so do
 //! bounds in cycles. For example, a double-precision addition has the unit `Fp64` and completes after
 //! `Parameter::LatencyFp64`; the machine decides how many cycles these are.
+//!
+//! # Concepts
+//!
+//! * timing facts of each NVIDIA instruction: `timing/src/instr_facts.rs`, `unit.rs`
+//! * completion of an instruction: `timing/src/completion.rs`
+//! * timing facts of GCN3 (classes, counters, waits): `timing/src/wave_facts.rs`
 
 mod completion;
 mod instr_facts;

@@ -2,6 +2,13 @@
 //!
 //! This file contains only the table of commands. Each command has its own module with `HELP`, the text that `--help`
 //! prints, and `run`, which takes the arguments after the command's name.
+//!
+//! # Concepts
+//!
+//! * experiments on splitting waves, plots: `xtask/src/reproduce_splitting.rs`; `docs/wavefront-splitting.md`
+//! * figures of `docs/evidence.md`: `xtask/src/evidence.rs`, `xtask/src/evidence/sections.toml`
+//! * results of two builds of warpbound compared: `xtask/src/compare_results.rs`
+//! * disassembly compared with NVIDIA's and LLVM's: `xtask/src/disasm_compare.rs`, `nvdisasm.rs`, `llvm_mc.rs`
 
 mod audit;
 mod audit_control_words;
@@ -16,6 +23,7 @@ mod audit_short_launches;
 mod audit_sizes;
 mod audit_splits;
 mod compare_results;
+mod concepts;
 mod containers;
 mod cubin;
 mod disasm_compare;
@@ -215,6 +223,12 @@ const COMMANDS: &[Command] = &[
         summary: "write docs/instructions.md, or count the instructions of kernels that have a meaning",
         help: meanings::HELP,
         run: meanings::run,
+    },
+    Command {
+        name: "concepts",
+        summary: "write docs/concepts.md from the heads of the crates",
+        help: concepts::HELP,
+        run: concepts::run,
     },
     Command {
         name: "audit",

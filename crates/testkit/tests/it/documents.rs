@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Directories with documents.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 9] = [
     "",
     "docs",
+    "docs/how-to",
+    "docs/soundness",
     "kernels",
     "kernels/msimt",
     "machine",
@@ -57,11 +59,14 @@ fn paths(text: &str) -> Vec<&str> {
     words.filter(is_path).collect()
 }
 
-/// Returns the targets of links to files.
+/// Returns the targets of links to files: `[text](target)`, and lines `[label]: target`.
 fn links(text: &str) -> Vec<&str> {
-    let targets = text.split("](").skip(1);
-    let targets = targets.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
-    targets
+    let inline = text.split("](").skip(1);
+    let inline = inline.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
+    let labelled = text.lines().filter(|line| line.starts_with('['));
+    let labelled = labelled.filter_map(|line| line.split_once("]: ").map(|(_, target)| target));
+    inline
+        .chain(labelled)
         .map(|target| target.split('#').next().unwrap_or_default())
         .filter(|target| !target.is_empty() && !target.contains("://"))
         .collect()

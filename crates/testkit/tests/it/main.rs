@@ -6,6 +6,7 @@ mod attained_bounds;
 mod bandwidth;
 mod branch_kinds;
 mod complementary_writes;
+mod concepts;
 mod control_words;
 mod count_formulas;
 mod counted_loops;
