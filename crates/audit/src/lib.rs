@@ -13,10 +13,10 @@
 //!   `audit_sizes.rs`
 //! * launch profiles against runs: `audit/src/audit/profiles.rs`
 //! * launch sets against all claims: `audit/src/audit/set.rs`
-//! * sandwich of a warp (its worst run, its bound, the gap by cause): `audit/src/sandwich.rs`,
-//!   `audit/src/sandwich/runs.rs`, `observed.rs`, `chain.rs`
-//! * sandwich of a launch: `audit/src/sandwich/launch.rs`, `audit/src/sandwich/launch/runs.rs`, `record.rs`,
-//!   `paths.rs`, `chain.rs`, `composition.rs`; `xtask/src/sandwiches/grids.rs`
+//! * gap breakdown of a warp (its worst run, its bound, the gap by cause): `audit/src/gap.rs`,
+//!   `audit/src/gap/runs.rs`, `observed.rs`, `chain.rs`
+//! * gap breakdown of a launch: `audit/src/gap/launch.rs`, `audit/src/gap/launch/runs.rs`, `record.rs`,
+//!   `paths.rs`, `chain.rs`, `composition.rs`; `xtask/src/gaps/grids.rs`
 
 pub mod audit;
 pub mod gap;

@@ -435,7 +435,7 @@ impl InstrumentedKernel {
 ///
 /// # Errors
 ///
-/// As [`Session::probe_plan`].
+/// As [`probe_plan`].
 pub fn plan_for(
     session: &Session,
     kernel: &Kernel,

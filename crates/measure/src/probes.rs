@@ -146,7 +146,7 @@ pub fn probe_plan(
 ///
 /// # Errors
 ///
-/// As [`Session::probe_plan`].
+/// As [`probe_plan`].
 pub fn probe_system(
     session: &Session,
     kernel: &Kernel,

@@ -105,7 +105,7 @@ impl KernelFlow {
         self.bound_with(stated, |_| 0)
     }
 
-    /// Like [`KernelFlow::bound`] for all stated facts; a node costs `call(node)` in addition to its instructions.
+    /// Like `bound` for all stated facts; a node costs `call(node)` in addition to its instructions.
     pub fn bound_with(
         &self,
         stated: StatedCounts<'_>,

@@ -2,7 +2,7 @@
 //!
 //! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`] prepares
 //! its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs, divergence.
-//! Nothing here runs a kernel. [`KernelFlow::bound`] solves the count rows for given loop bounds; bounds with facts, and
+//! Nothing here runs a kernel. `bound` solves the count rows for given loop bounds; bounds with facts, and
 //! their reports, are in the crate `bounds`.
 //!
 //! # Concepts

@@ -9,11 +9,11 @@
 //! * machine code next to a bound: `report/src/machine_code.rs`
 //! * pages of HTML, their style sheet and script: `report/src/html.rs`; tests: `cli/tests/it/html.rs`, in a browser:
 //!   `xtask/src/html_check.rs`
-//! * pages of HTML of builds, runs and sandwiches: `report/src/build_diff_html.rs`, `timed_html.rs`,
-//!   `functional_html.rs`, `sandwich_html.rs`
+//! * pages of HTML of builds, runs and gap breakdowns: `report/src/build_diff_html.rs`, `timed_html.rs`,
+//!   `functional_html.rs`, `gap_html.rs`
 //! * reports of many kernels in a folder with an index: `report/src/bound_writer.rs`, `bound_folder.rs`,
 //!   `report/src/html/shards.rs`
-//! * reports of bounds in cycles, waterfalls: `report/src/cycle_bound.rs`, `sandwich.rs`, `sandwich_svg.rs`
+//! * reports of bounds in cycles, waterfalls: `report/src/cycle_bound.rs`, `gap.rs`, `gap_svg.rs`
 //! * reports of runs with time, in the terms of the family: `report/src/timed.rs`, `timed_waves.rs`, `terms.rs`
 //! * bar charts: `report/src/bar_chart.rs`
 //! * timelines (Trace Event Format): `report/src/trace.rs`

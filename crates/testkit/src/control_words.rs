@@ -152,7 +152,7 @@ impl ControlWordProgram {
     ///
     /// # Errors
     ///
-    /// Errors of [`Session::simulate`]; the program itself causes none.
+    /// Errors of [`simulate`](warpbound_runs::simulate); the program itself causes none.
     pub fn cycles(
         &self,
         session: &Session,

@@ -103,7 +103,7 @@ pub struct Claims<'a> {
     pub launch: LaunchContext,
     /// Control flow of the kernel.
     pub flow: KernelFlow,
-    /// Classes of memory accesses in the launch that is run ([`Session::access_classes`](warpbound_query::Session::access_classes)); an
+    /// Classes of memory accesses in the launch that is run ([`access_classes`](warpbound_bounds::access_classes)); an
     /// operation without one is not compared.
     pub accesses: BTreeMap<OpIndex, AccessClass>,
     /// Numbers of accesses that the user states.

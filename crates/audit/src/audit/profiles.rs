@@ -35,7 +35,7 @@ impl ProfiledWarps {
     }
 }
 
-/// Executes a launch like [`Session::monitor`], and compares each warp that ends with its profile. After a warp without
+/// Executes a launch like [`monitor`](crate::monitor), and compares each warp that ends with its profile. After a warp without
 /// a profile no further ones are compared, as the launch has none.
 ///
 /// # Errors

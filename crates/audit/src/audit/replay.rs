@@ -291,7 +291,7 @@ pub struct ReplayDifference {
 ///
 /// # Errors
 ///
-/// Errors of [`Session::simulate_with`]; the machine is none for bounds in cycles.
+/// Errors of [`simulate_with`](warpbound_runs::simulate_with); the machine is none for bounds in cycles.
 pub fn record_warp(
     session: &Session,
     prepared: &Prepared<'_>,

@@ -55,7 +55,7 @@ pub fn symbolic_program(
 ///
 /// # Errors
 ///
-/// See [`Session::bound`].
+/// See [`bound`](fn@crate::bound).
 pub fn formula(
     session: &Session,
     kernel: &Kernel,

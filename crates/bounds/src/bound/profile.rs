@@ -81,7 +81,7 @@ pub fn with_launch_profiler<T>(
     })
 }
 
-/// Computes something with what is known of the values of a launch, as [`Session::with_launch_profiler`] does:
+/// Computes something with what is known of the values of a launch, as [`with_launch_profiler`] does:
 /// `compute` must report all writes of global memory to the contents that it reads.
 ///
 /// # Errors

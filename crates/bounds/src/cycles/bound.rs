@@ -197,7 +197,7 @@ pub(crate) fn cycle_bound(
     bound_with_vectors(counts, inputs, numbers, stated, effort).map(|(bound, _)| bound)
 }
 
-/// Computes the bound of a kernel as [`cycle_bound`], and returns the vectors that it was computed with.
+/// Computes the bound of a kernel as `cycle_bound`, and returns the vectors that it was computed with.
 pub fn bound_with_vectors(
     counts: &CountSystem,
     inputs: &CycleInputs,

@@ -370,7 +370,7 @@ impl LaunchTime {
         Ok((found, vectors))
     }
 
-    /// Computes something in each way that applies ([`WAYS`]): with translations of a path only if no windows of requests
+    /// Computes something in each way that applies (`WAYS`): with translations of a path only if no windows of requests
     /// delay warps.
     ///
     /// # Errors

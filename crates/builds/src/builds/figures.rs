@@ -109,7 +109,7 @@ pub(crate) enum FigureExtent {
 ///
 /// # Errors
 ///
-/// The code cannot be decoded, or see [`Session::bound`].
+/// The code cannot be decoded, or see [`bound`](warpbound_bounds::bound).
 pub(crate) fn figures(
     session: &Session,
     kernel: &Kernel,

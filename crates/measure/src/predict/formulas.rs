@@ -97,7 +97,7 @@ pub fn formula_totals(
 ///
 /// # Errors
 ///
-/// See [`Session::formula_inputs`] and [`Session::predict`].
+/// See [`formula_inputs`] and [`predict`](fn@crate::predict).
 pub fn count_formula_report(
     session: &Session,
     kernel: &Kernel,

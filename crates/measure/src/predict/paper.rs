@@ -58,7 +58,7 @@ impl PaperPrediction {
 ///
 /// # Errors
 ///
-/// As [`Session::predict`], or the kernel is refused.
+/// As [`predict`](fn@crate::predict), or the kernel is refused.
 pub fn predict_by_paper(
     session: &Session,
     prepared: &Prepared<'_>,

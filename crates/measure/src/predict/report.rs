@@ -28,7 +28,7 @@ use warpbound_runs::metrics::space_of;
 ///
 /// # Errors
 ///
-/// See [`Session::predict`].
+/// See [`predict`](fn@crate::predict).
 pub fn predict_report(
     session: &Session,
     kernel: &Kernel,

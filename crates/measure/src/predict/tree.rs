@@ -20,7 +20,7 @@ use warpbound_query::{Prepared, Session};
 ///
 /// # Errors
 ///
-/// The kernel is refused; see also [`Session::predict`].
+/// The kernel is refused; see also [`predict`](fn@crate::predict).
 pub fn computation_tree(
     session: &Session,
     kernel: &Kernel,

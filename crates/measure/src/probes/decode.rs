@@ -63,7 +63,7 @@ pub fn decode_counters(
 ///
 /// # Errors
 ///
-/// As [`Session::decode_counters`].
+/// As [`decode_counters`](crate::decode_counters).
 pub fn decoded(
     session: &Session,
     kernel: &Kernel,

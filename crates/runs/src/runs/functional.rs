@@ -123,7 +123,7 @@ pub fn execute(
 ///
 /// # Errors
 ///
-/// As [`Session::execute`].
+/// As [`execute`].
 pub fn execute_to_end(
     session: &Session,
     prepared: &Prepared<'_>,

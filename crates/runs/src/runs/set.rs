@@ -209,7 +209,7 @@ struct LaunchResult {
 ///
 /// # Errors
 ///
-/// Those of [`Session::execute`]; or a repetition has not ended after its last round.
+/// Those of [`execute`]; or a repetition has not ended after its last round.
 pub fn execute_set(
     session: &Session,
     set: &LaunchSet,
@@ -240,7 +240,7 @@ pub fn execute_set(
 ///
 /// # Errors
 ///
-/// Those of [`Session::simulate`]; or a repetition has not ended after its last round.
+/// Those of [`simulate`]; or a repetition has not ended after its last round.
 pub fn simulate_set(
     session: &Session,
     set: &LaunchSet,

@@ -226,11 +226,11 @@ pub fn simulate(
 }
 
 /// Simulates all blocks of a grid to their end, cycle by cycle, with a listener. For the slow and the fast end,
-/// parameters without a slow end have their typical values; [`Session::simulate`] searches them.
+/// parameters without a slow end have their typical values; [`simulate`] searches them.
 ///
 /// # Errors
 ///
-/// Errors of [`Session::simulate`].
+/// Errors of [`simulate`].
 pub fn simulate_with(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -242,11 +242,11 @@ pub fn simulate_with(
     Ok(result)
 }
 
-/// As [`Session::simulate_with`]; returns the memory at the end as well.
+/// As [`simulate_with`]; returns the memory at the end as well.
 ///
 /// # Errors
 ///
-/// Errors of [`Session::simulate`].
+/// Errors of [`simulate`].
 pub fn simulate_to_end(
     session: &Session,
     prepared: &Prepared<'_>,

@@ -34,7 +34,7 @@ pub struct ObservedLaunch {
 ///
 /// # Errors
 ///
-/// Errors of [`Session::simulate`].
+/// Errors of [`simulate`](crate::simulate).
 pub fn observe(
     session: &Session,
     prepared: &Prepared<'_>,
