@@ -432,7 +432,7 @@ fn audited_kernel<'a>(
     let derived_for_all = derived_for_all(session, prepared, &claims.flow)?;
     let cycles = runs.cycles.as_ref();
     Ok(AuditedKernel {
-        session: session,
+        session,
         prepared,
         options,
         runs,

@@ -116,7 +116,7 @@ fn gap_with(
     let subject = GapSubject::new(session, &prepared, grid, options)?;
     let (claims, found) = (&subject.claims, &subject.found);
     let mut runs = Runs {
-        session: session,
+        session,
         kernel,
         prepared: &prepared,
         claims,

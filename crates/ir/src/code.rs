@@ -199,7 +199,7 @@ pub struct CodeFunction {
 }
 
 /// Operations of one code section, with the entries of the kernel and its functions.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Code {
     /// Family of the machines that execute it.
     pub family: Family,
@@ -224,23 +224,6 @@ pub struct Code {
     /// Size in bytes of a fetch group that begins with a control word (Maxwell, Pascal: 32); 0 if there are none. The
     /// address of a control word stands for the operation after it.
     pub group_bytes: u32,
-}
-
-impl Default for Code {
-    fn default() -> Code {
-        Code {
-            family: Family::default(),
-            ops: Vec::new(),
-            functions: Vec::new(),
-            constants: Vec::new(),
-            external_words: Vec::new(),
-            address_words: Vec::new(),
-            agreed_at_entry: Vec::new(),
-            entry_values: Vec::new(),
-            entry: OpIndex::default(),
-            group_bytes: 0,
-        }
-    }
 }
 
 /// Half of an address that the loader chooses: the address of a variable in global memory, or of a place in the code.

@@ -113,9 +113,9 @@ pub fn hybrid(
         .ok_or_else(|| locate(Diagnostic::new("the kernel has no instruction")))?;
     let finder = PathFinder::new(&graph, flow, &facts).map_err(locate)?;
     let runs = HybridRuns {
-        session: session,
+        session,
         prepared: &prepared,
-        flow: flow,
+        flow,
         graph: &graph,
         options,
     };
@@ -142,9 +142,9 @@ pub fn hybrid(
         }
     }
     let inputs = ReportInputs {
-        session: session,
+        session,
         prepared: &prepared,
-        flow: flow,
+        flow,
         finder: &finder,
         facts: &facts,
         options,

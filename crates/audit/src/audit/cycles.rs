@@ -232,7 +232,7 @@ fn lone_warps(
         }
     };
     let mut comparison = LoneWarpComparison {
-        session: session,
+        session,
         prepared,
         claims,
         launch,

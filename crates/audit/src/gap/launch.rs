@@ -57,7 +57,7 @@ fn launch_gap_with(
     }
     let subject = GapSubject::new(session, &prepared, grid, options)?;
     let mut chain = LaunchChain {
-        session: session,
+        session,
         prepared: &prepared,
         flow: &subject.claims.flow,
         found: &subject.found,
@@ -68,7 +68,7 @@ fn launch_gap_with(
     // The launch is refused before it is run.
     let unknown = chain.claimed().map_err(locate)?.unknown_addresses();
     let mut runs = LaunchRuns {
-        session: session,
+        session,
         prepared: &prepared,
         claims: &subject.claims,
         options,

@@ -52,7 +52,7 @@ pub fn bound_set(
     };
     let kernels = kernels_of_set(session, set)?;
     let mut bounds = SetBounds {
-        session: session,
+        session,
         options: BoundOptions {
             cycles: Some(cycles.clone()),
             ..options.clone()

@@ -197,7 +197,7 @@ pub fn updated_facts(
         Err(refusal) => return Ok(format!("\n{}", super::refused(kernel, &refusal))),
     };
     let new = NewKernel {
-        session: session,
+        session,
         prints: identify_loops(&session.image, &prepared, &flow),
         names: loop_names(&flow.loops),
         prepared: &prepared,

@@ -52,7 +52,7 @@ pub fn hybrid_of_stamps(
     let segments = segments(&prepared, plan, times).map_err(locate)?;
     let estimate = SegmentEstimate {
         prepared: &prepared,
-        flow: flow,
+        flow,
         counts: &counts,
         // What is excluded is stated of the counts of a warp.
         facts: StatedCounts {

@@ -136,7 +136,7 @@ pub fn hybrid_of_warps(
     }
     let estimate = SegmentEstimate {
         prepared: &prepared,
-        flow: flow,
+        flow,
         counts: &flow.counts,
         facts: facts.stated(),
         segments: &tracer.segments,

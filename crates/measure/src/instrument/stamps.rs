@@ -102,7 +102,7 @@ pub fn instrument_stamps(
     let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
         .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
     let target = Target {
-        session: session,
+        session,
         prepared: &prepared,
         program,
         cfg: &cfg,

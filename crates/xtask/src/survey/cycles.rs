@@ -181,7 +181,7 @@ fn bound(
             let terms: Vec<String> = terms.map(|(name, n)| format!("{name} {n}")).collect();
             Outcome::Bounded(bound.bound.upper_bound().limit().0, terms.join(", "))
         }
-        Err(why) => Outcome::Refused(reason(&prepared, &why)),
+        Err(why) => Outcome::Refused(reason(prepared, &why)),
     };
     Ok(Surveyed {
         name: kernel.demangled(),
