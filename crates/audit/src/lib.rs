@@ -1,4 +1,8 @@
-//! Audits: runs compared with every claim of the analyses and bounds, and the gap between a bound and the slowest run.
+//! Audits: runs compared with every claim of the analyses and bounds, and sandwiches: the gap between a bound and the
+//! slowest run.
+//!
+//! An audit says whether a claim is wrong, and a sandwich says how loose a bound is. Both need runs, so neither
+//! proves a claim.
 
 pub mod audit;
 pub mod sandwich;
