@@ -193,7 +193,6 @@ impl<'a> SandwichSubject<'a> {
         let bound_options = BoundOptions {
             block: Some(grid.block),
             launches: StatedLaunches {
-                // vary.
                 file: Some(grid.as_one().into()),
                 ..StatedLaunches::default()
             },
@@ -255,7 +254,7 @@ impl Chain<'_> {
         });
         for name in names {
             let mut alone = first;
-            // A claim that is replaced from the start has no share of its own.
+            // Some names stand for no claim, and a claim that is replaced from the start has no share of its own.
             if !replaced.replace(name) || !alone.replace(name) {
                 continue;
             }

@@ -174,6 +174,7 @@ impl LoneWarpAudit {
         self.runs += other.runs;
         self.exceeded.extend(other.exceeded);
         let cycles = |worst: &Option<LongestLoneRun>| worst.as_ref().map(|worst| worst.cycles);
+        // `None` stands for no run and is less than any number.
         if cycles(&other.worst) > cycles(&self.worst) {
             self.worst = other.worst;
         }

@@ -33,6 +33,7 @@ pub(super) fn check_loaded<E>(
                     load.buffer, load.least, load.most
                 ),
             });
+            // One lane is enough to contradict the stated range.
             return;
         }
     }

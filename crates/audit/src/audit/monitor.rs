@@ -377,8 +377,8 @@ impl<'a> ClaimMonitor<'a> {
                 let done = now.follow(&mut warp.stack, &mut self.contexts, claims, op, taken);
                 if done {
                     let leaves = matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit);
-                    // If all lanes of the running entry pop or exit, the next entry resumes. Otherwise the remaining
-                    // lanes go on, and the step is theirs.
+                    // If all lanes of the running entry pop or exit, the next entry resumes. Otherwise the step is a
+                    // step of the active lanes.
                     let exhausted = leaves && M::walkers(taken) == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
                     if let Some(step) = claims.step_between(&before, &warp.stack) {

@@ -140,6 +140,7 @@ impl<'a> Groups<'a> {
             of_launch: Vec::with_capacity(kernels.len()),
         };
         for (number, (launch, kernel)) in set.launches.iter().zip(kernels).enumerate() {
+            // Bounds and claims hold for one block size, so launches with another size need their own.
             let block = launch.launch.block;
             // Kernels are borrowed from one session, so the same kernel has the same address.
             let is_same =
@@ -199,6 +200,7 @@ impl SetAudit<'_, '_> {
                 self.report.order_difference = match (other.unfinished, other.memory) {
                     (Some(unfinished), _) => Some(unfinished.to_string()),
                     (None, Some(other)) => difference(&memory, &other),
+                    // A fault leaves no memory, and the report of its kernel names it.
                     (None, None) => None,
                 };
             }

@@ -84,6 +84,7 @@ pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
     for texels in &mut launch.texels {
         vary(&mut texels.buffer, &mut rng);
     }
+    // The hardware may run either side of a branch first (SOUNDNESS 7), so both orders are tried.
     let order = match rng.bool() {
         true => PathOrder::TakenFirst,
         false => PathOrder::FallThroughFirst,

@@ -157,7 +157,7 @@ impl LaunchChain<'_> {
         };
         for name in names {
             let mut alone = first;
-            // A claim that is replaced from the start has no share of its own.
+            // Some names stand for no claim, and a claim that is replaced from the start has no share of its own.
             if !replaced.replace(name) || !alone.replace(name) {
                 continue;
             }

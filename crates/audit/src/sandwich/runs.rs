@@ -153,6 +153,7 @@ impl Runs<'_> {
                 let Some(own_seen) = self.observe(&own)? else {
                     continue;
                 };
+                // Slow paths of extreme numbers may have loops that no other run has reached.
                 raise_counts(&mut loop_counts, &own_seen);
                 if let Some(found) = self.cycles(&own, &conditions)
                     && found > cycles

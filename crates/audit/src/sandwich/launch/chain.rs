@@ -195,6 +195,7 @@ impl LaunchChain<'_> {
 
 /// Returns a machine with the values of one configuration.
 fn pinned(machine: &GpuModel, config: &MachineConfig) -> GpuModel {
+    // With ranges of one value, the bound is for this configuration alone.
     let parameters = machine.parameters();
     parameters.fold(machine.clone(), |machine, parameter| {
         machine.with(parameter, config[parameter])
@@ -218,6 +219,7 @@ impl LaunchObservation {
         vectors: &mut KnownVectors,
     ) -> Result<Observed<Cycles>, Diagnostic> {
         let paths = self.paths()?;
+        // Each way to count waits has costs, and so vectors, of its own.
         let known = std::mem::take(vectors);
         let found = time.in_each_way(|inputs, number| {
             let kernel = inputs.kernel();

@@ -128,6 +128,7 @@ impl Composer<'_> {
         };
         let mut without = Vec::new();
         for resource in SharedResource::ALL {
+            // The warps keep their recorded times: only the services of the resource disappear from the sum.
             without.push((resource, composed(Some(resource))?));
         }
         let run = ComposedRun {
@@ -242,6 +243,7 @@ impl Composer<'_> {
             let unfinished = self.contention.unfinished_ops.get(at.index());
             load.unfinished += unfinished.copied().unwrap_or(0);
             if let Some(core) = load.core.last_mut() {
+                // Issue slots and units stay apart, so that each can be left out alone.
                 core[0] += demands.service(SharedResource::Issue);
                 core[1] += demands.service(SharedResource::Units);
             }

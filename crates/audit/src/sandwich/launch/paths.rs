@@ -63,6 +63,7 @@ impl LaunchPaths {
             let segments = finder.segments(&nodes, chain == BlockChain::Aligned)?;
             let mut own = Vec::with_capacity(segments.len());
             for segment in segments {
+                // A number is a position in `paths.segments`, so a new segment gets the next one.
                 let next = numbers.len();
                 let number = *numbers.entry(segment.clone()).or_insert(next);
                 if number == next {

@@ -1,5 +1,8 @@
-//! Record of a run of a launch: the instructions of each warp, what its accesses found in caches, and where and when its
-//! block ran.
+//! Record of a run of a launch: the instructions of each warp, what its accesses found in caches, and where and when
+//! its block ran.
+//!
+//! The composition needs each execution, and not only maxima. For example, if a load has 1 sector in one execution
+//! and 32 in another, the composition counts 33 sectors, whereas a bound counts 64.
 
 use std::collections::BTreeMap;
 

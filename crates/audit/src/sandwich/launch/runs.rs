@@ -374,6 +374,7 @@ impl LaunchRuns<'_> {
 /// Returns at most `most` elements of a list, spread evenly over it, including the first.
 fn spread<T: Clone>(all: &[T], most: usize) -> Vec<T> {
     let count = all.len().min(most);
+    // `n` is below `count`, so each place is in the list.
     let places = (0..count).map(|n| n * all.len() / count.max(1));
     places.filter_map(|place| all.get(place).cloned()).collect()
 }
