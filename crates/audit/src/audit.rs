@@ -342,7 +342,7 @@ fn audit_basis(
         block: Some(grid.block),
         ..options.clone()
     };
-    // Both calls also check that the launch suits the kernel.
+    // Both calls only check that the launch suits the kernel.
     warpbound_launch::check_limits(kernel, grid)?;
     session.bind(prepared, grid, PathOrder::default(), 0)?;
     let launch = session.launch(kernel, &options)?;

@@ -236,8 +236,9 @@ impl<'a> Claims<'a> {
 
     /// Returns the calling context of the lanes that the indirect jump at a point takes to an operation.
     ///
-    /// A context is a name that the graph gives to what follows a jump (SOUNDNESS 5.10), so it is the one of the
-    /// node of that operation among the jump's targets; without such a node it stays, and there is no edge.
+    /// A context is a name that the graph gives to what follows a jump (SOUNDNESS 5.10). So the context comes from
+    /// the node of that operation among the jump's targets. Without such a node the context stays, and the check of
+    /// the step finds no edge.
     pub fn context_after_jump(&self, at: ClaimPoint, to: OpIndex) -> ContextId {
         let space = &self.flow.thread.space;
         let resolved = self
@@ -380,8 +381,8 @@ impl<'a> Claims<'a> {
             let message = format!("the step to {target} is no edge: no node begins there");
             return add(Claim::Edge, message);
         }
-        // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is one of active lanes.
-        // The end of a warp resumes no entry, so its edge is one of active lanes.
+        // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is a step of active
+        // lanes. The end of a warp resumes no entry, so its edge is a walk.
         let via = if exhausted && to.is_some() {
             // The entry that runs now, as it was before the pop made it the active one. By nesting (SOUNDNESS 3.2),
             // only the uppermost entries can become empty, so the remaining entries keep their indices.

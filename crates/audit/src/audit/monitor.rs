@@ -2,6 +2,7 @@
 //!
 //! The monitor keeps its own activation stack for each warp, whose entries carry calling contexts, and advances it by
 //! the control effects of the operations. The simulator's stack must match it after every step (`warp-cfg-2023` 2).
+//! For example, if the simulator resumes the wrong entry at a SYNC, the stacks differ and the step is a violation.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

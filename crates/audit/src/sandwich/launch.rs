@@ -1,8 +1,8 @@
 //! Sandwich of a whole launch: its worst simulated run, its bound, and the parts of the gap between them.
 //!
-//! The chain is like the chain of a single warp, with one more element: the composition puts the times and services
-//! of the run into the sum of the bound (SOUNDNESS 20.10). What is left between the composition and the run is the
-//! slack of the sum itself, for example where services of two resources overlap.
+//! The chain is like the chain of a single warp, with a composition in place of the replay: it puts the times and
+//! services of the run into the sum of the bound (SOUNDNESS 20.10). What is left between the composition and the run
+//! is the slack of the sum itself, for example where services of two resources overlap.
 
 mod chain;
 mod composition;
