@@ -2,8 +2,11 @@
 //!
 //! The simulator uses no analysis, so it is an independent oracle. [`ClaimMonitor`] compares each instruction of its
 //! warps with the warp-level graph, the stacks and the agreements of the analyses ([`Claims`]). After each run, the
-//! observed loop counts and instructions are compared with the user's facts and with the bound ([`StatedFacts`]), and
-//! with the derived bounds of loops, those for the launch of the run and those for all launches ([`DerivedClaims`]).
+//! observed loop counts and instruction counts are compared with the user's facts and the bound ([`StatedFacts`]),
+//! and with the derived loop bounds for this launch and for all launches ([`DerivedClaims`]).
+//!
+//! For example, a fact says that threads run a loop header at most 8 times per entry. If a thread runs it 9 times,
+//! the audit reports the thread, the fact and the count. A claim that no run contradicts may still be wrong.
 
 mod accesses;
 mod claims;
@@ -65,10 +68,11 @@ pub use vary::{Variation, extreme_variation, variation};
 pub use warpbound_cycles::ServiceOrder;
 pub use warpbound_launch::PathOrder;
 
-/// Maximum of findings, and of distinct faults, in a report.
+/// Maximum number of findings in a report, and of distinct faults.
 const MAX_SHOWN: usize = 20;
 
-/// Limit of a varied run, as a multiple of the instructions of the given launch: random contents may not terminate.
+/// Upper bound on the length of a varied run, as a multiple of the instructions of the given launch. Loops may not
+/// terminate on random contents.
 const MAX_LENGTH_RATIO: u64 = 16;
 
 /// Runs of an audit.
@@ -80,7 +84,7 @@ pub struct AuditOptions {
     pub seed: u64,
     /// Limit of the warp instructions of the first run.
     pub max_instructions: Option<u64>,
-    /// Machine and caches for runs of single warps with time, if they are asked for.
+    /// Machine and caches of the timed runs of single warps; `None` for an audit without timed runs.
     pub cycles: Option<CycleQuery>,
 }
 
@@ -170,7 +174,8 @@ impl StatedFacts {
         let pairs = self.loops.iter().zip(&seen.max_per_entry).enumerate();
         let facts = pairs.filter_map(|(number, (stated, most))| {
             let (stated, most) = ((*stated)?, (*most)?);
-            // A bound per entry that the stated total implies is reported as a violation of that total only.
+            // A bound per entry that the stated total implies is reported as a violation of the total only. Otherwise
+            // one wrong fact would count as two findings.
             let total = |totals: &[Option<u64>]| totals.get(number).copied().flatten();
             let all = seen.max_totals.get(number).copied().flatten();
             let follows = total(&self.totals)
@@ -287,6 +292,7 @@ pub fn audit(
 ) -> Result<AuditReport, Diagnostic> {
     let prepared = prepare_audited(session, kernel)?;
     let mut basis = audit_basis(session, &prepared, grid, options)?;
+    // A refused kernel has no claims to compare a run with; the report states the refusal.
     let Some(flow) = basis.flow.take() else {
         return Ok(basis.report);
     };
@@ -322,7 +328,7 @@ fn prepare_audited<'a>(
     Ok(Arc::new(prepared))
 }
 
-/// Analyses a kernel for launches in blocks of the size of `grid`.
+/// Analyses a kernel for launches with the block size of `grid`.
 ///
 /// # Errors
 ///
@@ -338,7 +344,7 @@ fn audit_basis(
         block: Some(grid.block),
         ..options.clone()
     };
-    // Both calls also check that the launch suits the kernel.
+    // Both calls only check that the launch suits the kernel.
     warpbound_launch::check_limits(kernel, grid)?;
     session.bind(prepared, grid, PathOrder::default(), 0)?;
     // Bound and claims are about the same control flow, unless facts are about the loops of the warp-level graph: claims
@@ -377,8 +383,8 @@ fn audit_basis(
     })
 }
 
-/// Bounds a kernel by the counts that follow from the sizes and parameters of its launches: all runs of an audit have
-/// them, whatever their buffers hold. `None` if that gives no bound either.
+/// Bounds a kernel by the counts that follow from the sizes and parameters of its launches. All runs of an audit
+/// share these counts, whatever their buffers hold. `None` if they give no bound either.
 ///
 /// # Errors
 ///
@@ -393,6 +399,7 @@ fn bound_of_launches(
     }
     let options = BoundOptions {
         launches: StatedLaunches {
+            // Parameters that vary keep their ranges, because the variations of the audit draw new values for them.
             file: Some(Arc::new(grid.clone())),
             ..StatedLaunches::default()
         },
@@ -413,7 +420,7 @@ fn bound_of_launches(
 ///
 /// # Errors
 ///
-/// The kernel requires a block that cannot be, or no machine is known for its code.
+/// The kernel requires a block size that no launch can have, or no machine is known for its code.
 fn audited_kernel<'a>(
     session: &'a Session,
     prepared: &'a Prepared<'a>,
@@ -480,12 +487,12 @@ fn empty_report(
     }
 }
 
-/// Analyses of a kernel for launches in blocks of one size, and the report of its runs.
+/// Analyses of a kernel for launches with one block size, and the report of its runs.
 struct AuditBasis {
-    /// Options, with the size of the blocks.
+    /// Options, including the block size.
     options: BoundOptions,
     bound: KernelBound,
-    /// Control flow; `None` if the analyses refuse the kernel, as the report then says.
+    /// Control flow; `None` if the analyses refuse the kernel. The report then states the reason.
     flow: Option<(LaunchContext, KernelFlow)>,
     report: AuditReport,
 }
@@ -496,7 +503,7 @@ struct AuditedKernel<'a> {
     prepared: &'a Prepared<'a>,
     options: &'a BoundOptions,
     runs: &'a AuditOptions,
-    /// Options of runs of single warps with time, if they are asked for.
+    /// Options of the timed runs of single warps; `None` for an audit without them.
     cycles: Option<CycleOptions>,
     claims: Claims<'a>,
     audit: Audit<'a>,
@@ -507,8 +514,9 @@ struct AuditedKernel<'a> {
 }
 
 impl AuditedKernel<'_> {
-    /// Executes a launch, compares it with the claims, and adds it to the report. The first run is that of the launch as
-    /// given. Returns the warp instructions, those of the worst warp, and memory at the end unless it ended in a fault.
+    /// Executes a launch, compares it with the claims, and adds it to the report. Run 1 is the launch as given.
+    /// Returns the warp instructions of the launch, the instructions of its worst warp, and the memory at the end
+    /// unless the run faulted.
     ///
     /// # Errors
     ///
@@ -521,6 +529,7 @@ impl AuditedKernel<'_> {
     ) -> Result<AuditedRun, Diagnostic> {
         let (session, prepared) = (self.session, self.prepared);
         let flow = &self.claims.flow;
+        // Classes, derived counts and stated ranges depend on the parameters of this launch, so each run has its own.
         let accesses = access_classes(session, prepared, flow, launch)?;
         let derived = derived_for_launch(session, prepared, flow, launch)?;
         let loaded = ranged_loads(session, prepared, flow, launch)?;
@@ -536,8 +545,11 @@ impl AuditedKernel<'_> {
                 let (run, warps) =
                     monitor_with_profile(session, prepared, claims, launch, how, &profile)?;
                 self.audit.add_profiled(number, &run, warps);
+                // The constant leaves room for the variations of a launch that issues only a few instructions, such
+                // as one whose loops are skipped with the given contents.
                 let longer = run.observations.issued.saturating_add(1000);
                 let longest = self.limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
+                // A set may run a kernel several times in run 1, so the longest of these runs decides.
                 self.varied_limit = self.varied_limit.max(longest);
                 (run, longest)
             }
@@ -553,6 +565,7 @@ impl AuditedKernel<'_> {
             worst: run.observations.worst.map(|worst| worst.issued),
             memory: match run.fault {
                 None => Some(std::mem::take(&mut run.memory)),
+                // Memory at a fault is incomplete: a later launch of a set must not start from it.
                 Some(_) => None,
             },
         };

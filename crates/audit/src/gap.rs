@@ -1,9 +1,12 @@
-//! Gap breakdown: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and what the gap between
-//! them consists of.
+//! Sandwich: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and the parts of the
+//! gap between them.
 //!
-//! The bound is computed again with more and more of its claims replaced by what the worst run did. Each of these
-//! numbers is computed by the code of the bound, so none may be larger than the one before it, and all are at least the
-//! cycles of the worst run: a chain that inverts shows an error.
+//! The bound is computed again with more and more of its claims replaced by what the worst run did. The code of the
+//! bound computes each of these numbers, so none may be larger than the one before it, and all are at least the
+//! cycles of the worst run. A chain that inverts shows an error.
+//!
+//! For example, a bound of 900 cycles becomes 700 with the loop counts of the run and 650 with its path as well, and
+//! the run takes 640. Of the gap of 260 cycles, loops have 200, paths 50, and 10 remain.
 
 mod chain;
 mod contents;
@@ -45,15 +48,15 @@ pub struct GapOptions {
     pub facts: FactsFile,
     /// Bound of loops without a fact.
     pub loop_default: Option<u64>,
-    /// Random selections of the parameters of the machine.
+    /// Number of random selections of the parameters of the machine.
     pub seeds: u64,
-    /// Contents of the buffers: the given ones, and random ones.
+    /// Number of contents of the buffers: the given ones, and random ones.
     pub contents: u64,
     /// The only warp that runs; `None` for several of the launch, one at a time.
     pub warp: Option<SingleWarp>,
-    /// Most warps that are chosen without `warp`.
+    /// Maximum number of warps that are chosen without `warp`.
     pub most_warps: u64,
-    /// Most runs of a whole launch.
+    /// Maximum number of runs of a whole launch.
     pub most_runs: u64,
     /// Limit of the warp instructions of a run.
     pub max_instructions: u64,
@@ -77,11 +80,11 @@ impl GapOptions {
 }
 
 /// Simulates single warps of a launch, and compares the worst run with the bound of a warp that runs alone. `on_run`
-/// receives the number of completed runs and of all.
+/// receives the number of completed runs and the number of all runs.
 ///
 /// # Errors
 ///
-/// The launch does not suit the kernel, no run comes to its end, or the time of the kernel is not known.
+/// The launch does not suit the kernel, no run ends, or the time of the kernel is not known.
 pub fn gap(
     session: &Session,
     kernel: &Kernel,
@@ -92,17 +95,19 @@ pub fn gap(
     gap_with(session, kernel, grid, options, on_run, |_| {})
 }
 
-/// Whether a gap breakdown is by default that of the whole launch: one of several warps, of code whose launches have
-/// gap breakdowns.
+/// Whether a sandwich is about the whole launch by default: a launch of several warps, of code whose launches have
+/// sandwiches.
 pub fn has_launch_gap(session: &Session, grid: &LaunchFile) -> bool {
     let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
     let warps = threads.div_ceil(Family::Maxwell.lanes().into());
     let blocks = grid.grid.iter().map(|&n| u64::from(n));
+    // Launches of waves are refused by `launch_sandwich`.
     let is_covered = session.family() == Some(Family::Maxwell);
+    // A saturated product is above 1 as well.
     is_covered && blocks.fold(warps, u64::saturating_mul) > 1
 }
 
-/// Makes a gap breakdown whose chain is changed before its numbers are computed: tests plant faults so.
+/// Makes a sandwich. `change` alters the chain before its numbers are computed, so that tests can plant faults.
 fn gap_with(
     session: &Session,
     kernel: &Kernel,
@@ -124,7 +129,7 @@ fn gap_with(
         count: 0,
         failed: None,
     };
-    // The kernel is refused before it is run.
+    // A kernel whose time is not known is refused here, before any of its runs.
     let mut chain = Chain::new(
         session,
         &prepared,
@@ -168,7 +173,7 @@ fn empty_gap(
     }
 }
 
-/// Kernel and launch, with what the bound and its runs are about.
+/// Analyses of a kernel for a launch, which the bound and the runs share.
 struct GapSubject<'a> {
     claims: Claims<'a>,
     found: TimedFindings,
@@ -252,6 +257,7 @@ impl Chain<'_> {
         });
         for name in names {
             let mut alone = first;
+            // Some names stand for no claim, and a claim that is replaced from the start has no share of its own.
             if !replaced.replace(name) || !alone.replace(name) {
                 continue;
             }
@@ -262,6 +268,7 @@ impl Chain<'_> {
                 break;
             }
             let value = self.value(replaced, &mut vectors)?;
+            // Vectors of elements before would make this share depend on the order of the claims.
             let alone = self.value(alone, &mut None)?;
             report.add(name, value, &mut before, Some(alone));
         }
@@ -286,6 +293,7 @@ impl AddToChain for GapReport {
         self.chain.push(ChainValue { name, value });
         self.shares.push(GapShare {
             name,
+            // A chain that inverts has a negative share.
             telescoped: i128::from(*before) - i128::from(value),
             alone: alone.map(|alone| i128::from(self.bound) - i128::from(alone)),
         });

@@ -15,7 +15,7 @@ use crate::audit_cycles::quantiles;
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
-/// Programs with the greatest ratios that are printed.
+/// Maximum number of programs, with the largest ratios, that are printed.
 const SHOWN: usize = 10;
 
 /// Totals of the audit.

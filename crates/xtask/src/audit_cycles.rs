@@ -42,11 +42,11 @@ struct Extent {
     seeds: u64,
     /// Contents of the buffers: the given ones, and random ones.
     contents: u64,
-    /// Most warps of each launch.
+    /// Maximum number of warps of each launch.
     warps: u64,
     /// Runs of each warp at the slow end with refreshes of DRAM at different times.
     phases: u64,
-    /// State of the caches at the start; `None` is that of each launch.
+    /// State of the caches at the start; `None` for the state that each launch states.
     caches: Option<CacheState>,
     /// Whether kernels for GCN3 are audited.
     is_gcn3: bool,
@@ -169,7 +169,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-/// Returns median, 90th and 99th percentile and the greatest number.
+/// Returns the median, the 90th and 99th percentile and the largest number.
 pub(crate) fn quantiles(numbers: &mut [f64]) -> String {
     numbers.sort_by(f64::total_cmp);
     let at = |share: f64| {

@@ -1,9 +1,9 @@
 //! `cargo xtask audit-kernels --cycles --grids`: timed runs of whole launches, compared with the bounds of launches.
 //!
-//! Each launch runs on four machines, with numbers of SMs between 1 and 40, all policies of the schedulers that the
-//! bound is for, several selections of the machine's numbers, warm or cold caches, and with other numbers of blocks and
-//! threads, and on machines of which every number is known. Which of these are combined is drawn by the seed of a launch, so that a part of the audit can be repeated. A
-//! journal has a line for each launch that is done, from which a later run goes on.
+//! Each launch runs on four machines, with 1 to 40 SMs, all scheduler policies that the bound covers, several
+//! selections of the machine's numbers, warm or cold caches, and other numbers of blocks and threads. It also runs on
+//! machines whose numbers are all known. The seed of a launch decides which of these are combined, so that a part of
+//! the audit can be repeated. A journal has a line for each finished launch, from which a later run goes on.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -45,13 +45,13 @@ const POLICIES: [SchedulerPolicy; 8] = [
 /// Policies of waves.
 const WAVE_POLICIES: [SchedulerPolicy; 2] = [SchedulerPolicy::Lrr, SchedulerPolicy::Oldest];
 
-/// Threads of a block, where they are not those of the launch.
+/// Threads of a block, for launches with another size.
 const THREADS: [u32; 5] = [1, 3, 5, 33, 993];
 
-/// Blocks of a grid, where they are not those of the launch.
+/// Blocks of a grid, for launches with another size.
 const BLOCKS: [u32; 7] = [1, 2, 32, 33, 128, 600, 2048];
 
-/// Numbers of SMs, beside that of the machine.
+/// Numbers of SMs, in addition to the number of the machine.
 const SMS: [u64; 8] = [1, 2, 3, 4, 7, 13, 20, 40];
 
 /// Extent of the audit.
@@ -59,7 +59,7 @@ const SMS: [u64; 8] = [1, 2, 3, 4, 7, 13, 20, 40];
 struct Extent {
     /// Runs of each launch, machine, number of SMs and state of the caches.
     runs: u64,
-    /// Numbers of SMs of each launch and machine, that of the machine among them.
+    /// Number of different numbers of SMs for each launch and machine, including the number of the machine.
     sms: u64,
     /// Contents of the buffers: the given ones, and random ones.
     contents: u64,

@@ -178,7 +178,7 @@ struct KernelRow {
 /// Loops that threads entered, compared with the bounds that are derived for their launch.
 #[derive(Clone, Default)]
 struct DerivedLoops {
-    /// Loops of launches, all of them and those with a derived bound.
+    /// Loops of launches: all, and the ones with a derived bound.
     entered: u64,
     derived: u64,
     /// Derived bounds that some thread of the launch reaches.
@@ -186,7 +186,7 @@ struct DerivedLoops {
     /// The same for bounds that are derived for all launches.
     derived_for_all: u64,
     equal_for_all: u64,
-    /// Loops of kernels with a derived bound in each launch, and those whose bound is reached in each launch.
+    /// Loops of kernels with a derived bound in each launch, and loops whose bound is reached in each launch.
     of_kernels: u64,
     always_equal: u64,
 }
@@ -316,7 +316,7 @@ impl KernelRow {
     }
 }
 
-/// Number of accesses of a kind, and of those that had all numbers of their class.
+/// Number of accesses of a kind, and of accesses that had all counts of their class.
 type AccessTotals = BTreeMap<&'static str, [u64; 2]>;
 
 /// Formats the accesses by class.

@@ -1,5 +1,5 @@
-//! `cargo xtask audit-mutants`: compiled kernels with changed instructions, executed and compared with what is claimed of
-//! their counts.
+//! `cargo xtask audit-mutants`: compiled kernels with changed instructions, executed and compared with what is
+//! claimed of their counts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,7 +43,7 @@ contradiction.
   --minutes N       begin no mutant after this time
 ";
 
-/// Most warp instructions of a run.
+/// Maximum number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 300_000;
 
 /// Number of problems that are printed.
@@ -68,7 +68,7 @@ struct Subject {
     name: String,
     contents: Vec<u8>,
     launch: LaunchFile,
-    /// Bytes of each instruction in the file, those of loops first.
+    /// Bytes of each instruction in the file, instructions of loops first.
     instructions: Vec<Range<usize>>,
     /// Number of instructions in loops.
     in_loops: usize,
@@ -81,13 +81,14 @@ struct Tally {
     /// Mutants that no try made: nothing decodes.
     given_up: u64,
     refused: BTreeMap<String, u64>,
-    /// A file for each reason and launch, and those with problems, by name.
+    /// A file for each reason and launch, and the files with problems, by name.
     kept: BTreeMap<String, Vec<u8>>,
     ended: u64,
     faulted: u64,
     warps: u64,
     issued: u64,
-    /// Loops that some thread entered, those with a bound for the launch, and those that a thread reached.
+    /// Loops that some thread entered; loops among them with a bound for the launch; loops whose bound a thread
+    /// reached.
     loops: [u64; 3],
     /// The same for bounds for all launches.
     for_all: [u64; 2],

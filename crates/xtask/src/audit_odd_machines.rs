@@ -1,5 +1,5 @@
-//! `cargo xtask audit --climb` and `--grown`: launches on machines with odd numbers that come closer and closer to their
-//! bounds, and bounds of launches that grow.
+//! `cargo xtask audit --climb` and `--grown`: launches on machines with odd numbers that come closer and closer to
+//! their bounds, and bounds of launches that grow.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! `cargo xtask audit --launches` and `--odd`: programs of a few instructions as launches, on machines with one value for
-//! each number.
+//! `cargo xtask audit --launches` and `--odd`: programs of a few instructions as launches, on machines with one value
+//! for each number.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

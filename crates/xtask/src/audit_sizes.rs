@@ -38,7 +38,7 @@ run, the runs that fault. Fails if a run is above its bound.
   --minutes N       begin no parameter after this time
 ";
 
-/// Greatest value of a parameter that is taken for a size.
+/// Largest value of a parameter that is taken for a size.
 const MOST_SIZE: i128 = 1 << 24;
 
 const MACHINES: [&str; 2] = ["gtx1080", "jetson-tx2"];

@@ -173,7 +173,7 @@ impl EncodeCheck {
         self.files += 1;
         let source =
             FileSource::new(File::open(path).with_context(|| path.display().to_string())?)?;
-        // Files without code, such as texts beside libraries, are no error.
+        // Files without code, such as texts next to libraries, are no error.
         let Ok(library) = ImageDirectory::open(source) else {
             return Ok(());
         };

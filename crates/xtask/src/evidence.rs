@@ -1,8 +1,8 @@
 //! `evidence`: writes `docs/evidence.md`, the measured tables, from the output of the commands that measure them.
 //!
-//! The document is a list of contents and a section for each row of `evidence/sections.toml`. A section has a title, a
-//! sentence about what is measured, the command, and the lines that the command printed, without those that its row
-//! leaves out. Sections that are not measured again keep the output that they have.
+//! The document is a list of contents and a section for each row of `evidence/sections.toml`. A section has a title,
+//! a sentence about what is measured, the command, and the lines that the command printed, without the lines that its
+//! row leaves out. Sections that are not measured again keep their output.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -57,11 +57,11 @@ struct Section {
     /// Whether it takes more than some minutes or needs downloads.
     #[serde(default)]
     campaign: bool,
-    /// Heading in the list of contents, before this section; empty: that of the section before.
+    /// Heading in the list of contents, before this section; empty for the heading of the section before.
     #[serde(default)]
     group: String,
-    /// Patterns of the lines to keep; empty: all lines. A pattern is the beginning of a line without leading spaces, or,
-    /// after a `*`, a text anywhere in it.
+    /// Patterns of the lines to keep; empty: all lines. A pattern is the beginning of a line without leading spaces,
+    /// or, after a `*`, a text anywhere in it.
     #[serde(default)]
     keep: Vec<String>,
     /// Patterns of lines to leave out.
@@ -203,10 +203,11 @@ fn matches_any(line: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| matches(line, pattern))
 }
 
-/// Returns a row of a table of benchmarks with its name, its fastest sample and its median, and any other line as it is.
+/// Returns a row of a table of benchmarks with its name, its fastest sample and its median, and any other line as it
+/// is.
 ///
-/// A row is a name in a tree and the fastest sample, then, each after a `│`, the slowest sample, the median, the mean, and
-/// the numbers of samples and iterations.
+/// A row is a name in a tree and the fastest sample, then, each after a `│`, the slowest sample, the median, the
+/// mean, and the numbers of samples and iterations.
 fn fastest_and_median(line: &str) -> String {
     let columns: Vec<&str> = line.rsplitn(6, '│').collect();
     let &[_, _, _, median, _, name] = columns.as_slice() else {

@@ -37,10 +37,11 @@ simulated run for blocks alone and for grids. A journal has a line for each laun
 goes on; no launch is begun after --minutes; --part and --of make one of M parts; --totals leaves out the chains.
 ";
 
-/// Most warp instructions of a run of a whole launch; longer ones are left out, and counted.
+/// Maximum number of warp instructions of a run of a whole launch; longer ones are left out, and counted.
 const GRID_INSTRUCTIONS: u64 = 400_000;
 
-/// Numbers of SMs, beside that of the machine: with few of them, small grids have several blocks for an SM.
+/// Numbers of SMs, in addition to the number of the machine. With few SMs, even small grids have several blocks for
+/// an SM.
 const SMS: [u64; 4] = [1, 3, 2, 7];
 
 /// Time between two progress lines.

@@ -16,7 +16,8 @@ const COMPILE: &[&str] = &[
     "-mcode-object-version=4",
 ];
 
-/// Options of sources in OpenCL C; the program has no header of OpenCL. Sums and products of signed integers wrap around.
+/// Options of sources in OpenCL C. The program has no header of OpenCL. Sums and products of signed integers wrap
+/// around.
 const OPENCL: &[&str] = &[
     "-x",
     "cl",

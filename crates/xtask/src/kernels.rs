@@ -1,4 +1,4 @@
-//! `cargo xtask kernels`: build our own kernels, those of NVIDIA with NVRTC and those of AMD with clang.
+//! `cargo xtask kernels`: build our own kernels, NVIDIA's with NVRTC and AMD's with clang.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -293,10 +293,10 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
     Ok(targets)
 }
 
-/// Folders whose cubins and code objects lie beside their sources.
+/// Folders whose cubins and code objects are in the same folder as their sources.
 const BESIDE: [&str; 2] = ["plain", "practice"];
 
-/// Returns the outputs that lie beside their sources: those that are there.
+/// Returns the outputs in the folders of their sources that exist.
 fn targets_beside(repository: &Repository) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
     for folder in BESIDE {

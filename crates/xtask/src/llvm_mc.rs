@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 /// s_nop that stands before each word, so that the lines of the output can be separated.
 const MARKER: (&str, &str) = ("[0x55,0x12,0x80,0xbf]", "s_nop 0x1255");
 
-/// Words per run, of which each processor has one at a time.
+/// Words per run of the assembler; each processor has one run at a time.
 const BATCH: usize = 20_000;
 
 /// LLVM's assembler, with a directory for its input files.

@@ -34,7 +34,7 @@ pattern and by reason.
 const LAUNCHES: u64 = 3;
 const CONTENTS: u64 = 4;
 
-/// Most warp instructions of a run.
+/// Maximum number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 20_000_000;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -311,7 +311,7 @@ pub(crate) fn kind(verdict: &LoopVerdict) -> String {
     }
 }
 
-/// Returns for each loop whether its greatest count per entry varies with the contents of the buffers of a launch.
+/// Returns for each loop whether its largest count per entry varies with the contents of the buffers of a launch.
 /// Runs that end in a fault say nothing.
 fn varying_counts(
     session: &Session,

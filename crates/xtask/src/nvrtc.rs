@@ -91,7 +91,7 @@ impl Nvrtc {
         let options: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
         let option_count = c_int::try_from(options.len()).context("too many options")?;
 
-        // SAFETY: the types are those of nvrtc.h 11.8 and 12.9 for these names.
+        // SAFETY: nvrtc.h 11.8 and 12.9 declare these types for these names.
         let (create, compile, destroy) = unsafe {
             (
                 self.symbol::<CreateProgram>(b"nvrtcCreateProgram\0")?,

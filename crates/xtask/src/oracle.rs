@@ -261,7 +261,7 @@ fn assembler(version: &str, oracle: &Path, force: bool) -> anyhow::Result<()> {
             unpacked.join("usr/lib").join(format!("llvm-{version}"))
         }
     };
-    // The library is beside the folder of the version.
+    // The library is next to the folder of the version.
     let libraries = [
         folder.join("lib"),
         folder.with_file_name("x86_64-linux-gnu"),

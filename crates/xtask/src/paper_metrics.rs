@@ -1,4 +1,5 @@
-//! `cargo xtask paper-metrics`: activity factor, memory intensity, slowdowns and stages of the seven kernels of the paper.
+//! `cargo xtask paper-metrics`: activity factor, memory intensity, slowdowns and stages of the seven kernels of the
+//! paper.
 
 mod slowdowns;
 

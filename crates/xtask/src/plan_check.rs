@@ -42,7 +42,7 @@ const MOST_INSTRUCTIONS: u64 = 100_000_000;
 /// Sums over kernels.
 #[derive(Default)]
 struct PlanTotal {
-    /// Most blocks of a kernel that is not left out.
+    /// Largest number of blocks of a kernel that is not left out.
     most_blocks: usize,
     left_out: usize,
     kernels: usize,
@@ -58,15 +58,15 @@ struct PlanTotal {
     slowest: Duration,
     differences: Vec<String>,
     launches: usize,
-    /// Blocks, and those with probes for any contents and for those as given, summed over launches.
+    /// Blocks, and blocks with probes for any contents and for the contents as given, summed over launches.
     of_launches: [usize; 3],
     /// Runs that ended with a fault, by fault.
     not_run: BTreeMap<String, usize>,
     /// Whether a row is printed for each launch.
     rows: bool,
     compared: usize,
-    /// For each kernel its blocks, and the most probed blocks of the plans for its launches, for any contents and for those
-    /// as given.
+    /// For each kernel its blocks, and the most probed blocks of the plans for its launches, for any contents and for
+    /// the contents as given.
     with_launch: BTreeMap<String, [usize; 3]>,
 }
 
@@ -275,7 +275,7 @@ impl PlanTotal {
         }
     }
 
-    /// Decodes the counters of a launch and compares all counts with those of the run.
+    /// Decodes the counters of a launch and compares all counts with the counts of the run.
     fn add_launch(
         &mut self,
         repository: &Repository,

@@ -117,8 +117,8 @@ fn bounds(
     Ok(bounds)
 }
 
-/// Compares all pairs of bounds of a kernel where one has more precision; returns their number, and how many of the more
-/// precise bounds are greater.
+/// Compares all pairs of bounds of a kernel where one has more precision. Returns their number, and how many of the
+/// more precise bounds are greater.
 fn compare(kernel: &Kernel, reading: FactReading, bounds: &Bounds) -> (usize, usize) {
     let (mut pairs, mut greater) = (0, 0);
     for (precise, fine) in bounds {

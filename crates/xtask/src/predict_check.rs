@@ -35,8 +35,8 @@ any difference.
   --formulas       compares the closed forms of counts with predictions in random launches of each kernel instead
   --launches N     random launches of each kernel (1000)";
 
-/// Largest number of warp instructions of a run; one that exceeds it, mostly a lock that other contents leave closed, is not
-/// compared.
+/// Maximum number of warp instructions of a run. A longer run, mostly one at a lock that other contents leave closed,
+/// is not compared.
 const MOST_INSTRUCTIONS: u64 = 4_000_000;
 
 /// Time for the prediction of one launch.
@@ -241,7 +241,7 @@ fn check(
 /// Runs with the same numbers among their parameters, which differ in contents only.
 struct EqualNumbers {
     numbers: Vec<Vec<u8>>,
-    /// Prediction for any contents, which is that of all of them.
+    /// Prediction for any contents, which is the prediction of all of them.
     prediction: Prediction,
     /// Counts of the first run.
     counts: Vec<[u64; 2]>,
@@ -274,12 +274,12 @@ struct PredictionTotal {
     /// Rounds that all launches have.
     rounds: u64,
     launches: u64,
-    /// Launches as given that are wholly known, for any contents and for those as given.
+    /// Launches as given that are wholly known, for any contents and for the contents as given.
     whole_launches: [u64; 2],
     /// Blocks of the launches as given, and the known ones.
     blocks: u64,
     known: [u64; 2],
-    /// Kernels, and those with an unknown count in some launch.
+    /// Kernels, and kernels with an unknown count in some launch.
     kernels: BTreeSet<String>,
     partial: [BTreeSet<String>; 2],
     /// Kernels with runs of equal numbers and different counts.

@@ -46,7 +46,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     Ok(())
 }
 
-/// Simulates launches; those that fail are left out with a message.
+/// Simulates launches. Launches that fail are left out with a message.
 fn measured(launches: &[(&BuiltKernel, u64)], timed: &TimedOptions) -> Vec<OverheadRow> {
     let mut rows = Vec::new();
     for row in overhead_rows(launches, timed) {

@@ -70,7 +70,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
 }
 
-/// Profile of one launch beside its runs.
+/// Profile of one launch, and its runs.
 struct LaunchRow {
     worst: u64,
     bound: Result<(u64, bool), NoProfileReason>,

@@ -37,10 +37,10 @@ struct Variant {
     name: String,
     /// Name that the compiler is given for the source, without extension, if it is another one.
     file: Option<String>,
-    /// Texts of which all occurrences are replaced, and the texts that replace them.
+    /// Texts to be replaced wherever they occur, and their replacements.
     #[serde(default)]
     changes: Vec<[String; 2]>,
-    /// Most registers of a thread.
+    /// Maximum number of registers of a thread.
     most_registers: Option<u32>,
 }
 

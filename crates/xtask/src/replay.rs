@@ -38,13 +38,13 @@ Prints totals, and each run that fails with the first instruction concerned.
                   replay COUNT random programs with random control words instead of the launches, on three machines with the
                   slow, typical, least, greatest and one random selection of the numbers";
 
-/// Most warp instructions of a run; longer ones are left out, and counted.
+/// Maximum number of warp instructions of a run; longer ones are left out, and counted.
 const MOST_INSTRUCTIONS: u64 = 300_000;
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
-/// Most failures that are printed.
+/// Maximum number of failures that are printed.
 const MOST_SHOWN: usize = 40;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {

@@ -51,8 +51,8 @@ impl Repository {
         self.root.join("kernels/launches")
     }
 
-    /// Launch files of kernels for NVIDIA's GPUs, sorted by name: those whose source is in `kernels/cuda`. Kernels for GCN3
-    /// that compute the same have the same launches.
+    /// Launch files of kernels for NVIDIA's GPUs, sorted by name: launches whose source is in `kernels/cuda`. Kernels
+    /// for GCN3 that compute the same have the same launches.
     pub(crate) fn cuda_launches(&self) -> anyhow::Result<Vec<PathBuf>> {
         self.launches_of(|source| self.kernel_sources().join(format!("{source}.cu")))
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask reproduce-splitting`: the experiments of `wavefront-splitting-2022`, and those that go beyond it.
+//! `cargo xtask reproduce-splitting`: the experiments of `wavefront-splitting-2022`, and further ones.
 
 mod batches;
 mod chart;
@@ -48,7 +48,7 @@ struct Bench<'a> {
     is_quick: bool,
 }
 
-/// Machines of the experiments; the first is that of the thesis.
+/// Machines of the experiments; the thesis uses the first.
 const MACHINES: [&str; 2] = ["gem5-apu", "r9-nano"];
 
 /// Outcome of an experiment.

@@ -110,7 +110,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 #[derive(Default)]
 struct Survey {
     bounded: usize,
-    /// Numbers of kernels that end and call no function outside their file, and of those with a bound.
+    /// Numbers of kernels that end and call no function outside their file, and of such kernels with a bound.
     ending: usize,
     ending_bounded: usize,
     /// Kernels without a bound, by reason.
@@ -125,7 +125,7 @@ struct Survey {
     cfg: Vec<(Duration, usize, String)>,
     bound: Vec<(Duration, usize, String)>,
     derivation: Vec<(Duration, usize, String)>,
-    /// Loops by the pattern of their derived count, or the reason why there is none; and those with a formula.
+    /// Loops by the pattern of their derived count, or by the reason why there is none; and loops with a formula.
     loops: BTreeMap<String, usize>,
     formulas: usize,
     growth: Growth,

@@ -97,7 +97,7 @@ fn bounds(prepared: &Prepared<'_>, flow: KernelFlow) -> Bounds {
     Bounds { simt, paper }
 }
 
-/// Numbers of kernels that have a bound with all domains, and of those whose bound is degraded or lost.
+/// Numbers of kernels that have a bound with all domains, and of kernels whose bound is degraded or lost.
 #[derive(Default, Clone, Copy)]
 struct Degraded {
     bounded: usize,

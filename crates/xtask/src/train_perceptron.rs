@@ -33,7 +33,7 @@ const EPSILON: f64 = 1e-8;
 /// Share of a weight that is added to its gradient.
 const WEIGHT_DECAY: f64 = 1e-4;
 
-/// Least value of the highest output of every image, so that the paper's ReLU after the last layer does not change it.
+/// Minimum of the highest output of every image, so that the paper's ReLU after the last layer does not change it.
 const LEAST_HIGHEST: f64 = 1.0;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {

@@ -1,8 +1,10 @@
-//! Memory accesses of monitored warps: their numbers, counted from the addresses of the active lanes, against their
-//! classes (SOUNDNESS 5.13).
+//! Memory accesses of monitored warps: their requests, transactions, sectors, lines and conflicts, counted from the
+//! addresses of the active lanes and compared with their classes (SOUNDNESS 5.13).
 //!
-//! The counting follows the rules in words (`docs/timing-model.md`, `pastis-2022` III.B) and shares nothing with the
-//! classes, nor with the timing model, whose events tests compare it with.
+//! The counting follows the rules in words (`docs/timing-model.md`, `pastis-2022` III.B). It shares nothing with the
+//! classes, nor with the timing model, whose events tests compare it with. For example, 32 lanes that load
+//! consecutive words from a multiple of 128 have 4 requests, 4 sectors and 1 line; a class that claims 3 sectors is
+//! violated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,11 +28,11 @@ use warpbound_query::prepared::Prepared;
 pub struct ObservedAccess {
     /// Executions with at least one active lane.
     pub executions: u64,
-    /// Greatest numbers of its classes.
+    /// Largest count of each kind in its classes.
     pub limits: AccessCounts,
-    /// Greatest number of each kind.
+    /// Largest observed count of each kind.
     pub most: AccessCounts,
-    /// Whether some execution had all numbers of the class in its launch.
+    /// Whether some execution had all counts of the class in its launch.
     pub reaches_class: bool,
 }
 
@@ -78,6 +80,7 @@ impl<'a> AccessMonitor<'a> {
         let address = claims.code.get(issue.at).and_then(constant_address);
         if let (Some(address), true) = (address, issue.taken != 0) {
             let of_lane = |lane| evaluate(address, &|cell| issue.cell(cell).get(lane));
+            // Lanes that read the same word share a transaction.
             let words: BTreeSet<u32> = lanes_of(issue.taken)
                 .filter_map(|lane| Some(of_lane(lane)? & !3))
                 .collect();
@@ -105,11 +108,11 @@ impl<'a> AccessMonitor<'a> {
         };
         let aligned = |lane: usize| {
             let address = access.addresses.get(lane);
-            // The lowest bits of the address of a scalar load do not count.
+            // Scalar loads ignore the lowest bits of the address.
             let is_scalar = class.shape.mode == AccessMode::Scalar;
             address.is_some_and(|address| is_scalar || address.is_multiple_of(align.into()))
         };
-        // The run ends here if an address is not aligned.
+        // A misaligned address ends the run here, and classes assume aligned addresses (`aligned`, SOUNDNESS 2).
         if access.taken == 0 || !lanes_of(access.taken).all(aligned) {
             return;
         }
@@ -118,6 +121,7 @@ impl<'a> AccessMonitor<'a> {
             true => count_access_of_wave(access, class.shape.mode),
         };
         self.compare(class, &parts, access.taken, found);
+        // Only vector accesses are translated, so the assumption is about them alone (SOUNDNESS 11.7).
         if class.shape.mode != AccessMode::Scalar {
             found.extend(self.runtime_access(access));
         }
@@ -131,7 +135,7 @@ impl<'a> AccessMonitor<'a> {
         }
     }
 
-    /// A lane that accesses memory of the runtime although none does by the claims.
+    /// Returns a violation if a lane accesses memory of the runtime, which by the claims no lane does.
     fn runtime_access(&self, access: &MemoryAccess<'_>) -> Option<Violation> {
         let is_touched = |address: u64| {
             let end = address.saturating_add(access.size.into());
@@ -154,7 +158,7 @@ impl<'a> AccessMonitor<'a> {
         self.claims.code.family.has_exec_mask()
     }
 
-    /// Compares the numbers of an execution, by memory space, with a class.
+    /// Compares the counts of an execution, by memory space, with a class.
     fn compare(
         &mut self,
         class: &AccessClass,
@@ -166,6 +170,8 @@ impl<'a> AccessMonitor<'a> {
         let seen = self.seen.entry(at).or_default();
         seen.executions += 1;
         seen.limits = class.worst();
+        // Fewer lanes may have smaller counts, and lanes of a generic access may be in several spaces. So only an
+        // execution by all lanes in one space must have the exact counts.
         let is_full = taken.count_ones() == class.lanes;
         if taken.count_ones() > class.lanes {
             found.push(Violation {
@@ -176,6 +182,7 @@ impl<'a> AccessMonitor<'a> {
         }
         for &(space, counts) in parts {
             seen.most = seen.most.max(counts);
+            // A space that is not in the class has the limit 0, so any access to it is a violation.
             let limit = class.limit(space).unwrap_or_default();
             seen.reaches_class |= counts == limit;
             let broken = match counts.is_within(limit) {
@@ -199,7 +206,8 @@ impl<'a> AccessMonitor<'a> {
     }
 }
 
-/// Returns what an execution has more of than the facts file states, in a clause; `parts` are its numbers by memory space.
+/// Describes, in a clause, a count of an execution that exceeds the facts file. `parts` has the counts by memory
+/// space.
 fn excess(stated: &StatedAccess, parts: &[(MemorySpace, AccessCounts)]) -> Option<String> {
     let too_many = |seen: u32, stated: Option<u32>, noun: &str| {
         let stated = stated.filter(|&stated| seen > stated)?;
@@ -239,7 +247,7 @@ pub(super) fn audited_access(
     })
 }
 
-/// Formats the numbers of an access for messages.
+/// Formats the counts of an access for messages.
 fn numbers(counts: AccessCounts) -> String {
     let mut text = format!(
         "{} requests, {} transactions, {} sectors, {} lines, {} conflicts",

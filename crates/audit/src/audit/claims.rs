@@ -1,4 +1,8 @@
 //! Claims of the analyses about each step of a warp, and the check of a step against them.
+//!
+//! For example, the analysis claims that the active lanes agree on R4 before an operation. Whenever a warp is about
+//! to execute the operation, the check compares R4 in its active lanes. The state is checked before each operation,
+//! the edge after the last operation of a block (SOUNDNESS 9.2).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +24,8 @@ use warpbound_simt::{EntryId, EntrySite, Mask, NodeId, Tag};
 use super::loops::LoopIndex;
 use warpbound_query::KernelFlow;
 
-/// Maximum of the topmost stack entries that are compared pairwise: the stacks of deep recursion would take too long.
+/// Maximum number of stack entries, from the top, that are compared pairwise. All pairs of a deep recursion would
+/// take too long.
 const MAX_DEPTH: usize = 32;
 
 /// Program point with a label that observers attach, such as a calling context.
@@ -103,18 +108,18 @@ pub struct Claims<'a> {
     pub launch: LaunchContext,
     /// Control flow of the kernel.
     pub flow: KernelFlow,
-    /// Classes of memory accesses in the launch that is run ([`access_classes`](warpbound_bounds::access_classes)); an
-    /// operation without one is not compared.
+    /// Classes of memory accesses in the launch that is run (`warpbound_bounds::access::access_classes`). An
+    /// operation without a class is not compared.
     pub accesses: BTreeMap<OpIndex, AccessClass>,
-    /// Numbers of accesses that the user states.
+    /// Counts of accesses that the user states.
     pub stated_accesses: BTreeMap<OpIndex, StatedAccess>,
-    /// Loads of numbers whose range the launch states.
+    /// Loads of values whose range the launch states.
     pub loaded: BTreeMap<OpIndex, RangedLoad>,
     /// Addresses that no vector access of the launch touches, as its bound in cycles assumes.
     pub runtime_memory: Vec<Range<u64>>,
-    /// First operation of the block, by operation.
+    /// First operation of the block of each operation.
     first: Vec<OpIndex>,
-    /// Cells on which the active lanes agree, by node and by operation of its block, before the operation.
+    /// Cells on which the active lanes agree before each operation: by node, then by operation of its block.
     active_agreement: Vec<Vec<CellSet>>,
     /// Loops by header node.
     pub(crate) loops: LoopIndex,
@@ -157,13 +162,14 @@ impl<'a> Claims<'a> {
         self.never_statements
     }
 
-    /// Returns the numbers of the `never` statements that a thread violates when it goes `from` one node `to` another;
-    /// `None` is the start of the thread.
+    /// Returns the numbers of the `never` statements that a thread violates by a step `from` one node `to` another;
+    /// `from` is `None` at the start of the thread.
     pub fn violated_never(
         &self,
         from: Option<NodeId>,
         to: NodeId,
     ) -> impl Iterator<Item = usize> + use<'_> {
+        // Every lane asks at every block, so the usual case without statements must be cheap.
         let found = (!self.never.is_empty())
             .then(|| self.flow.violated_never(self.code, &self.never, from, to));
         found.into_iter().flatten()
@@ -192,6 +198,7 @@ impl<'a> Claims<'a> {
         let mut block_starts = OpIndex::default();
         let first_of = |op| {
             if thread.space.blocks.starting_at(op).is_some() {
+                // Operations come in order, so the last start that was seen is the start of the current block.
                 block_starts = op;
             }
             block_starts
@@ -229,8 +236,9 @@ impl<'a> Claims<'a> {
 
     /// Returns the calling context of the lanes that the indirect jump at a point takes to an operation.
     ///
-    /// A context is a name that the graph gives to what follows a jump (SOUNDNESS 5.10), so it is the one of the
-    /// node of that operation among the jump's targets; without such a node it stays, and there is no edge.
+    /// A context is a name that the graph gives to what follows a jump (SOUNDNESS 5.10). So the context comes from
+    /// the node of that operation among the jump's targets. Without such a node the context stays, and the check of
+    /// the step finds no edge.
     pub fn context_after_jump(&self, at: ClaimPoint, to: OpIndex) -> ContextId {
         let space = &self.flow.thread.space;
         let resolved = self
@@ -316,10 +324,12 @@ impl<'a> Claims<'a> {
                     "a {} is on the stack, which is claimed to be impossible",
                     entry_text(entry)
                 );
+                // The order below cannot be compared with an entry that the graph does not have.
                 return add(Claim::Stack, message);
             };
+            // Entries are collected from the top down, the direction of paths in the stack graph (SOUNDNESS 4.1).
             ids.push(id);
-            // The check of the order below needs all entries, so the walk goes on.
+            // The check of the order below needs all entries, so collecting goes on without pairwise comparisons.
             if ids.len() > MAX_DEPTH {
                 continue;
             }
@@ -357,6 +367,7 @@ impl<'a> Claims<'a> {
             // `check_state` has reported it.
             return;
         };
+        // Edges leave from the last operation of a block, so the steps before it have no claim.
         if self.flow.thread.space.block(here).last != at {
             return;
         }
@@ -370,9 +381,11 @@ impl<'a> Claims<'a> {
             let message = format!("the step to {target} is no edge: no node begins there");
             return add(Claim::Edge, message);
         }
-        // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is one of active lanes.
+        // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is a step of active
+        // lanes. The end of a warp resumes no entry, so its edge is a walk.
         let via = if exhausted && to.is_some() {
-            // The entry that runs now, as it was before the pop made it the active one.
+            // The entry that runs now, as it was before the pop made it the active one. By nesting (SOUNDNESS 3.2),
+            // only the uppermost entries can become empty, so the remaining entries keep their indices.
             let entry = before.pending().get(after.pending().len()).or(before.top());
             match entry.and_then(|entry| self.entry_id(entry)) {
                 Some(id) => Via::Resume(id),
@@ -385,6 +398,7 @@ impl<'a> Claims<'a> {
             Via::Walk
         };
         let mut pushed = Vec::new();
+        // An entry is exhausted by a pop or an exit, and neither pushes.
         if !exhausted {
             for entry in after.pending().iter().skip(before.pending().len()) {
                 match self.entry_id(entry) {
@@ -415,7 +429,7 @@ impl<'a> Claims<'a> {
             let message = format!("the step to {target} {manner}{with} is no edge");
             add(Claim::Edge, message);
         }
-        // Count rows count pushes by edge, so an edge without the push must not stand for one with it.
+        // Count rows count pushes by edge, so an edge without the push must not stand for an edge with it.
         let exact = steps()
             .filter(matches_edge)
             .any(|step| pushed.is_empty() == step.pushes.is_empty());
@@ -425,8 +439,8 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Returns the step that a warp has taken by an operation between two stacks: from the node whose block the operation
-    /// ends, to the next node or the end of the warp. `None` inside a block, and where there is no node.
+    /// Returns the step between two stacks: from the node whose block the operation ends, to the next node or to the
+    /// end of the warp. `None` inside a block, and where the graph has no node.
     pub fn step_between(
         &self,
         before: &ActivationStack<ClaimPoint>,
@@ -465,8 +479,8 @@ fn entry_text(entry: &StackEntry<ClaimPoint>) -> String {
     }
 }
 
-/// Checks the nesting of lanes that `StackGraph::filter` relies on: a pending group is disjoint from the lanes above
-/// it, a tagged entry contains them.
+/// Checks the nesting of lanes that `StackGraph::filter` relies on (SOUNDNESS 3.2): a pending group is disjoint from
+/// the lanes above it, a tagged entry contains them.
 fn check_nesting(stack: &ActivationStack<ClaimPoint>, add: &mut dyn FnMut(Claim, String)) {
     let deeper = stack.pending().len().saturating_sub(MAX_DEPTH);
     for (depth, lower) in stack.pending().iter().enumerate().skip(deeper) {
@@ -493,6 +507,8 @@ fn check_relations(
             if i == j {
                 continue;
             }
+            // All ordered pairs are compared, because the relations are not symmetric: a subset of b says nothing of
+            // b in a.
             let claimed = state.groups().get(a, b);
             let holds = [
                 (GroupRelation::SUBSET, lanes_a & !lanes_b == 0, "within"),

@@ -1,9 +1,12 @@
 //! Single warps of a launch: runs with time, compared with the bounds of a lone warp in cycles.
 //!
 //! A warp is executed alone without time, which shows how often its threads run each loop. The bound for these loop
-//! counts is compared with runs of the same warp with time, for several selections of the machine's numbers, both
-//! orders of diverged lanes, and each state of the caches that the bound holds for. The simulator shares no function
-//! with the bound but the timing facts of instructions.
+//! counts is compared with timed runs of the same warp: with several selections of the machine's numbers, in both
+//! orders of diverged lanes, and for each state of the caches that the bound covers. The simulator shares no function
+//! with the bound except the timing facts of instructions.
+//!
+//! For example, if no thread of the warp runs a header more than 8 times per entry, the bound is computed for 8. A
+//! run above it then shows a mistake in the times, not in a loop fact.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +32,13 @@ use warpbound_runs::{RunHooks, TimedOptions};
 pub struct LoneWarpRuns {
     /// Machine, and the state of the caches that the bounds are for.
     pub cycles: CycleOptions,
-    /// Most warps that are run, spread over the launch.
+    /// Maximum number of warps that are run, spread over the launch.
     pub most_warps: u64,
-    /// The first of these warps, of which [`Selection::Slow`] also searches the parameters without a slow end.
+    /// Number of these warps, from the first, for which [`Selection::Slow`] also searches the parameters without a
+    /// slow end.
     pub searched_warps: u64,
-    /// Runs of each of these warps at the slow end with the parameters that were found, and refreshes of DRAM at
-    /// different times.
+    /// Number of further runs of each searched warp: at the slow end with the values that were found, and with
+    /// refreshes of DRAM at different times.
     pub refresh_phases: u64,
     /// Selections of the machine's numbers.
     pub selections: Vec<Selection>,
@@ -48,10 +52,10 @@ impl LoneWarpRuns {
     /// Limit of the warp instructions of a run in audits.
     pub const MAX_INSTRUCTIONS: u64 = 2_000_000;
 
-    /// Most warps of a launch in the command `audit`.
+    /// Maximum number of warps per launch in the command `audit`.
     const MAX_WARPS: u64 = 64;
 
-    /// Warps of a launch of which the slow end is searched in the command `audit`.
+    /// Number of warps per launch whose slow end is searched in the command `audit`.
     const SEARCHED_WARPS: u64 = 4;
 
     /// Returns the runs that belong to a run of the command `audit`.
@@ -74,6 +78,7 @@ impl LoneWarpRuns {
                 Selection::Seed(seed.wrapping_mul(1 << 32) ^ run),
             ],
             orders: vec![PathOrder::TakenFirst, PathOrder::FallThroughFirst],
+            // Each warp has dozens of timed runs, which are slower than the run without time.
             max_instructions: max_instructions.min(LoneWarpRuns::MAX_INSTRUCTIONS),
         }
     }
@@ -84,6 +89,8 @@ impl Audit<'_> {
     pub(super) fn add_cycles(&mut self, run: u64, options: &CycleOptions, found: LoneWarpAudit) {
         for exceeded in &found.exceeded {
             let SingleWarp { block, warp } = exceeded.warp;
+            // Statements, bounds and claims have the positions 0 to 2 in the report. The padding makes texts of block
+            // numbers sort like numbers.
             let key = (3, warp as usize, format!("{block:020}"));
             self.findings.entry(key).or_insert_with(|| Finding {
                 claim: "cycles",
@@ -113,16 +120,16 @@ impl Audit<'_> {
     }
 }
 
-/// Runs of single warps against their bounds. Net cycles are those without the overhead of the launch.
+/// Runs of single warps compared with their bounds. Net cycles exclude the overhead of the launch.
 #[derive(Clone, Debug, Default)]
 pub struct LoneWarpAudit {
-    /// Reason why there is no bound; then the runs are incomplete.
+    /// Reason why there is no bound. The runs are incomplete then.
     pub refused: Option<String>,
     /// Warps that were run.
     pub warps: u64,
     /// Warps of the launch.
     pub launched_warps: u64,
-    /// Runs without a comparison: they end in a fault, or execute other instructions with time.
+    /// Runs without a comparison: they fault, or execute other instructions with time.
     pub skipped: u64,
     /// Distinct bounds, one for each combination of loop counts.
     pub bounds: u64,
@@ -130,9 +137,9 @@ pub struct LoneWarpAudit {
     pub runs: u64,
     /// Runs that exceed their bound.
     pub exceeded: Vec<ExceededBound>,
-    /// Run with the greatest net cycles.
+    /// Run with the most net cycles.
     pub worst: Option<LongestLoneRun>,
-    /// Greatest net bound.
+    /// Largest net bound.
     pub bound: u64,
     /// Terms of this bound that are not 0.
     pub terms: Vec<(&'static str, u64)>,
@@ -167,6 +174,7 @@ impl LoneWarpAudit {
         self.runs += other.runs;
         self.exceeded.extend(other.exceeded);
         let cycles = |worst: &Option<LongestLoneRun>| worst.as_ref().map(|worst| worst.cycles);
+        // `None` stands for no run and is less than any number.
         if cycles(&other.worst) > cycles(&self.worst) {
             self.worst = other.worst;
         }
@@ -175,7 +183,7 @@ impl LoneWarpAudit {
         }
     }
 
-    /// Greatest net bound divided by the greatest net cycles.
+    /// Returns the largest net bound divided by the largest net cycles.
     pub fn ratio(&self) -> Option<f64> {
         let worst = self.worst.as_ref()?.cycles;
         (worst > 0).then(|| self.bound as f64 / worst as f64)
@@ -197,7 +205,7 @@ pub fn audit_lone_warps(
     lone_warps(session, prepared, claims, launch, (runs, 0))
 }
 
-/// Compares runs with bounds that are smaller by `planted` cycles, which is 0 but in tests.
+/// Compares runs with bounds that are smaller by `planted` cycles, which is 0 except in tests.
 fn lone_warps(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -225,6 +233,7 @@ fn lone_warps(
     let lone = match lone {
         Ok(lone) => lone,
         Err(why) => {
+            // Without a bound nothing is claimed of the runs, so this is a result of the audit and not an error.
             return Ok(LoneWarpAudit {
                 refused: Some(why.message),
                 ..LoneWarpAudit::default()
@@ -277,6 +286,7 @@ impl LoneWarpComparison<'_> {
     fn all_warps(&mut self) -> Result<(), Diagnostic> {
         let axes = |size: [u32; 3]| size.iter().map(|&n| u64::from(n)).product::<u64>();
         let lanes = u64::from(self.prepared.family().lanes());
+        // The last warp of a block may have fewer threads.
         let of_block = axes(self.launch.block).div_ceil(lanes).max(1);
         let all = axes(self.launch.grid).saturating_mul(of_block);
         self.found.launched_warps = all;
@@ -314,6 +324,7 @@ impl LoneWarpComparison<'_> {
             limit,
         )?;
         if seen.fault.is_some() {
+            // A warp that does not end shows only some of its loop counts, so there is no bound for its runs.
             let states = states(self.runs.cycles.caches).len();
             self.found.skipped += (states * self.runs.selections.len()) as u64;
             return Ok(());
@@ -357,12 +368,14 @@ impl LoneWarpComparison<'_> {
     /// Returns the bound for the loop counts of a warp.
     fn bound(&mut self, seen: &MonitoredRun) -> Result<BoundOfCounts, Diagnostic> {
         let counts = loop_counts(seen);
+        // The bound depends on the warp only through its loop counts, and warps often share them.
         if let Some(known) = self.known.get(&counts) {
             return Ok(known.clone());
         }
         let stated = StatedCounts {
             bounds: &counts.0,
             totals: &counts.1,
+            // The observed counts take the place of the user's facts, so that a wrong fact cannot hide a wrong time.
             never: &[],
         };
         let bound = self.lone.bound(stated, Effort::default())?;
@@ -382,10 +395,12 @@ impl LoneWarpComparison<'_> {
     }
 
     /// Runs a warp with time and compares it, unless it faults or executes other instructions than without time.
+    /// Other instructions may have other loop counts than the bound is for.
     fn run(&mut self, options: &TimedOptions, seen: &MonitoredRun, bound: &BoundOfCounts) {
         let (session, prepared) = (self.session, self.prepared);
         match simulate_with(session, prepared, self.launch, options, &mut Silent) {
-            // With splits, operations are issued for some lanes after the others.
+            // With splits, operations are issued for some lanes after the others, so the number of issues differs
+            // from the run without time.
             Ok(run)
                 if run.counts.issued() == seen.observations.issued
                     || options.splitting.splits > 0 =>
@@ -396,8 +411,8 @@ impl LoneWarpComparison<'_> {
         }
     }
 
-    /// Returns values of parameters at which a warp may be slower than at the slow end: those that a search finds for
-    /// parameters without a slow end, alone and with refreshes of DRAM at different times.
+    /// Returns sets of parameter values with which a warp may be slower than at the slow end: the values that a
+    /// search finds for parameters without a slow end, alone and with refreshes of DRAM at different times.
     fn slow_ends(&self, options: &TimedOptions) -> Vec<Vec<(Parameter, u64)>> {
         let hooks = RunHooks {
             events: None,
@@ -427,7 +442,8 @@ impl LoneWarpComparison<'_> {
         ends
     }
 
-    /// Compares the cycles of a run with the bound, with and without the overhead of the launch.
+    /// Compares the cycles of a run with the bound, with and without the overhead of the launch. A run with a small
+    /// overhead may exceed the net bound alone.
     fn compare(&mut self, options: &TimedOptions, cycles: u64, bound: &BoundOfCounts) {
         self.found.runs += 1;
         let Some(warp) = options.only else {
@@ -435,6 +451,7 @@ impl LoneWarpComparison<'_> {
         };
         let machine = options.machine.select(options.selection);
         let value = |parameter: Parameter| {
+            // The last value of a parameter is the one that the run uses.
             let set = options.set.iter().rev().find(|(own, _)| *own == parameter);
             set.map_or(machine[parameter], |(_, value)| *value)
         };
@@ -463,7 +480,8 @@ impl LoneWarpComparison<'_> {
     }
 }
 
-/// Returns how often a thread of the warp ran each header at most; 0 for loops that were not reached.
+/// Returns the maximum number of header executions of a thread of the warp, per entry and in total, for each loop; 0
+/// for loops that no thread reached.
 pub(super) fn loop_counts(seen: &MonitoredRun) -> LoopCounts {
     let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
     let observations = &seen.observations;
@@ -495,10 +513,12 @@ pub(super) fn states(caches: CacheState) -> &'static [StartCaches] {
     }
 }
 
-/// Returns at most `most` of the numbers below `all`, the first and the last among them.
+/// Returns at most `most` of the numbers below `all`, including the first and the last. For example, 3 of 101 numbers
+/// are 0, 50 and 100.
 fn spread(all: u64, most: u64) -> impl Iterator<Item = u64> {
     let count = all.min(most).max(1);
     let at = move |n: u64| {
+        // The product of two 64-bit numbers needs 128 bits.
         let place = u128::from(n) * u128::from(all.saturating_sub(1));
         u64::try_from(place / u128::from((count - 1).max(1))).unwrap_or(u64::MAX)
     };

@@ -1,4 +1,8 @@
 //! Derived bounds of loops as claims about runs.
+//!
+//! For example, the bound of `for (i = tid; i < n; i += 256)` for n up to 1000 is 5 header executions per entry. A
+//! thread that runs the header 6 times contradicts it. Two sets of bounds are compared with each run: for its own
+//! launch, and for all launches.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +28,13 @@ pub struct DerivedClaims {
 /// Part of a derived bound.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum DerivedPart {
-    /// Most header executions per entry.
+    /// Maximum number of header executions per entry.
     PerEntry,
-    /// Most header executions in the whole run.
+    /// Maximum number of header executions in the whole run.
     Total,
     /// Header executions per entry that some thread reaches in every launch.
     Certain,
-    /// The formula of the header executions per entry.
+    /// Formula of the header executions per entry.
     Formula,
 }
 
@@ -43,7 +47,7 @@ pub struct BrokenDerivation {
     pub part: DerivedPart,
     /// Derived number.
     pub derived: u64,
-    /// Greatest observed number, with its thread; `None` if no thread executed the header.
+    /// Largest observed number, with its thread; `None` if no thread executed the header.
     pub most: Option<HeaderMaximum>,
 }
 
@@ -95,7 +99,7 @@ pub fn ranged_loads(
 ///
 /// # Errors
 ///
-/// The kernel requires a block that cannot be.
+/// The kernel requires a block size that no launch can have.
 pub fn derived_for_all(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -147,8 +151,8 @@ impl DerivedClaims {
         }
     }
 
-    /// Returns the derived numbers that the threads of a run contradict. `launch` has the contents of the words of that
-    /// run, for formulas. A certain number is compared only if all threads of the run have ended.
+    /// Returns the derived numbers that the threads of a run contradict. `launch` has the parameter words of that
+    /// run, which formulas need. A certain number is compared only if all threads of the run have ended.
     pub fn violated(
         &self,
         seen: &AuditObservations,
@@ -175,6 +179,7 @@ impl DerivedClaims {
                 };
                 let count = most.map_or(0, |most| most.count);
                 let is_broken = match part {
+                    // A fault may stop the thread that would have reached the number.
                     DerivedPart::Certain => has_ended && count < derived,
                     _ => count > derived,
                 };
@@ -215,12 +220,14 @@ impl BrokenDerivation {
     }
 }
 
-/// Returns the number that a formula states for the words of a launch; `None` if a word is not known or outside the
-/// range for which the formula holds.
+/// Returns the value of a formula for the words of a launch; `None` if a word is unknown or outside the range of
+/// validity of the formula. For example, the numerator n, the divisor 256 and the summand 1 give ⌈1000/256⌉ + 1 = 5
+/// for n = 1000.
 fn value_of(formula: &CountFormula, launch: &LaunchRanges) -> Option<u64> {
     let content = |word: (u8, u32)| {
         let known = launch.words.get(&word)?.range?.only()?;
         let (_, least, most) = formula.valid.iter().find(|(valid, ..)| *valid == word)?;
+        // The formula holds for a range of integers, which decides whether the word is signed.
         let readings = [i64::from(known as i32), i64::from(known)];
         readings.into_iter().find(|n| least <= n && n <= most)
     };
@@ -228,14 +235,17 @@ fn value_of(formula: &CountFormula, launch: &LaunchRanges) -> Option<u64> {
     for (factor, words) in &formula.numerator {
         let mut product = i128::from(*factor);
         for word in words {
+            // A number outside 128 bits claims nothing, which is sound.
             product = product.checked_mul(content(*word)?.into())?;
         }
         sum = sum.checked_add(product)?;
     }
     let divisor = i128::from(formula.divisor);
+    // Rounded up, because the last step may go beyond the limit: a distance of 1000 takes 4 steps of 256.
     let quotient = sum
         .checked_add(divisor.checked_sub(1)?)?
         .checked_div_euclid(divisor)?;
     let count = quotient.checked_add(formula.added.into())?;
+    // A thread that enters the loop executes its header at least once.
     u64::try_from(count.max(1)).ok()
 }

@@ -1,4 +1,7 @@
 //! Findings of an audit: results accumulated over its runs.
+//!
+//! A violation is kept once, with the first run that shows it. For example, if runs 3 and 7 break the same loop fact,
+//! the report has one finding, of run 3.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +22,7 @@ pub(super) struct Audit<'a> {
     pub(super) prepared: &'a Prepared<'a>,
     pub(super) stated: StatedFacts,
     pub(super) bound: &'a KernelBound,
-    /// Findings in the order of the report: statements first, then the bound, then claims by operation.
+    /// Findings in the order of the report: statements, bounds, claims by operation, timed runs.
     pub(super) findings: BTreeMap<(u8, usize, String), Finding>,
     /// Violations beyond the limit of a run, which are only counted.
     further_violations: u64,
@@ -100,6 +103,7 @@ impl Audit<'_> {
                 source: self.prepared.source(addr),
                 message: format!("{message}; {}", warp_text(*warp)),
             };
+            // The key leaves the warp out, so that other warps and runs with the same violation do not repeat it.
             let key = (2, at.index(), message.clone());
             self.findings.entry(key).or_insert_with(finding);
         }
@@ -177,6 +181,7 @@ impl Audit<'_> {
                     count.most = count.most.max(bound.per_entry);
                     count.is_reached |= observed.is_some_and(|seen| seen.count == bound.per_entry);
                 }
+                // A number for all runs needs a bound in the launch of each run.
                 None => count.is_missing = true,
             }
         }
@@ -250,6 +255,7 @@ impl Audit<'_> {
         let accesses = accesses.collect();
         let report = self.report;
         report.accesses = accesses;
+        // The count comes before the list is cut, since it decides the result of the audit.
         report.violations = self.findings.len() as u64 + self.further_violations;
         report.findings = self.findings.into_values().take(MAX_SHOWN).collect();
         if let (Some(bound), Some(worst)) = (report.bound, report.worst_simulated) {

@@ -1,8 +1,11 @@
 //! Whole launches: runs with time, compared with the bound of the launch in cycles.
 //!
-//! The launch is executed without time, which shows how often its threads run each loop. The bound for these loop counts
-//! is compared with runs with time, for several selections of the machine's numbers, all policies of the schedulers of
-//! the class that the bound is for, and each state of the caches.
+//! The launch is executed without time, which shows how often its threads run each loop. The bound for these loop
+//! counts is compared with timed runs: with several selections of the machine's numbers, with the scheduler policies
+//! of the class that the bound covers, and for each state of the caches.
+//!
+//! For example, a bound for work-conserving schedulers is compared with runs under GTO, but not under run-to-barrier,
+//! which may exceed it (SOUNDNESS 20.6).
 
 use crate::audit::monitor;
 use warpbound_base::{Deadline, Diagnostic, Named as _};
@@ -33,7 +36,8 @@ pub struct LaunchTimeRuns {
     pub max_instructions: u64,
     /// Schedulers that the bound is for.
     pub schedulers: SchedulerClass,
-    /// Whether the slowest values of numbers without a slow end are searched, for the slow selection.
+    /// Whether the slow selection also uses the slowest values of parameters without a slow end, which a search
+    /// finds.
     pub searches: bool,
 }
 
@@ -42,27 +46,27 @@ pub struct LaunchTimeRuns {
 pub struct LaunchTimeAudit {
     /// Reason why the launch has no bound.
     pub refused: Option<String>,
-    /// Runs that were compared.
+    /// Compared runs.
     pub runs: u64,
     /// Runs that fault, or execute other instructions than without time.
     pub skipped: u64,
-    /// Bound of the launch, without the overhead of the launch.
+    /// Bound of the launch, without the launch overhead.
     pub bound: u64,
     /// Terms of the bound.
     pub terms: Vec<(&'static str, u64)>,
-    /// Estimate of the launch by abstract CTA simulation, without its overhead, where that applies.
+    /// Estimate of the launch by abstract CTA simulation, without the launch overhead, where the simulation applies.
     pub estimate: Option<u64>,
-    /// Warp instructions of the run without time, whose loop counts the bound is for; `None` if it faults.
+    /// Warp instructions of the run without time, whose loop counts the bound is for; `None` if that run faults.
     pub issued: Option<u64>,
     /// Services that the bound counts, if there is one.
     pub services: Option<LaunchServices>,
     /// Chain of warps, as in reports.
     pub shape: String,
-    /// Accesses of which nothing is known but that they access memory.
+    /// Number of accesses with unknown addresses.
     pub unknown_addresses: usize,
     /// Schedulers that the bound is for.
     pub schedulers: SchedulerClass,
-    /// Longest run without the overhead of the launch, and its selection.
+    /// Longest run without the launch overhead, and its selection.
     pub worst: Option<(u64, String)>,
     /// Runs that exceed the bound.
     pub exceeded: Vec<ExceededLaunch>,
@@ -76,13 +80,13 @@ pub struct ExceededLaunch {
 }
 
 impl LaunchTimeAudit {
-    /// Estimate divided by the cycles of the longest run, both without the overhead of the launch.
+    /// Returns the estimate divided by the cycles of the longest run, both without the launch overhead.
     pub fn estimate_ratio(&self) -> Option<f64> {
         let (worst, _) = self.worst.as_ref()?;
         (*worst > 0).then_some(self.estimate? as f64 / *worst as f64)
     }
 
-    /// Bound divided by the cycles of the longest run, both without the overhead of the launch.
+    /// Returns the bound divided by the cycles of the longest run, both without the launch overhead.
     pub fn ratio(&self) -> Option<f64> {
         let (worst, _) = self.worst.as_ref()?;
         (*worst > 0).then(|| self.bound as f64 / *worst as f64)
@@ -114,6 +118,7 @@ pub fn audit_launch_time(
             let options = TimedOptions {
                 selection,
                 set: match selection {
+                    // Other selections choose the parameters without a slow end themselves.
                     Selection::Slow => slow.clone(),
                     _ => Vec::new(),
                 },
@@ -124,6 +129,8 @@ pub fn audit_launch_time(
                 ..TimedOptions::new(runs.cycles.machine.clone())
             };
             let run = simulate_with(session, prepared, launch, &options, &mut Silent);
+            // Other instructions with time mean other loop counts than the bound is for. Without a count to compare
+            // with, the bound rests on derived loop bounds and holds for every run.
             let is_same = |issued| found.issued.is_none_or(|expected| expected == issued);
             match run.ok().filter(|run| is_same(run.counts.issued())) {
                 Some(run) => found.compare(&options, run.cycles.0.0, limit),
@@ -134,7 +141,7 @@ pub fn audit_launch_time(
     Ok(found)
 }
 
-/// Bounds a launch for the loop counts of a run without time; with the limit of its cycles, if it has one.
+/// Bounds a launch for the loop counts of a run without time. Returns the limit of its cycles too, if it has one.
 fn bounded_launch(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -175,7 +182,7 @@ fn bounded_launch(
     };
     let (order, most) = (runs.order, runs.max_instructions);
     let seen = monitor(session, prepared, claims, launch, order, most)?;
-    // Code that reads clocks has no run without time; its loops have the bounds that are derived.
+    // A clock ends a run without time, so the loops of code that reads clocks have their derived bounds.
     let known = match seen.fault {
         None => {
             let (bounds, totals) = loop_counts(&seen);
@@ -205,6 +212,7 @@ fn bounded_launch(
         .iter()
         .map(|&term| (term.name(), bound.term(term)));
     let audit = LaunchTimeAudit {
+        // The overhead is a summand of the limit, so the difference is not negative.
         bound: limit - bound.term(LaunchTerm::Launch),
         terms: terms.collect(),
         estimate,
@@ -218,7 +226,8 @@ fn bounded_launch(
     Ok((audit, Some(limit)))
 }
 
-/// Searches the slowest values of the numbers without a slow end, one after the other; none if the launch fails.
+/// Searches the slowest values of the parameters without a slow end, one after the other. Returns none if the launch
+/// fails.
 fn slowest_numbers(
     session: &Session,
     prepared: &Prepared<'_>,

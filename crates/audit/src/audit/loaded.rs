@@ -1,4 +1,7 @@
-//! Numbers that loads of a run find, against the ranges that the user states of buffers.
+//! Values that loads find in a run, compared with the ranges that the user states for buffers (`data-ranges`).
+//!
+//! For example, the launch file states 0 to 99 for a buffer. A load of this buffer that leaves 100 in a lane is a
+//! violation.
 
 use warpbound_simt::{Mask, lanes_of};
 use warpbound_simulate::functional::Issue;
@@ -8,7 +11,7 @@ use warpbound_ir::OpIndex;
 
 use super::claims::{Claim, Claims, Violation};
 
-/// Checks what the load that a warp has executed before this instruction has left in its lanes.
+/// Checks the values that the load before this instruction, by the same warp, has left in its lanes.
 pub(super) fn check_loaded<E>(
     claims: &Claims<'_>,
     (at, lanes): (OpIndex, Mask),
@@ -30,12 +33,13 @@ pub(super) fn check_loaded<E>(
                     load.buffer, load.least, load.most
                 ),
             });
+            // One lane is enough to contradict the stated range.
             return;
         }
     }
 }
 
-/// Whether a word is a number of the range, read with or without a sign.
+/// Whether a word, as a signed or as an unsigned number, is in the range. For example, 0xffffffff is in -1 to 7.
 fn is_within(load: &RangedLoad, word: u32) -> bool {
     let readings = [i64::from(word), i64::from(word as i32)];
     readings

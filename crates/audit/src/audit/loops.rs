@@ -1,4 +1,7 @@
-//! Header executions of loops by each lane, counted as loop facts define them.
+//! Header executions of loops by each lane, counted as loop facts define them (SOUNDNESS 5.4).
+//!
+//! For example, a thread enters a loop twice and executes its header 3 and 5 times. A fact per entry must be at least
+//! 5, and a total at least 8.
 
 use std::cmp::Reverse;
 
@@ -12,7 +15,7 @@ use warpbound_query::KernelFlow;
 /// Index from nodes to the loops that they head.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoopIndex {
-    /// Numbers of the loops whose header a node is, by node.
+    /// For each node, the numbers of the loops that it heads.
     headed: Vec<Vec<usize>>,
 }
 
@@ -31,7 +34,7 @@ impl LoopIndex {
         }
     }
 
-    /// Returns the loops whose header a node is.
+    /// Returns the loops that a node heads.
     fn headed_by(&self, node: NodeId) -> &[usize] {
         self.headed.get(node.index()).map_or(&[], Vec::as_slice)
     }
@@ -87,6 +90,7 @@ impl LoopCounter {
             // A step from outside the body is a new entry, for which the fact counts anew (SOUNDNESS 5.4).
             let inside = from.is_some_and(|from| counted.body.binary_search(&from).is_ok());
             *running = if inside { *running + 1 } else { 1 };
+            // A loop in several contexts is several loops of the graph, but its total is one number.
             let Some(total) = self.totals.get_mut(counted.fact) else {
                 continue;
             };
@@ -100,10 +104,12 @@ impl LoopCounter {
         before
     }
 
-    /// Suspends the loops around a call into a shared context and resumes them at its return. Returns the node that the
-    /// lane comes from; after such a return, this is the call.
+    /// Suspends the loops around a call into a shared context and resumes them at its return. Returns the node that
+    /// the lane comes from, which is the call after such a return.
     fn shared_call_frames(&mut self, claims: &Claims<'_>, from: NodeId, to: NodeId) -> NodeId {
         let space = &claims.flow.thread.space;
+        // A loop of the graph leaves out the callee of a shared call, since an edge leads from the call to its return
+        // point (SOUNDNESS 5.10). Without such calls no loop needs to be suspended.
         if space.shared_calls.is_empty() {
             return from;
         }
@@ -122,6 +128,7 @@ impl LoopCounter {
                         .iter()
                         .any(|(_, e)| e.tag == Tag::Ret && e.pushed_by == pusher && e.resume == to)
                 };
+                // Other returns belong to calls whose callee has a context of its own.
                 let Some((pusher, saved)) = self.frames.pop_if(|(pusher, _)| returns_to(*pusher))
                 else {
                     return from;
@@ -130,8 +137,8 @@ impl LoopCounter {
                 let is_callee = |node: NodeId| Some(space.block(node).first) == callee;
                 let loops = claims.flow.loops.loops.iter().zip(&mut self.since_entry);
                 for ((counted, running), saved) in loops.zip(saved) {
-                    // A loop around the call that does not contain the callee was suspended, not left. One that
-                    // contains it runs on in the callee, so its count is kept.
+                    // A loop around the call that does not contain the callee was suspended, not left. A loop that
+                    // contains the callee runs on in it, so its count is kept.
                     let callee_inside = counted.body.iter().any(|&node| is_callee(node));
                     if !callee_inside && counted.body.binary_search(&pusher).is_ok() {
                         *running = saved;
@@ -144,7 +151,7 @@ impl LoopCounter {
     }
 }
 
-/// Observed maximum of header executions of a loop, and the first thread with it.
+/// Largest observed number of header executions of a loop, and the first thread that has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeaderMaximum {
     /// Header executions per entry of the loop, or in the whole run.
@@ -156,7 +163,7 @@ pub struct HeaderMaximum {
 }
 
 impl HeaderMaximum {
-    /// Returns the sort key: among equal counts, the thread with the least index is the greatest.
+    /// Returns the sort key. Among equal counts, the thread with the lowest index sorts highest.
     pub(crate) fn sort_key(&self) -> impl Ord + use<> {
         let [x, y, z] = self.block;
         (self.count, Reverse(([z, y, x], self.thread)))

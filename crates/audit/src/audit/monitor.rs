@@ -2,6 +2,7 @@
 //!
 //! The monitor keeps its own activation stack for each warp, whose entries carry calling contexts, and advances it by
 //! the control effects of the operations. The simulator's stack must match it after every step (`warp-cfg-2023` 2).
+//! For example, if the simulator resumes the wrong entry at a SYNC, the stacks differ and the step is a violation.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -24,9 +25,10 @@ use super::loops::{HeaderMaximum, LoopCounter};
 
 /// Execution model whose warps a [`ClaimMonitor`] compares with the claims.
 ///
-/// The monitor follows walkers on an activation stack: lanes, or a wave as a whole, which walks with all its lanes.
+/// The monitor follows *walkers* on an activation stack. A walker is a lane of a warp, or a wave as a whole, which
+/// moves with all its lanes. For example, a warp of 20 threads starts with 20 walkers, and a wave with one.
 pub trait MonitoredModel: ExecutionModel<u32> + Sized {
-    /// Lanes of a warp.
+    /// Number of lanes of a warp.
     const LANES: u32;
 
     /// The walkers of a warp that starts with the lanes `active`.
@@ -35,8 +37,8 @@ pub trait MonitoredModel: ExecutionModel<u32> + Sized {
     /// The lanes that a claim about walkers is about.
     fn lanes_of(walkers: Mask, active: Mask) -> Mask;
 
-    /// Applies the control effect of an operation to the walkers, which the machine did in `taken` lanes. Returns `false`
-    /// if the operation cannot have the result `self`.
+    /// Applies to the walkers the control effect of an operation that the machine executed in the lanes `taken`.
+    /// Returns `false` if the operation cannot lead to the state `self`.
     fn follow(
         &self,
         stack: &mut ActivationStack<ClaimPoint>,
@@ -120,9 +122,10 @@ impl MonitoredModel for ExecMask<u32> {
         };
         let now = self.running().map(|(at, _)| at);
         let transfer = match (&op.control, now) {
+            // A write of EXEC changes the active lanes, but the wave goes on at the next operation.
             (ControlEffect::Next | ControlEffect::SetActive(_), _) => ControlTransfer::Next,
             (ControlEffect::Jump(ControlTarget::Op(target)), Some(now)) => {
-                // Only a jump with a condition may go on at the next operation.
+                // Only a conditional jump may go on at the next operation.
                 let goes_on = !op.condition.is_always() && now == top.next.op.0 + 1;
                 if !goes_on && now != target.0 {
                     return false;
@@ -137,6 +140,8 @@ impl MonitoredModel for ExecMask<u32> {
                     .is_ok();
             }
             _ => {
+                // The rules of a warp expect a stack of the machine. A wave has one walker, so its stack is one entry
+                // at the point where the machine is.
                 let unused = ActivationStack::new(now.unwrap_or_default(), WAVE, ORDER);
                 return apply_control(stack, contexts, claims, op, WAVE, &unused);
             }
@@ -164,32 +169,33 @@ impl MonitoredModel for ExecMask<u32> {
     }
 }
 
-/// Order of the sides of a jump on the monitor's stacks: that of the list, which is the simulator's order.
+/// Order of the sides of a jump on the monitor's stacks: the order of the list, which comes from the simulator.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
-/// Maximum of distinct violations that are recorded; further ones are only counted.
+/// Maximum number of distinct violations that are recorded; further ones are only counted.
 const MAX_VIOLATIONS: usize = 200;
 
 /// Observations of one launch.
 #[derive(Clone, Debug, Default)]
 pub struct AuditObservations {
-    /// Violations of claims, each with its first warp. At most 200 distinct ones.
+    /// Violations of claims, each with its first warp: at most 200 distinct ones.
     pub violations: BTreeMap<Violation, WarpId>,
-    /// Number of violations beyond these.
+    /// Number of further violations.
     pub further_violations: u64,
-    /// Maximum of header executions of a thread per entry, for each loop fact.
+    /// Maximum number of header executions of a thread per entry, for each loop fact.
     pub max_per_entry: Vec<Option<HeaderMaximum>>,
-    /// Maximum of header executions of a thread in its whole run, for each loop fact.
+    /// Maximum number of header executions of a thread in its whole run, for each loop fact.
     pub max_totals: Vec<Option<HeaderMaximum>>,
-    /// First thread that violates it, for each `never` statement.
+    /// First thread that violates each `never` statement.
     pub executed_never: Vec<Option<HeaderMaximum>>,
-    /// Steps between nodes of the warp-level graph, with their numbers; a step to `None` ends a warp.
+    /// Steps between nodes of the warp-level graph, and how often each was taken; a step to `None` ends a warp.
     pub steps: BTreeMap<(NodeId, Option<NodeId>), u64>,
     /// Executed accesses that have a class.
     pub accesses: BTreeMap<OpIndex, ObservedAccess>,
-    /// Warp that issued the most instructions among those that ended.
+    /// Warp that issued the most instructions, among the warps that ended.
     pub worst: Option<WorstWarp>,
-    /// Warp that issued the most instructions among those that did not end: a run that faults or is cut off has some.
+    /// Warp that issued the most instructions, among the warps that did not end. A run that faults or is cut off has
+    /// some.
     pub unfinished: Option<WorstWarp>,
     /// Number of warps that ended.
     pub ended_warps: u64,
@@ -216,8 +222,8 @@ pub struct WorstWarp {
 }
 
 impl WorstWarp {
-    /// Returns the sort key: among equal counts, the warp with the least index is the greatest, so that the result does
-    /// not depend on the order of execution.
+    /// Returns the sort key. Among equal counts, the warp with the lowest index sorts highest, so that the result
+    /// does not depend on the order of execution.
     fn sort_key(&self) -> impl Ord + use<> {
         let [x, y, z] = self.warp.block;
         (self.issued, Reverse(([z, y, x], self.warp.warp)))
@@ -246,11 +252,11 @@ type Key = (Size, u32);
 struct MonitoredWarp {
     /// Activation stack with calling contexts, before the last issued instruction.
     stack: ActivationStack<ClaimPoint>,
-    /// Last issued instruction and the lanes in which its guard held.
+    /// Last issued instruction, and the lanes whose guard held.
     last: Option<(OpIndex, Mask)>,
     issued: u64,
     lanes: Vec<LoopCounter>,
-    /// Whether the stacks have diverged from each other; no further step is checked then.
+    /// Whether the stacks of monitor and simulator differ. No further step of the warp is checked then.
     is_lost: bool,
 }
 
@@ -259,6 +265,7 @@ impl<'a> ClaimMonitor<'a> {
     pub fn new(claims: &'a Claims<'a>) -> ClaimMonitor<'a> {
         ClaimMonitor {
             claims,
+            // A call may enter a context that the graph does not have. No node is found there, which is reported.
             contexts: claims.flow.thread.space.contexts.clone(),
             running: None,
             warps: HashMap::new(),
@@ -321,6 +328,7 @@ impl<'a> ClaimMonitor<'a> {
                 stack: ActivationStack::new(start, live, ORDER),
                 last: None,
                 issued: 0,
+                // Lanes above the highest live lane never execute anything, so they need no counter.
                 lanes: vec![LoopCounter::new(self.claims); 64 - live.leading_zeros() as usize],
                 is_lost: false,
             }
@@ -370,8 +378,8 @@ impl<'a> ClaimMonitor<'a> {
                 let done = now.follow(&mut warp.stack, &mut self.contexts, claims, op, taken);
                 if done {
                     let leaves = matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit);
-                    // If all lanes of the running entry pop or exit, the next entry resumes; otherwise the step is one
-                    // of these lanes.
+                    // If all lanes of the running entry pop or exit, the next entry resumes. Otherwise the step is a
+                    // step of the active lanes.
                     let exhausted = leaves && M::walkers(taken) == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
                     if let Some(step) = claims.step_between(&before, &warp.stack) {
@@ -397,6 +405,7 @@ impl<'a> ClaimMonitor<'a> {
         let Some(top) = warp.stack.top() else {
             return;
         };
+        // Nodes start at the first operation of a block, so inside a block nothing is counted.
         let Some(node) = self.claims.node_of(top.next) else {
             return;
         };
@@ -433,12 +442,14 @@ impl<M: MonitoredModel> ExecutionListener<M> for ClaimMonitor<'_> {
             warp: issue.first_thread() / M::LANES,
         };
         let key = (warp_id.block, warp_id.warp);
+        // All lanes that exist are active at the first issue of a warp, so they become its live lanes.
         let mut warp = self.take_warp(key, M::walkers(issue.active));
         warp.issued += 1;
         self.seen.issued += 1;
         let mut found = Vec::new();
         self.last_warp = warp_id;
         self.accesses.issue(issue, &mut found);
+        // Before this issue, the registers hold what the instruction before it has loaded.
         if let Some(last) = warp.last {
             check_loaded(self.claims, last, issue, &mut found);
         }
@@ -448,6 +459,7 @@ impl<M: MonitoredModel> ExecutionListener<M> for ClaimMonitor<'_> {
         if !warp.is_lost {
             let agree = |cell: Cell, walkers: Mask| {
                 let lanes = M::lanes_of(walkers, issue.active);
+                // A wave may have no active lane at all; then every agreement holds.
                 lanes == 0 || all_equal(issue.cell(cell), lanes)
             };
             self.claims.check_state(&warp.stack, &agree, &mut found);
@@ -486,6 +498,7 @@ impl<M: MonitoredModel> ExecutionListener<M> for ClaimMonitor<'_> {
     fn access(&mut self, access: &MemoryAccess<'_>) {
         let mut found = Vec::new();
         self.accesses.access(access, &mut found);
+        // The simulator reports an access right after the issue of its instruction.
         self.record_violations(found, self.last_warp);
     }
 }
@@ -523,6 +536,7 @@ fn apply_control(
         ControlEffect::Jump(ControlTarget::Op(target)) => {
             let others = top.mask & !taken;
             let mut expected = match *target == next.op {
+                // A jump to the next operation does not split: both sides are the same point.
                 true => vec![(next.op, top.mask)],
                 false => vec![(*target, taken), (next.op, others)],
             };
@@ -569,16 +583,17 @@ fn apply_control(
     stack.apply(&transfer, taken, next).is_ok()
 }
 
-/// Returns the targets of the active lanes after an operation, in the order in which they run.
+/// Returns the targets of the active lanes after an operation, in the order of their execution.
 fn lane_targets(
     before: &ActivationStack<ClaimPoint>,
     now: &ActivationStack<u32>,
 ) -> Vec<(OpIndex, Mask)> {
-    // A split adds entries above the pending ones and leaves these as they are.
+    // A split adds entries above the pending entries and leaves these unchanged.
     let split = now.pending().iter().skip(before.pending().len());
     let entries = split.chain(now.top());
     let mut lane_targets: Vec<(OpIndex, Mask)> =
         entries.map(|s| (OpIndex(s.next), s.mask)).collect();
+    // The topmost entry runs first, and it comes last in the chain.
     lane_targets.reverse();
     lane_targets
 }
@@ -619,10 +634,11 @@ fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
         CellValues::Equal(_) => return true,
         CellValues::Truths(truths) => return truths & mask == 0 || !truths & mask == 0,
     };
+    // An empty mask has 64 trailing zeros, which is no lane.
     let Some(&first) = row.get(mask.trailing_zeros() as usize) else {
         return true;
     };
-    // A warp has 32 lanes or 64. Groups of a constant size, so that the compiler vectorizes the comparisons.
+    // A warp has 32 or 64 lanes. Groups of constant size let the compiler vectorise the comparisons.
     let masks = [mask as u32, (mask >> 32) as u32];
     let mut groups = row.as_chunks::<32>().0.iter().zip(masks);
     groups.all(|(values, mask)| {

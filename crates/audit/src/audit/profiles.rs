@@ -1,4 +1,7 @@
-//! Warps of a run compared with the profile of its launch.
+//! Warps of a run compared with the profile of its launch (SOUNDNESS 6.5).
+//!
+//! For example, an exact profile of 40 instructions is wrong for a warp that issues 39 or 41. A profile that is not
+//! exact is wrong only for 41 or more.
 
 use warpbound_analyse::launch_profile::{LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues};
 use warpbound_base::Diagnostic;
@@ -17,12 +20,13 @@ use warpbound_query::{BoundOptions, FactReading, KernelFlow, Prepared, Session};
 pub struct ProfiledWarps {
     /// Warps that were compared.
     pub compared: u64,
-    /// First warp that its profile does not hold for, and the profile.
+    /// First warp whose profile does not hold, and the profile.
     pub wrong: Option<(WorstWarp, WarpIssues)>,
 }
 
 impl ProfiledWarps {
-    /// Compares an ended warp with its profile: it may issue no more, and as many if the profile is exact.
+    /// Compares an ended warp with its profile: the warp issues at most as many instructions, and exactly as many if
+    /// the profile is exact.
     pub fn add(&mut self, ended: WorstWarp, profile: WarpIssues) {
         self.compared += 1;
         let holds = match profile.exact {
@@ -35,8 +39,8 @@ impl ProfiledWarps {
     }
 }
 
-/// Executes a launch like [`monitor`](crate::monitor), and compares each warp that ends with its profile. After a warp without
-/// a profile no further ones are compared, as the launch has none.
+/// Executes a launch like `monitor`, and compares each warp that ends with its profile. After a warp without a
+/// profile no further ones are compared, because the launch has none.
 ///
 /// # Errors
 ///
@@ -87,7 +91,7 @@ pub fn audited_profile(
 ) -> ProfileOptions {
     let loops = match options.reading {
         FactReading::Simt => stated_loops(flow, &stated.loops),
-        // Those facts are about loops of the warp.
+        // In this reading, facts bound loops of the warp-level graph and say nothing of one thread.
         FactReading::Paper => Vec::new(),
     };
     ProfileOptions {
@@ -99,7 +103,7 @@ pub fn audited_profile(
 }
 
 impl Audit<'_> {
-    /// Adds the comparison of the warps of a run with their profiles. Those hold under the facts, like the bound.
+    /// Adds the comparison of the warps of a run with their profiles. Profiles hold under the facts, like the bound.
     pub(super) fn add_profiled(
         &mut self,
         run: u64,
@@ -110,6 +114,7 @@ impl Audit<'_> {
         let Some((ended, profile)) = warps.wrong else {
             return;
         };
+        // An exact profile rests on no fact (SOUNDNESS 6.5), so a violated fact does not excuse it.
         if !profile.exact && !self.stated.violated(&monitored.observations).is_empty() {
             return;
         }

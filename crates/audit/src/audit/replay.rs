@@ -1,4 +1,9 @@
 //! Replay of single warps: a recorded run against the transfer functions of bounds, cycle by cycle.
+//!
+//! A run is recorded with the outcome of each request, such as a hit in the L2 cache. With these outcomes the
+//! transfer functions must yield each issue to the cycle (SOUNDNESS 11.6). For example, if an instruction is issued
+//! in cycle 412 and replayed in cycle 411, a function or a timing fact is wrong. The replay does not check bounds on
+//! accesses, because the recorded counts take their place.
 
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
@@ -25,9 +30,9 @@ use warpbound_runs::{runs::timed::configuration, runs::timed::simulate_with};
 pub struct TraceRecorder {
     /// Issued instructions.
     trace: RecordedTrace,
-    /// Cycle of the issue of each.
+    /// Issue cycle of each instruction.
     cycles: Vec<u64>,
-    /// Instruction that is prepared.
+    /// Instruction that is being prepared.
     next: TracedInstr,
     is_prepared: bool,
     /// Whether lines of the L2 cache belong to an access, not to a line of code or a constant.
@@ -57,9 +62,12 @@ impl EventListener for TraceRecorder {
                 found,
             } => {
                 self.in_access = false;
+                // Traces have constant banks 65536 bytes apart.
                 let address = u64::from(bank) * 0x1_0000 + u64::from(offset);
                 let own = fetch(address, 0, found);
                 match self.trace.instrs.last_mut() {
+                    // Constants after an issue are addresses of its indexed access. Constants after a preparation are
+                    // operands of the next instruction.
                     Some(issued) if !self.is_prepared => issued.loaded.push(own),
                     _ => self.next.operands.push(own),
                 }
@@ -95,7 +103,7 @@ impl TraceRecorder {
             ..TracedInstr::default()
         };
         self.is_prepared = true;
-        // A warp that waits at a barrier requests its next instruction at the release.
+        // A warp that waits at a barrier requests its next instruction at the release, so later than at its issue.
         if let (Some(issued), Some(issue)) = (self.trace.instrs.last_mut(), self.cycles.last()) {
             issued.waits_at_barrier = cycle > *issue;
         }
@@ -104,6 +112,7 @@ impl TraceRecorder {
     /// Adds an outcome of an access to global or local memory.
     fn access(&mut self, outcome: &Outcome) {
         let Some(issued) = self.trace.instrs.last_mut() else {
+            // Before the first issue, only lines of code and constants are requested.
             self.add_line_of_fetch(outcome);
             return;
         };
@@ -147,7 +156,7 @@ impl TraceRecorder {
                         });
                     }
                 }
-                // An access to local memory has one for each word.
+                // Local memory has one access for each word of a lane, so their number gives the bytes.
                 let words = issued
                     .accesses
                     .iter()
@@ -179,6 +188,8 @@ impl TraceRecorder {
     /// Adds a line of the L2 cache to the line of code or the constant that is requested.
     fn add_line_of_fetch(&mut self, outcome: &Outcome) {
         let requested = match self.is_prepared {
+            // The line of code is requested before the operands, so lines belong to the operands as soon as there are
+            // any.
             true => match self.next.operands.is_empty() {
                 true => self.next.code.last_mut(),
                 false => self.next.operands.last_mut(),
@@ -193,8 +204,9 @@ impl TraceRecorder {
         }
     }
 
-    /// Removes and returns the instructions whose outcomes are complete: all but the last one that was issued.
+    /// Removes and returns the instructions whose outcomes are complete: all except the last one that was issued.
     pub(crate) fn take_complete(&mut self) -> impl Iterator<Item = TracedInstr> + '_ {
+        // The outcomes of an access come after the issue, so the last instruction may still get some.
         let complete = self.trace.instrs.len().saturating_sub(1);
         self.cycles.drain(..complete);
         self.trace.instrs.drain(..complete)
@@ -276,10 +288,10 @@ pub struct RecordedRun {
     pub simulated: ReplayedTimes,
 }
 
-/// First difference of a replay from the run.
+/// First difference between a replay and the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayDifference {
-    /// Position in the trace and instruction; the last one of the trace if only the ends differ.
+    /// Position in the trace; the last position if only the ends differ.
     pub position: usize,
     /// Instruction.
     pub at: OpIndex,
@@ -291,7 +303,7 @@ pub struct ReplayDifference {
 ///
 /// # Errors
 ///
-/// Errors of [`simulate_with`](warpbound_runs::simulate_with); the machine is none for bounds in cycles.
+/// The timed run fails, or its machine is unsuitable for bounds in cycles.
 pub fn record_warp(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -358,6 +370,7 @@ impl RecordedRun {
     }
 
     /// As [`RecordedRun::first_earlier`], with the refreshes of DRAM until each cycle added to the replayed time.
+    /// Bounds count refreshes apart (SOUNDNESS 11.4).
     pub fn first_earlier_than_refreshes(
         &self,
         replayed: &ReplayedTimes,
@@ -367,14 +380,14 @@ impl RecordedRun {
         })
     }
 
-    /// Cycles of all refreshes of DRAM that start up to a cycle.
+    /// Returns the cycles of all refreshes of DRAM that start up to a cycle.
     fn refreshes(&self, cycle: u64) -> u64 {
         let [each, interval] = [Parameter::DramRefresh, Parameter::DramRefreshInterval]
             .map(|parameter| self.numbers.slow(parameter));
         each * (cycle / interval.max(1))
     }
 
-    /// Cycle in which the warp starts.
+    /// Returns the cycle when the warp starts.
     pub fn start(&self) -> u64 {
         self.numbers.slow(Parameter::LaunchKernel)
     }
@@ -388,6 +401,7 @@ impl RecordedRun {
         let replayed = replayed.issues.iter().chain([&replayed.end]);
         let cycles = simulated.zip(replayed).map(|(a, b)| (*a, *b));
         let (position, cycles) = cycles.enumerate().find(|(_, (a, b))| differs(*a, *b))?;
+        // The end of the launch follows the issues, so its position is one past the trace.
         let last = self.trace.instrs.len().saturating_sub(1);
         let instr = self.trace.instrs.get(position.min(last));
         Some(ReplayDifference {

@@ -1,4 +1,8 @@
 //! Audit of a launch set: each kernel against all its launches, with the buffers that the launches share.
+//!
+//! Launches with the same kernel and block size have one bound. Each launch starts with the buffers that the launch
+//! before it has left, so a loop count may depend on earlier launches. Launches run one after the other; effects of
+//! kernels that run at the same time are not seen (SOUNDNESS 9.2).
 
 use crate::{audit::audit_basis, audit::audited_kernel, audit::prepare_audited};
 use warpbound_base::Diagnostic;
@@ -27,9 +31,9 @@ struct SetVariant {
 }
 
 /// Executes a launch set and variations of it, and compares each launch with all claims and statements about its
-/// kernel, for launches in blocks of its size. The first run is the set as given, whose buffers are compared at the
-/// end with those that are expected. Sets with streams run in another order of them too. `on_run` receives the number
-/// of each completed run.
+/// kernel, for launches with its block size. The first run is the set as given; its buffers at the end are compared
+/// with the expected contents. A set with streams also runs with the streams in another order. `on_run` receives the
+/// number of each completed run.
 ///
 /// # Errors
 ///
@@ -78,6 +82,7 @@ pub fn audit_set(
         kernel.audit.finish();
     }
     report.kernels = bases.into_iter().map(|basis| basis.report).collect();
+    // Unexpected contents are not a finding of one kernel, but they count as violations of the set.
     let differences = [&report.unexpected, &report.order_difference];
     let differences = differences.iter().filter(|found| found.is_some()).count();
     let violations: u64 = report.kernels.iter().map(|kernel| kernel.violations).sum();
@@ -119,9 +124,9 @@ fn empty_set_report(
     }
 }
 
-/// Launches with one kernel and one size of blocks.
+/// Launches grouped by kernel and block size.
 struct Groups<'a> {
-    /// Kernel, size of the blocks, first launch.
+    /// Kernel, block size, first launch.
     all: Vec<(&'a Kernel, Size, usize)>,
     /// Group of each launch.
     of_launch: Vec<usize>,
@@ -134,7 +139,9 @@ impl<'a> Groups<'a> {
             of_launch: Vec::with_capacity(kernels.len()),
         };
         for (number, (launch, kernel)) in set.launches.iter().zip(kernels).enumerate() {
+            // Bounds and claims hold for one block size, so launches with another size need their own.
             let block = launch.launch.block;
+            // Kernels are borrowed from one session, so the same kernel has the same address.
             let is_same =
                 |other: &(&Kernel, Size, usize)| std::ptr::eq(other.0, *kernel) && other.1 == block;
             let known = groups.all.iter().position(is_same);
@@ -173,6 +180,7 @@ impl SetAudit<'_, '_> {
         self.report.repetitions = rounds(self.set, &given.rounds);
         let memory = given.memory.unwrap_or_default();
         let has_ended = given.unfinished.is_none() && !self.has_faulted();
+        // Buffers of an unfinished run are incomplete, so a difference from the expected contents says nothing.
         let compared = match has_ended {
             true => compare_buffers(&self.set.objects, &memory),
             false => BufferComparison::default(),
@@ -185,11 +193,13 @@ impl SetAudit<'_, '_> {
             variant.number += 1;
             variant.streams = StreamOrder::Reversed;
             let other = self.run(start, variant)?;
+            // A file may state that its results depend on the order of the streams.
             if has_ended && !self.set.order_dependent {
                 self.report.compared_orders = true;
                 self.report.order_difference = match (other.unfinished, other.memory) {
                     (Some(unfinished), _) => Some(unfinished.to_string()),
                     (None, Some(other)) => difference(&memory, &other),
+                    // A fault leaves no memory, and the report of its kernel names it.
                     (None, None) => None,
                 };
             }
@@ -222,7 +232,7 @@ impl SetAudit<'_, '_> {
         kernels.any(|kernel| kernel.audit.report.given_faulted)
     }
 
-    /// Executes the set once; a fault ends the run.
+    /// Executes the set once. A fault ends the run.
     fn run(&mut self, start: SetContents, variant: SetVariant) -> Result<SetEnd, Diagnostic> {
         let SetAudit {
             set,

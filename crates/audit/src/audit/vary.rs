@@ -1,4 +1,8 @@
 //! Variations of a launch: random buffer contents, varied scalars, and the order of diverged lanes.
+//!
+//! For example, a variation may permute one buffer, fill another one with zeros, and let the lanes that fall through
+//! continue first. The grid, the blocks and the sizes of buffers stay as they are, and so do scalars that the file
+//! does not allow to vary.
 
 use fastrand::Rng;
 use warpbound_launch::PathOrder;
@@ -15,7 +19,7 @@ enum Contents {
     Equal,
     /// Numbers from 0 to 7.
     Small,
-    /// Ascending numbers up to the length of the buffer.
+    /// Ascending numbers up to the length of the buffer, at most 100.
     Sorted,
     /// Numbers at the ends of the type: zeros, extremes, infinities, NaN.
     Edges,
@@ -23,6 +27,7 @@ enum Contents {
     Random,
 }
 
+/// Kinds from which each buffer draws one. Kinds that keep the given elements occur twice.
 const KINDS: [Contents; 10] = [
     Contents::Given,
     Contents::Given,
@@ -51,12 +56,14 @@ pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
     let vary = |buffer: &mut LaunchBuffer, rng: &mut Rng| {
+        // The expected results belong to the given contents.
         buffer.expect = None;
         buffer.output = None;
         let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
         let kind = kind.unwrap_or(Contents::Given);
         match buffer.range {
             None => fill(buffer.element, &mut buffer.bytes, kind, rng),
+            // The file states that all numbers are in this range (`data-ranges`), so variations keep to it.
             Some(range) => fill_within(range, buffer.element, &mut buffer.bytes, kind, rng),
         }
     };
@@ -77,6 +84,7 @@ pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
     for texels in &mut launch.texels {
         vary(&mut texels.buffer, &mut rng);
     }
+    // The hardware may run either side of a branch first (SOUNDNESS 7), so both orders are tried.
     let order = match rng.bool() {
         true => PathOrder::TakenFirst,
         false => PathOrder::FallThroughFirst,
@@ -84,9 +92,9 @@ pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
     Variation { launch, order }
 }
 
-/// Returns the launch with floating-point buffers whose numbers are at the ends of their type: large, small and subnormal
-/// ones, for which divisions and roots take their slow paths. Of every second seed, each other number is the given one.
-/// The launch expects no results. Equal seeds give equal variations.
+/// Returns the launch with floating-point buffers whose numbers are at the ends of their type: large, small and
+/// subnormal ones, which make divisions and roots take their slow paths. With an even seed, every second number keeps
+/// its given value. The launch expects no results. Equal seeds give equal variations.
 pub fn extreme_variation(given: &LaunchFile, seed: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
@@ -94,7 +102,7 @@ pub fn extreme_variation(given: &LaunchFile, seed: u64) -> LaunchFile {
         if let ParamValue::Buffer(buffer) = &mut param.value {
             buffer.expect = None;
             buffer.output = None;
-            // Numbers in a stated range are whole.
+            // Numbers in a stated range are whole, so no extreme float is among them.
             let fields = exponent_fields(buffer.element).filter(|_| buffer.range.is_none());
             if let Some(fields) = fields {
                 let kept = seed.is_multiple_of(2);
@@ -129,9 +137,10 @@ fn exponent_fields(element: ElementType) -> Option<ExponentFields> {
 }
 
 impl ExponentFields {
-    /// Returns a number whose exponent is one of the two least, the subnormal one included, or of the two greatest of finite
-    /// numbers.
+    /// Returns a number whose exponent field is one of the two smallest, including the field of subnormal numbers, or
+    /// one of the two largest of finite numbers. For example, fields of F32 are 0, 1, 253 and 254.
     fn extreme(self, rng: &mut Rng) -> u64 {
+        // The largest field is reserved for infinities and NaNs.
         let most = (1u64 << self.exponent) - 2;
         let exponent = match rng.u64(..4) {
             small @ (0 | 1) => small,
@@ -194,6 +203,7 @@ fn fill_within(
     let any = |rng: &mut Rng| rng.i64(range.least..=range.most);
     match contents {
         Contents::Given | Contents::Shuffled => fill(element, bytes, contents, rng),
+        // Zero may be outside the range, so the lower limit takes its place.
         Contents::Zeros => fill_elements(bytes, size, || range.least as u64),
         Contents::Equal => {
             let number = any(rng);
@@ -236,6 +246,7 @@ fn small_number(element: ElementType, number: u64) -> u64 {
 fn half(number: u64) -> u64 {
     match number.checked_ilog2() {
         None => 0,
+        // The leading bit of a normal number is implicit, so the mask removes it.
         Some(log) => u64::from(15 + log) << 10 | (number << (10 - log.min(10)) & 0x3ff),
     }
 }

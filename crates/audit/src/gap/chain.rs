@@ -1,6 +1,11 @@
 //! Bound with claims replaced by observations of the worst run.
 //!
-//! The numbers here are no bounds: they hold for one run. None of them becomes an `UpperBound` that leaves this module.
+//! The numbers here are no bounds: they hold for one run. None of them becomes an `UpperBound` that leaves this
+//! module.
+//!
+//! For example, if the bound allows 10 iterations and the run has 8, the element "loops" is the bound for 8
+//! iterations. Each element keeps the claims that are not yet replaced, so the difference of two elements is what one
+//! claim costs.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +32,7 @@ use warpbound_bounds::{CycleInputs, CycleOptions};
 use warpbound_bounds::{cycles::bound::bound_with_vectors, cycles::bound::delays};
 use warpbound_query::{CacheState, KernelFlow, Prepared, Session};
 
-/// Most improvements of the vectors for one path.
+/// Maximum number of improvements of the vectors for one path.
 const MOST_ROUNDS: usize = 8;
 
 /// Claims that are replaced.
@@ -52,7 +57,7 @@ impl Replaced {
         }
     }
 
-    /// Replaces the claim that an element of the chain is named after; returns whether it changes something.
+    /// Replaces the claim that an element of the chain is named after. Returns whether it was not replaced before.
     pub(super) fn replace(&mut self, name: &str) -> bool {
         let claim = match name {
             "loops" => &mut self.loops,
@@ -117,6 +122,7 @@ impl<'a> Chain<'a> {
             numbers: MachineNumbers::of_ranges(&options.machine)?,
             observed: None,
         };
+        // The inputs are not used here, but a kernel without them is refused before it is run.
         chain.inputs(&chain.numbers, chain.caches)?;
         Ok(chain)
     }
@@ -130,6 +136,7 @@ impl<'a> Chain<'a> {
             never: given.never.clone(),
         };
         let steps = worst.seen.steps.clone();
+        // A run whose issues differ from the run without time took another path, so its steps are not known.
         let is_same = self.issues(&steps).as_ref() == Some(&worst.record.issued);
         self.observed = Some(Observed {
             given,
@@ -163,12 +170,12 @@ impl<'a> Chain<'a> {
         Some(issued)
     }
 
-    /// Computes the bound in which claims are replaced by observations. The cost of a path is also computed with
-    /// `vectors`, those of the element before, which are replaced by those of this number.
+    /// Computes the bound with claims replaced by observations. The cost of a path is computed with vectors of its
+    /// own and with `vectors` from the element before; the vectors of the smaller number are left in `vectors`.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No bound exists.
     pub(super) fn value(
         &self,
         replaced: Replaced,
@@ -195,6 +202,8 @@ impl<'a> Chain<'a> {
             true => &observed.seen,
             false => &observed.given,
         };
+        // Vectors of the element before hold here as well, because costs limit a path whatever the vectors are
+        // (SOUNDNESS 11.5). With them this number is no larger than the element before.
         let before = vectors.take();
         let mut best: Option<PathValue> = None;
         let mut keep = |value: PathValue| {
@@ -220,7 +229,7 @@ impl<'a> Chain<'a> {
             });
             Ok(())
         };
-        // As `LoneWarp::bound` does.
+        // The smaller of both ways to count misses is taken, as in `LoneWarp::bound`.
         limit(&inputs)?;
         if let Some(inputs) = inputs.with_counted_sectors() {
             limit(&inputs)?;
@@ -274,7 +283,7 @@ impl<'a> Chain<'a> {
 }
 
 impl Observed {
-    /// Replaces the limits of accesses by the most of all executions; spaces that no execution accesses are dropped.
+    /// Lowers the limits of accesses to the maximum over all executions, and drops spaces that no execution accesses.
     fn replace_addresses(&self, inputs: &mut CycleInputs) {
         for (at, limits) in &mut inputs.accesses {
             let seen = self
@@ -287,6 +296,8 @@ impl Observed {
                 self.record.accesses.contains_key(&(*at, path))
             });
             for limit in &mut limits.spaces {
+                // A number above its limit is an error, which must not disappear from the chain. It stays at the
+                // limit here, and the replay may then invert the chain.
                 limit.requests = limit.requests.min(seen.requests);
                 limit.lines = limit.lines.min(seen.transactions);
                 limit.sectors = limit.sectors.min(seen.sectors);
@@ -295,7 +306,7 @@ impl Observed {
         }
     }
 
-    /// Replaces what may miss by what missed.
+    /// Allows only the misses that the run had.
     fn replace_hits(&self, inputs: &mut CycleInputs) {
         for (at, limits) in &mut inputs.accesses {
             for limit in &mut limits.spaces {
@@ -317,6 +328,8 @@ impl Observed {
         let paths = [MemoryPath::Global, MemoryPath::Local];
         for (translations, path) in inputs.translations.iter_mut().zip(paths) {
             let misses = sum(path, |seen| seen.tlb_misses);
+            // The record does not tell walks from hits in the second TLB, so misses are walks as far as the bound
+            // allows. The rest is not negative.
             translations.walks = translations.walks.min(misses);
             translations.first_level = translations.first_level.min(misses - translations.walks);
         }
@@ -331,6 +344,7 @@ impl Observed {
         inputs.constants_may_miss &= lines_may_miss;
         let mut spaces = inputs.accesses.values().flat_map(|limits| &limits.spaces);
         let reached = spaces.any(|limit| limit.may_miss || limit.may_evict);
+        // Refreshes delay the path only if something reaches DRAM.
         inputs.reaches_dram &= inputs.lines_may_miss || inputs.constants_may_miss || reached;
     }
 
@@ -344,12 +358,13 @@ impl Observed {
         let unknown =
             || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
         let mut steps = self.steps.clone().ok_or_else(unknown)?;
-        // Steps between the same nodes cost the same.
+        // Steps between the same nodes cost the same, so all executions go to the first of them.
         let counts = inputs.steps.iter().map(|step| {
             let to = step.to.map(|to| NodeId(to as u32));
             u128::from(steps.remove(&(NodeId(step.from as u32), to)).unwrap_or(0))
         });
         let counts: Vec<u128> = counts.collect();
+        // A step that is left over is not in the graph, so the sum would lack its cost.
         if !steps.is_empty() {
             return Err(unknown());
         }
@@ -364,11 +379,13 @@ impl Observed {
         let (mut least, mut vectors) = (own, time.vectors());
         if let Some(known) = known {
             time.use_vectors(known);
+            // Both sums limit the path (SOUNDNESS 11.5), so the smaller one counts.
             let other = path_cost(inputs, &time.costs(), &counts);
             if let Some(other) = other.filter(|other| *other < least) {
                 (least, vectors) = (other, known.clone());
             }
         }
+        // Refreshes are added to the whole path at last, because their number depends on its length.
         let all = delays(inputs, numbers)?.add_to(least);
         let cycles = all.and_then(|cycles| u64::try_from(cycles).ok());
         let too_many = || Diagnostic::new("the cycles of the path have more than 64 bits");
@@ -385,7 +402,8 @@ struct PathValue {
     vectors: NodeVectors,
 }
 
-/// Returns the cost of a path on which each step is taken a number of times; `None` if some step is never taken.
+/// Returns the cost of a path from the number of times that each step is taken; `None` if the path takes a step
+/// without a cost.
 fn path_cost(inputs: &CycleInputs, costs: &PathTime, counts: &[u128]) -> Option<u128> {
     let mut cycles = u128::from(costs.start.cycles);
     for (cost, &count) in costs
@@ -402,6 +420,7 @@ fn path_cost(inputs: &CycleInputs, costs: &PathTime, counts: &[u128]) -> Option<
             .map(|(_, count)| count)
             .sum()
     };
+    // First misses are in no step, and are paid at most as often as they can happen (SOUNDNESS 11.4).
     for once in &costs.once {
         cycles += u128::from(once.cycles) * once.times(executions);
     }

@@ -1,4 +1,4 @@
-//! Contents of the buffers of a launch that runs are tried with.
+//! Buffer contents with which the runs of a launch are tried: given, random and extreme ones.
 
 use std::fmt;
 
@@ -13,12 +13,13 @@ pub(super) enum Contents {
     Given,
     /// Random contents, by their seed.
     Random(u64),
-    /// Floating-point numbers at the ends of their type, by their seed: divisions and roots take their slow paths there.
+    /// Floating-point numbers at the ends of their type, by their seed. Divisions and roots take their slow paths
+    /// there.
     Extreme(u64),
 }
 
 impl Contents {
-    /// Variations with extreme numbers that are tried after the slowest of the other runs.
+    /// Number of variations with extreme numbers, which are tried under the conditions of the slowest other run.
     const EXTREMES: u64 = 4;
 
     /// Returns this many contents: the given ones, and random ones.

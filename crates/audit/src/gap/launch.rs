@@ -1,4 +1,8 @@
-//! Gap breakdown of a whole launch: its worst simulated run, its bound, and what the gap between them consists of.
+//! Sandwich of a whole launch: its worst simulated run, its bound, and the parts of the gap between them.
+//!
+//! The chain is like the chain of a single warp, with a composition in place of the replay: it puts the times and
+//! services of the run into the sum of the bound (SOUNDNESS 20.10). What is left between the composition and the run
+//! is the slack of the sum itself, for example where services of two resources overlap.
 
 mod chain;
 mod composition;
@@ -24,12 +28,12 @@ use warpbound_query::Session;
 use chain::{KnownVectors, LaunchChain};
 use runs::{LaunchRuns, WorstLaunch};
 
-/// Simulates a whole launch, and compares the worst run with the bound of the launch. `on_run` as for
-/// [`Session::gap breakdown`].
+/// Simulates a whole launch, and compares the worst run with the bound of the launch. `on_run` receives the number of
+/// completed runs and the number of all runs.
 ///
 /// # Errors
 ///
-/// The launch does not suit the kernel, no run comes to its end, or the time of the launch is not known.
+/// The launch does not suit the kernel, no run ends, or the time of the launch is not known.
 pub fn launch_gap(
     session: &Session,
     kernel: &Kernel,
@@ -40,7 +44,8 @@ pub fn launch_gap(
     launch_gap_with(session, kernel, grid, options, &mut on_run, |_| {})
 }
 
-/// Makes the gap breakdown of a launch; the chain is changed before its numbers are computed: tests plant faults so.
+/// Makes the sandwich of a launch. `change` alters the chain before its numbers are computed, so that tests can plant
+/// faults.
 fn launch_gap_with(
     session: &Session,
     kernel: &Kernel,
@@ -65,7 +70,7 @@ fn launch_gap_with(
         options: &options.cycles,
         observed: None,
     };
-    // The launch is refused before it is run.
+    // A launch whose time is not known is refused here, before any of its runs.
     let unknown = chain.claimed().map_err(locate)?.unknown_addresses();
     let mut runs = LaunchRuns {
         session,
@@ -122,6 +127,7 @@ impl LaunchChain<'_> {
         let has_counts = self.observation()?.seen.is_some();
         match own {
             Ok(bound) => report.bound = bound,
+            // Without observed loop counts nothing can take the place of the missing facts.
             Err(why) if !has_counts => return Err(why),
             Err(why) => {
                 first.loops = true;
@@ -151,6 +157,7 @@ impl LaunchChain<'_> {
         };
         for name in names {
             let mut alone = first;
+            // Some names stand for no claim, and a claim that is replaced from the start has no share of its own.
             if !replaced.replace(name) || !alone.replace(name) {
                 continue;
             }
@@ -162,9 +169,10 @@ impl LaunchChain<'_> {
             }
             let mut value = self.value(replaced, &mut vectors)?;
             if replaced == loops_alone {
-                // The bound for the stated facts holds for counts below them as well; its vectors may suit them better.
+                // The bound for the stated facts also holds for smaller counts, and its vectors may suit them better.
                 value = value.min(before);
             }
+            // Vectors of elements before would make this share depend on the order of the claims.
             let alone = self.value(alone, &mut KnownVectors::default())?;
             report.add(name, value, &mut before, Some(alone));
         }
@@ -185,6 +193,7 @@ impl LaunchChain<'_> {
                 .map(|(resource, without)| ResourceShare {
                     name: resource.name(),
                     without: without.cycles().0.0,
+                    // Signed, so that a resource without which the sum grows would show.
                     cycles: i128::from(value) - i128::from(without.cycles().0.0),
                 })
                 .collect();

@@ -1,4 +1,7 @@
 //! Accesses for which a bound counts more sectors or conflicts than the worst run had.
+//!
+//! For example, the bound counts 32 sectors for a load, and its 10 executions have at most 4. The load is loose by 28
+//! sectors each time, 280 in all.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,22 +12,22 @@ use warpbound_report::gap::LooseAccess;
 
 use warpbound_query::prepared::Prepared;
 
-/// Most accesses that a report names.
+/// Maximum number of accesses in a report.
 const MAX_SHOWN: usize = 8;
 
-/// Numbers that a run has seen of an access.
+/// Counts of an access in a run.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SeenNumbers {
     /// Executions by warps.
     pub(super) executions: u64,
-    /// Most sectors of an execution.
+    /// Largest number of sectors of an execution.
     pub(super) sectors: u32,
-    /// Most bank conflicts of an execution.
+    /// Largest number of bank conflicts of an execution.
     pub(super) conflicts: u32,
 }
 
-/// Returns the accesses for which the bound counts more in each execution than the run had, sorted by the difference over
-/// all executions, greatest first.
+/// Returns the accesses for which the bound counts more in each execution than the run had, sorted by the difference
+/// over all executions, largest first.
 pub(super) fn loose_accesses(
     prepared: &Prepared<'_>,
     claimed: &BTreeMap<OpIndex, AccessLimits>,
@@ -43,6 +46,7 @@ pub(super) fn loose_accesses(
             .map(|space| space.conflicts)
             .max()
             .unwrap_or(0);
+        // A run above its class is a violation for the audit, not a loose access.
         let more = sectors.saturating_sub(seen.sectors) + conflicts.saturating_sub(seen.conflicts);
         if more == 0 {
             continue;

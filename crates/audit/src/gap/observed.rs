@@ -1,4 +1,7 @@
 //! Observations of the worst run: the instructions that it issued, and what its accesses and fetches found in caches.
+//!
+//! The record joins all executions of an access. For example, a load that misses the L2 cache in one of 100
+//! executions has one miss, and the chain then allows each execution to miss.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +9,7 @@ use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simulate::timed::{Event, EventListener, HitLevel};
 
-/// Memory of a path through the memory system, in an order.
+/// Path through the memory system, named after the memory at its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum MemoryPath {
     Shared,
@@ -15,7 +18,7 @@ pub(super) enum MemoryPath {
 }
 
 impl MemoryPath {
-    /// Path of a memory space that an access is in.
+    /// Returns the path of accesses to a memory space.
     pub(super) fn of(space: MemorySpace) -> MemoryPath {
         match space {
             MemorySpace::Shared => MemoryPath::Shared,
@@ -49,7 +52,7 @@ pub(super) struct RunRecord {
 }
 
 impl RunRecord {
-    /// Creates a record of a kernel with this number of instructions.
+    /// Creates the record of a kernel with this number of instructions.
     pub(super) fn new(instructions: usize) -> RunRecord {
         RunRecord {
             issued: vec![0; instructions],
@@ -68,6 +71,7 @@ impl EventListener for RunRecord {
                 }
             }
             Event::Shared { at, .. } => {
+                // Shared memory has no caches, so the entry only says that the access took place.
                 self.accesses.entry((at, MemoryPath::Shared)).or_default();
             }
             Event::Memory {

@@ -1,4 +1,9 @@
 //! Runs of single warps of a launch, and the worst of them.
+//!
+//! The search is greedy. All chosen warps, contents and orders run under all selections of parameters; from the
+//! slowest of these runs, one thing after the other is varied, and a change is kept if the run gets slower. For
+//! example, extreme contents are tried only with the parameters of the slowest run. So the result is the slowest run
+//! that was tried, not the slowest one there is.
 
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
@@ -35,7 +40,7 @@ struct Conditions {
     caches: StartCaches,
 }
 
-/// Worst run of all.
+/// Worst run.
 pub(super) struct WorstRun {
     situation: Situation,
     conditions: Conditions,
@@ -47,11 +52,11 @@ pub(super) struct WorstRun {
     pub(super) seen: AuditObservations,
     /// Record of the run.
     pub(super) record: RunRecord,
-    /// Most header executions that any run had, per entry and in all, by loop.
+    /// Maximum number of header executions over all runs, per entry and in total, by loop.
     pub(super) loop_counts: [Vec<Option<u64>>; 2],
-    /// Times of its replay, if it has one.
+    /// End of its replay, if it has one.
     pub(super) replayed: Option<u64>,
-    /// Whether other schedulers take as many cycles.
+    /// Whether the run takes the same cycles with other schedulers.
     same_for_schedulers: bool,
 }
 
@@ -92,7 +97,7 @@ pub(super) struct Runs<'a> {
     pub(super) options: &'a GapOptions,
     /// Completed runs.
     pub(super) count: u64,
-    /// Reason of the first run that did not come to its end.
+    /// Reason why the first run that failed did not end.
     pub(super) failed: Option<Diagnostic>,
 }
 
@@ -101,7 +106,7 @@ impl Runs<'_> {
     ///
     /// # Errors
     ///
-    /// The launch does not suit the kernel, or no run comes to its end.
+    /// The launch does not suit the kernel, or no run ends.
     pub(super) fn worst(
         &mut self,
         grid: &LaunchFile,
@@ -148,6 +153,7 @@ impl Runs<'_> {
                 let Some(own_seen) = self.observe(&own)? else {
                     continue;
                 };
+                // Slow paths of extreme numbers may have loops that no other run has reached.
                 raise_counts(&mut loop_counts, &own_seen);
                 if let Some(found) = self.cycles(&own, &conditions)
                     && found > cycles
@@ -168,6 +174,7 @@ impl Runs<'_> {
         let mut record = RunRecord::new(self.prepared.code.ops.len());
         let recorded = self.run(&situation, &conditions, None, &mut record)?;
         debug_assert_eq!(recorded, cycles, "runs are deterministic");
+        // A warp alone is issued whenever it is ready, so no scheduler may change its time (SOUNDNESS 11).
         let others = ["lrr", "oldest"].map(|name| name.parse::<SchedulerPolicy>());
         let mut others = others.into_iter().flatten();
         let same_for_schedulers = others.all(|policy| {
@@ -255,11 +262,12 @@ impl Runs<'_> {
         let seeds = (1..=self.options.seeds).map(Selection::Seed);
         let selections: Vec<Selection> = named.into_iter().chain(seeds).collect();
         let caches: &[StartCaches] = match self.options.cycles.caches {
+            // A bound for any contents of the caches covers both, so both are tried.
             CacheState::Any => &[StartCaches::Cold, StartCaches::Warm],
             CacheState::Warm => &[StartCaches::Warm],
             CacheState::Cold => &[StartCaches::Cold],
         };
-        // With the same launch overhead in all runs, the worst run is that of the slowest warp.
+        // With the same launch overhead in all runs, the slowest warp has the worst run.
         let overhead = launch_overhead(&self.options.cycles.machine);
         let of_caches = |&caches: &StartCaches| {
             selections.iter().map(move |&selection| Conditions {
@@ -271,7 +279,7 @@ impl Runs<'_> {
         caches.iter().flat_map(of_caches).collect()
     }
 
-    /// Executes a situation without time; `None` if it does not come to its end.
+    /// Executes a situation without time; `None` if it does not end.
     fn observe(&mut self, situation: &Situation) -> Result<Option<AuditObservations>, Diagnostic> {
         let how = (situation.order, self.options.max_instructions);
         let run = monitor_single_warp(
@@ -291,7 +299,7 @@ impl Runs<'_> {
         }
     }
 
-    /// Simulates a run and returns its cycles; `None` if it does not come to its end.
+    /// Simulates a run and returns its cycles; `None` if it does not end.
     fn cycles(&mut self, situation: &Situation, conditions: &Conditions) -> Option<u64> {
         match self.run(situation, conditions, None, &mut Silent) {
             Ok(cycles) => {
@@ -341,7 +349,7 @@ impl Runs<'_> {
         is_timed.then(|| run.replay(ServiceOrder::Requests).end)
     }
 
-    /// Searches the slow end of the parameters without one; returns the cycles and the conditions.
+    /// Searches the slowest values of the parameters without a slow end. Returns the cycles and the conditions.
     fn search(&mut self, situation: &Situation, caches: StartCaches) -> Option<(u64, Conditions)> {
         let mut conditions = self.conditions().into_iter().next()?;
         (conditions.selection, conditions.caches) = (Selection::Slow, caches);
@@ -371,7 +379,7 @@ pub(super) struct SlowestNumbers {
     pub(super) runs: u64,
 }
 
-/// Searches the slow end of the parameters without one; `None` if a run does not come to its end.
+/// Searches the slowest values of the parameters without a slow end; `None` if a run does not end.
 pub(super) fn slowest_numbers(
     session: &Session,
     kernel: &Kernel,
@@ -399,7 +407,8 @@ pub(super) fn slowest_numbers(
     })
 }
 
-/// Raises the most header executions, per entry and in all, by those of a run. Loops that a run does not reach count 0.
+/// Raises the maximum numbers of header executions, per entry and in total, to cover a run. Loops that a run does not
+/// reach count 0.
 pub(super) fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObservations) {
     for (counts, seen) in counts
         .iter_mut()
@@ -413,11 +422,12 @@ pub(super) fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObser
     }
 }
 
-/// Intervals between refreshes of DRAM that are tried for a lone warp.
+/// Maximum number of intervals between refreshes of DRAM that are tried for a lone warp.
 const MOST_INTERVALS: u64 = 64;
 
-/// At most `most` intervals between refreshes of DRAM within the range of a machine, of those at most twice the least: with one
-/// of them more refreshes may meet requests than with the least, which only has the most refreshes.
+/// Returns at most `most` intervals between refreshes of DRAM: longer than the shortest interval of the machine, and
+/// at most twice as long. The shortest interval has the most refreshes, but with a longer one more of them may meet
+/// requests. For example, a range of 1000 to 5000 cycles and `most` = 4 give 1250, 1500, 1750 and 2000.
 pub(super) fn refresh_intervals(
     machine: &GpuModel,
     most: u64,
@@ -426,18 +436,21 @@ pub(super) fn refresh_intervals(
     let refreshes = machine.range(Parameter::DramRefresh).most > 0;
     let end = range.most.min(range.least.saturating_mul(2));
     let wide = end.saturating_sub(range.least);
+    // Without refreshes the interval changes nothing.
     let count = if refreshes { wide.min(most) } else { 0 };
     let least = range.least;
     (1..=count).map(move |n| {
+        // The product may need more than 64 bits.
         let further = u128::from(wide) * u128::from(n) / u128::from(count);
         least + further as u64
     })
 }
 
-/// Returns numbers of warps, spread over all.
+/// Returns at most `most` numbers below `all`, spread evenly, for warps of a launch.
 fn spread(all: u64, most: u64) -> impl Iterator<Item = u64> {
     let count = all.min(most).max(1);
     (0..count).map(move |n| {
+        // The product of two 64-bit numbers needs 128 bits.
         let (n, last) = (u128::from(n), u128::from(all.saturating_sub(1)));
         (n * last / u128::from(count - 1).max(1)) as u64
     })

@@ -1,4 +1,4 @@
-//! Chains of real kernels do not invert, and those of wrong observations do.
+//! Chains of real kernels do not invert, and chains of wrong observations do.
 #![allow(clippy::expect_used, reason = "tests")]
 
 use crate::gap::gap_with;

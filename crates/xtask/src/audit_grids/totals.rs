@@ -27,7 +27,7 @@ pub(super) struct AuditedGrid {
     skipped: u64,
     violations: Vec<String>,
     ratio: Option<f64>,
-    /// That of the estimate by abstract CTA simulation.
+    /// Ratio of the estimate by abstract CTA simulation.
     #[serde(default)]
     estimate: Option<f64>,
     /// Bound, terms and worst run as text.
@@ -53,7 +53,7 @@ impl AuditedGrid {
         }
     }
 
-    /// Takes over a comparison; `factors` are those of each run.
+    /// Takes over a comparison. `factors` has the factors of each run.
     pub(super) fn new(
         key: String,
         kind: String,

@@ -12,7 +12,7 @@ use super::execute::{CommandLine, FOLDER, Program, STANDARD_OUTPUT};
 use super::json::documents;
 use crate::repository::{Repository, files_with_extension};
 
-/// Size of the groups of command lines of which a sample has one.
+/// Distance of the command lines in a sample: one in this number.
 const SAMPLE: usize = 23;
 
 /// Formats of graphs.

@@ -22,7 +22,7 @@ pub(super) struct Output {
 pub(super) struct Compared {
     /// All bytes are the same.
     pub(super) equal: bool,
-    /// White space differs beside renamed words, or some old words stayed.
+    /// White space differs in addition to renamed words, or some old words stayed.
     pub(super) layout: bool,
     /// Differences that no renamed word explains.
     pub(super) differences: Vec<String>,
@@ -123,7 +123,8 @@ impl Compared {
     }
 }
 
-/// The names of the elements of an SVG drawing and their texts, a line each, without attributes; `None` if the text is not an SVG drawing.
+/// The names of the elements of an SVG drawing and their texts, a line each, without attributes; `None` if the text
+/// is not an SVG drawing.
 fn drawing(text: &str) -> Option<String> {
     if !text.starts_with("<svg") {
         return None;
@@ -345,7 +346,7 @@ fn digits(text: &str) -> impl Iterator<Item = &str> {
     parts.filter(|part| !part.is_empty())
 }
 
-/// The numbers of two documents, without those of keys that only the later one has.
+/// The numbers of two documents, without the numbers of keys that only the later one has.
 fn numbers_of_documents<'a>(old: &'a [Value], new: &'a [Value]) -> (Vec<&'a str>, Vec<&'a str>) {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for value in old {
@@ -357,8 +358,8 @@ fn numbers_of_documents<'a>(old: &'a [Value], new: &'a [Value]) -> (Vec<&'a str>
     (before, after)
 }
 
-/// The runs of digits in keys and values. Those of an object are in the order of its keys, as JSON objects have no order;
-/// keys that `like`, the value at the same place of the earlier document, lacks are ignored.
+/// The runs of digits in keys and values. The runs of an object are in the order of its keys, as JSON objects have no
+/// order. Keys that `like`, the value at the same place of the earlier document, lacks are ignored.
 fn numbers<'a>(value: &'a Value, like: Option<&Value>, out: &mut Vec<&'a str>) {
     match value {
         Value::Plain(text) | Value::Text(text) => out.extend(digits(text)),

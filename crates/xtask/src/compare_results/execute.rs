@@ -14,7 +14,8 @@ use super::compare::Output;
 /// Placeholder in arguments: the folder that a command line may write to.
 pub(super) const FOLDER: &str = "{folder}";
 
-/// Folder of those folders, in the checkout. Their names depend on the command line only, because messages contain them.
+/// Folder of these folders, in the checkout. Their names depend on the command line only, because messages contain
+/// them.
 const FOLDERS: &str = "target/compare-results";
 
 pub(super) const STANDARD_OUTPUT: &str = "standard output";
@@ -203,7 +204,7 @@ pub(super) fn remove_folders(root: &Path) {
     let _ = fs::remove_dir(root.join(FOLDERS));
 }
 
-/// Adds the files below a folder to the output, but those that were given and did not change.
+/// Adds the files below a folder to the output, except the given files that did not change.
 fn read_files(
     folder: &Path,
     before: &str,

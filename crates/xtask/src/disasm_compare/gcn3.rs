@@ -90,7 +90,7 @@ struct GcnTally {
     instructions: usize,
     /// Words on which the two versions of LLVM disagree and we do not agree with version 14.
     disputed: usize,
-    /// Instructions of code objects that encode to the same words, and those that do not.
+    /// Instructions of code objects that encode to the same words, and that do not.
     re_encoded: (usize, usize),
     differences: Vec<(String, String, String)>,
 }
@@ -232,7 +232,7 @@ fn random_words(random: &mut SplitMix, count: usize) -> Vec<SizedWord> {
         let mut word = value | fields & !mask;
         match random.next() % 16 {
             0..2 => word ^= 1 << (random.next() % 64),
-            // Literals near those that could be inline.
+            // Literals near the ones that could be inline.
             2 => {
                 let list = [
                     0,
@@ -273,7 +273,7 @@ fn defined_selection(mut word: u64) -> u64 {
     word
 }
 
-/// Writes the answers for words of each form, and for those of own code objects.
+/// Writes the answers for words of each form, and for words of own code objects.
 fn record(
     repository: &Repository,
     first: &LlvmMc,

@@ -46,7 +46,7 @@ fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
 /// Draws bits for the free fields of a form. Fields of all zeros or ones (RZ, PT, no modifier) are rare among uniform
 /// bits but common in programs, so they are made frequent.
 pub(crate) fn random_fields(random: &mut SplitMix) -> u64 {
-    /// Fields in which most forms have registers, constants, offsets and their third operand.
+    /// Fields where most forms have registers, constants, offsets and their third operand.
     const FIELDS: [u64; 5] = [0xff, 0xff00, 0xff << 20, 0xff << 28, 0xff << 39];
     let (a, b, c) = (random.next(), random.next(), random.next());
     let mut bits = match random.next() % 4 {

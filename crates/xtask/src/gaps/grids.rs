@@ -122,7 +122,7 @@ impl GridGap {
         Some(*value as f64 / (*worst).max(1) as f64)
     }
 
-    /// Element of the chain that accounts for the greatest part of the gap, with that part.
+    /// Element of the chain that accounts for the largest part of the gap, with that part.
     fn largest_part(&self) -> Option<(&str, u64)> {
         let pairs = self.chain.windows(2).filter_map(|pair| match pair {
             [(_, before), (name, after)] => Some((name.as_str(), before.saturating_sub(*after))),

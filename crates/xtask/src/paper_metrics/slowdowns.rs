@@ -144,7 +144,7 @@ pub(super) fn draw_slowdowns(repository: &Repository) -> anyhow::Result<String> 
     Ok(bar_charts(&[panel]))
 }
 
-/// Runs of which the least time is taken: other programs on the machine only add.
+/// Number of runs; the shortest time is taken, because other programs on the machine only add to it.
 const REPEATS: usize = 25;
 
 /// Draws the shares of the stages in the time of this machine: with the paper's selection, and with a plan.

@@ -16,14 +16,14 @@ pub(super) struct CheckedRound {
     /// Source and name of the kernel.
     pub(super) kernel: String,
     pub(super) runs: u64,
-    /// Blocks whose known counts are those of the run, and those without counts.
+    /// Blocks whose known counts equal the counts of the run, and blocks without counts.
     pub(super) right: u64,
     pub(super) unknown: u64,
     /// Differences, as text.
     pub(super) wrong: Vec<String>,
     /// Blocks of the launch as given, in round 0.
     pub(super) blocks: u64,
-    /// Those that are known for any contents, and for those as given.
+    /// Blocks that are known for any contents, and for the contents as given.
     pub(super) known: [u64; 2],
     /// Whether runs with the same numbers and other contents, or another order of lanes, have other counts.
     pub(super) differs: bool,

@@ -28,7 +28,7 @@ fn case(kernel: &str, waves: u32, groups: u32) -> EstimateCase {
         source: "batches",
         name: format!("{kernel}, {groups} groups of {waves} waves"),
         launches: vec![launch.finish()],
-        // gem5's register files are larger than those of the hardware, and never limit.
+        // gem5's register files are larger than the hardware's, and never limit.
         configuration: RunConfiguration {
             set: vec![(Parameter::SimdVgprs, 256), (Parameter::SimdSgprs, 800)],
             ..RunConfiguration::typical(MACHINES[0], RunSplitting::parallel(0))
@@ -43,11 +43,12 @@ fn case(kernel: &str, waves: u32, groups: u32) -> EstimateCase {
 #[derive(Default)]
 struct BatchComparison {
     count: usize,
-    /// Cases without a result, and those whose estimate is below the observed time.
+    /// Cases without a result, and cases whose estimate is below the observed time.
     below: Vec<String>,
-    /// Cases in which (5.4) as it is in the thesis is below the observed time.
+    /// Cases where (5.4), as in the thesis, is below the observed time.
     thesis_below: usize,
-    /// Cases in which a number of batches times the observed time of a full batch is below: by (5.1), and corrected.
+    /// Cases where the number of batches times the observed time of a full batch is below the observed time: with the
+    /// number by (5.1), and with the corrected one.
     few_batches: [Vec<String>; 2],
     /// Estimates in relation to observed times.
     ratios: Vec<f64>,

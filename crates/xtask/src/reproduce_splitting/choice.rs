@@ -23,7 +23,7 @@ struct KernelChoices {
     different: Vec<String>,
     /// Cycles that a wave saves, summed over kernels: by the program, greedily, by the first sites.
     saved: [i128; 3],
-    /// Kernels in which the program saves more than the greedy rule, and than the first sites.
+    /// Kernels where the program saves more than the greedy rule, and than the first sites.
     better: [usize; 2],
 }
 
@@ -70,7 +70,7 @@ pub(super) fn choice(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
 }
 
 impl KernelChoices {
-    /// Adds the kernels of a file; those that are refused have no sites.
+    /// Adds the kernels of a file. Kernels that are refused have no sites.
     fn add_all(&mut self, file: &str, session: &Session, options: &SplitsOptions) {
         let Ok(kernels) = session.kernels(None) else {
             return;

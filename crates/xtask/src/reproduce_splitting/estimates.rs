@@ -25,7 +25,7 @@ pub(super) struct EstimateCase {
     pub(super) is_serialised: bool,
     /// Variations of the contents of each launch.
     pub(super) contents: u64,
-    /// Bound of loops of which the launch gives none.
+    /// Bound of loops without a bound from the launch.
     pub(super) loop_default: Option<u64>,
 }
 
@@ -36,9 +36,9 @@ impl EstimateCase {
     }
 }
 
-/// Makes the measurements of cases. Numbers: those of [`SplitEstimate`], as far as there are any, and `edges` of which
-/// `seen` were passed; if edges that were never passed have no time, `is_partial` is there, and `parallel` is the estimate
-/// without them.
+/// Makes the measurements of cases. Their numbers are the numbers of [`SplitEstimate`], as far as there are any, and
+/// the number of `edges`, `seen` of them passed. If edges that were never passed have no time, `is_partial` is there,
+/// and `parallel` is the estimate without them.
 pub(super) fn measure<'a>(
     bench: &Bench<'_>,
     what: &str,

@@ -1,4 +1,4 @@
-//! X3: nine kernels of the programs, hybrid times beside observed ones.
+//! X3: nine kernels of the programs, hybrid times next to observed ones.
 
 use warpbound_base::Diagnostic;
 use warpbound_launch::LaunchFile;
@@ -24,14 +24,15 @@ const KERNELS: [(&str, &str); 9] = [
     ("srad", "srad_coefficient"),
 ];
 
-/// Most launches of a kernel whose traces are merged.
+/// Maximum number of launches of a kernel whose traces are merged.
 const LAUNCHES: usize = 4;
-/// Most groups of a launch.
+/// Maximum number of groups of a launch.
 const GROUPS: u32 = 300;
-/// Most reserve slots.
+/// Maximum number of reserve slots.
 const SPLITS: u32 = 3;
 
-/// Launches of a kernel in a program with an input: those with the most groups, of these the ones spread over the run.
+/// Launches of a kernel in a program with an input: of the launches with the most groups, some that are spread over
+/// the run.
 fn launches(
     bench: &Bench<'_>,
     program: &str,

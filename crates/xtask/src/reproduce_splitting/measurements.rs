@@ -33,8 +33,8 @@ pub(crate) struct Measurements {
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
 impl Measurements {
-    /// Opens the measurements in a folder. Those of another build of this program are dropped: machines, kernels and
-    /// code may have changed.
+    /// Opens the measurements in a folder. Measurements of another build of this program are dropped, because
+    /// machines, kernels and code may have changed.
     ///
     /// # Errors
     ///

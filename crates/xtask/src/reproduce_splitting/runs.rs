@@ -14,7 +14,7 @@ use warpbound_testkit::kernels::HostProgram;
 use super::measurements::{Measured, Numbers};
 use crate::repository::Repository;
 
-/// Most wave instructions of a program without splitting. A program that has more did not finish.
+/// Maximum number of wave instructions of a program without splitting. A program with more did not finish.
 pub(super) const MOST_INSTRUCTIONS: u64 = 60_000_000;
 
 /// Splitting of a run.
@@ -111,8 +111,8 @@ pub(super) fn session(repository: &Repository, source: &str) -> anyhow::Result<S
     Session::open(&file, &contents).map_err(|d| anyhow::anyhow!("{d}"))
 }
 
-/// Simulates all launches of a program, and returns sums of their numbers; `results` is a hash of all that they leave in
-/// memory.
+/// Simulates all launches of a program, and returns sums of their numbers. `results` is a hash of all that they leave
+/// in memory.
 pub(super) fn program_run(
     session: &Session,
     program: &HostProgram,

@@ -1,5 +1,5 @@
-//! X1 and X6: kernels whose branches are conditions on the lane. Six nested levels of branches, and a short branch before a
-//! long loop that reads memory.
+//! X1 and X6: kernels whose branches are conditions on the lane. Six nested levels of branches, and a short branch
+//! before a long loop that reads memory.
 
 use warpbound_query::{GpuModel, Parameter, Selection};
 
@@ -46,7 +46,7 @@ struct PathRuns {
     kernel: &'static str,
     machine: &'static str,
     selection: Selection,
-    /// Whether reserve slots have registers of their own, as 4.2.1 has it; otherwise the machine's number decides, and a
+    /// Whether reserve slots have registers of their own, as in 4.2.1. Otherwise the machine's number decides, and a
     /// SIMD without free registers refuses a split.
     has_registers: bool,
 }

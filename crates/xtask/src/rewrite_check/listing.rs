@@ -45,7 +45,8 @@ impl Listing {
         self.0.len()
     }
 
-    /// Number of the first instruction at or after an address; the word before the first of a group is its control word.
+    /// Number of the first instruction at or after an address. The word before the first instruction of a group is
+    /// its control word.
     fn first_from(&self, at: u32) -> usize {
         self.0.partition_point(|(addr, _)| *addr < at)
     }

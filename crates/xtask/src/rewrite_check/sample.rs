@@ -41,7 +41,7 @@ struct Tally {
     drawn: usize,
     rewritten: usize,
     refused: BTreeMap<String, usize>,
-    /// Kernels compared with the disassembler, their instructions, and those too long for it.
+    /// Kernels compared with the disassembler, their instructions, and kernels that are too long for it.
     compared: usize,
     instructions: usize,
     too_long: usize,

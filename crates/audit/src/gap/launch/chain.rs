@@ -1,6 +1,9 @@
 //! Bound of a launch with claims replaced by observations of its worst run.
 //!
 //! The numbers here are no bounds: they hold for one run, and are typed as observations.
+//!
+//! For example, the element "addresses" takes the largest number of sectors that each access had in any warp, in
+//! place of the number in its class.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +29,7 @@ use warpbound_bounds::{
 };
 use warpbound_query::{CacheState, KernelFlow, Prepared, Session, TimeScope};
 
-/// Vectors of nodes, for each way to count waits.
+/// Vectors of nodes, for each way to count waits (SOUNDNESS 20.3).
 pub(super) type KnownVectors = EachWay<Option<SumVectors>>;
 
 /// Bound of a launch, with what the worst run did.
@@ -46,7 +49,7 @@ pub(super) struct LaunchObservation {
     /// Loop counts of all runs; `None` if they depend on time.
     pub(super) seen: Option<FlowFacts>,
     pub(super) record: LaunchRecord,
-    /// Most of all executions of each access.
+    /// Largest limits over all executions of each access.
     pub(super) accesses: BTreeMap<OpIndex, AccessLimits>,
     pub(super) paths: Result<LaunchPaths, Diagnostic>,
     pub(super) caches: CacheState,
@@ -66,6 +69,7 @@ impl LaunchChain<'_> {
     fn time_on(&self, options: &CycleOptions) -> Result<LaunchTime, Diagnostic> {
         let extent = LaunchExtent {
             scope: TimeScope::Grid,
+            // The runs use work-conserving policies only, and the bound for these is the smaller one.
             schedulers: SchedulerClass::WorkConserving,
         };
         LaunchTime::with_findings(
@@ -136,7 +140,7 @@ impl LaunchChain<'_> {
         self.observed.as_ref().ok_or_else(nothing)
     }
 
-    /// Returns the launch with claims replaced by observations, apart from those about loops and paths.
+    /// Returns the launch with claims replaced by observations, except the claims about loops and paths.
     ///
     /// # Errors
     ///
@@ -162,12 +166,12 @@ impl LaunchChain<'_> {
         Ok(time)
     }
 
-    /// Computes the bound in which claims are replaced by observations. The costs of paths are also computed with
-    /// `vectors`, those of the element before, which are replaced by those of this number.
+    /// Computes the bound with claims replaced by observations. The costs of paths are computed with vectors of their
+    /// own and with `vectors` from the element before; the vectors of the smaller number are left in `vectors`.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No bound exists.
     pub(super) fn value(
         &self,
         replaced: Replaced,
@@ -191,6 +195,7 @@ impl LaunchChain<'_> {
 
 /// Returns a machine with the values of one configuration.
 fn pinned(machine: &GpuModel, config: &MachineConfig) -> GpuModel {
+    // With ranges of one value, the bound is for this configuration alone.
     let parameters = machine.parameters();
     parameters.fold(machine.clone(), |machine, parameter| {
         machine.with(parameter, config[parameter])
@@ -198,22 +203,23 @@ fn pinned(machine: &GpuModel, config: &MachineConfig) -> GpuModel {
 }
 
 impl LaunchObservation {
-    /// Paths of the warps.
+    /// Returns the paths of the warps.
     ///
     /// # Errors
     ///
-    /// They are not known.
+    /// The paths are not known.
     pub(super) fn paths(&self) -> Result<&LaunchPaths, Diagnostic> {
         self.paths.as_ref().map_err(Clone::clone)
     }
 
-    /// Composes the paths of the run as the bound composes the worst ones.
+    /// Composes the paths of the run as the bound composes the worst paths.
     fn value(
         &self,
         time: &LaunchTime,
         vectors: &mut KnownVectors,
     ) -> Result<Observed<Cycles>, Diagnostic> {
         let paths = self.paths()?;
+        // Each way to count waits has costs, and so vectors, of its own.
         let known = std::mem::take(vectors);
         let found = time.in_each_way(|inputs, number| {
             let kernel = inputs.kernel();
@@ -232,11 +238,12 @@ impl LaunchObservation {
             let composed = composed.ok_or_else(too_many_bits)?;
             Ok((composed.cycles(), !sums.windows.is_empty()))
         })?;
+        // Each way to count waits holds for the run, so the smallest sum counts (SOUNDNESS 20.3).
         let least = found.into_iter().min();
         least.ok_or_else(|| Diagnostic::new("no sum was computed"))
     }
 
-    /// Replaces the limits of accesses by the most of all executions; spaces that no execution accesses are dropped.
+    /// Lowers the limits of accesses to the maximum over all executions, and drops spaces that no execution accesses.
     fn replace_addresses(&self, inputs: &mut CycleInputs) {
         for (at, limits) in &mut inputs.accesses {
             let seen = |limit: &SpaceLimits| {
@@ -253,7 +260,7 @@ impl LaunchObservation {
         }
     }
 
-    /// Replaces what may miss by what missed, or was in flight.
+    /// Allows only the misses that the run had. A sector that was in flight for another warp counts as missing.
     fn replace_hits(&self, inputs: &mut CycleInputs) {
         for (at, limits) in &mut inputs.accesses {
             for limit in &mut limits.spaces {
@@ -262,6 +269,7 @@ impl LaunchObservation {
                 match spaces.find(|seen| seen.space == limit.space) {
                     Some(seen) => lower_misses(limit, seen),
                     None => {
+                        // An access that never reached this space missed nothing there.
                         limit.may_miss = false;
                         limit.may_walk = false;
                         limit.may_evict = false;
@@ -272,8 +280,10 @@ impl LaunchObservation {
         }
         for (number, translations) in inputs.translations.iter_mut().enumerate() {
             let of_sms = self.record.translations.values();
+            // Each SM has a TLB of its own, and the bound follows warps of one SM.
             let misses = of_sms.filter_map(|counts| counts.get(number)).max();
             let misses = misses.copied().unwrap_or(0);
+            // Misses are walks as far as the bound allows. The rest is not negative.
             translations.walks = translations.walks.min(misses);
             translations.first_level = translations.first_level.min(misses - translations.walks);
         }
@@ -283,11 +293,12 @@ impl LaunchObservation {
         inputs.lines_may_evict &= fetched.evicted_lines > 0;
         let mut spaces = inputs.accesses.values().flat_map(|limits| &limits.spaces);
         let reached = spaces.any(|limit| limit.may_miss || limit.may_evict);
+        // Refreshes delay the launch only if something reaches DRAM.
         inputs.reaches_dram &= inputs.lines_may_miss || inputs.constants_may_miss || reached;
     }
 }
 
-/// Lowers the numbers of an access to those of other limits.
+/// Lowers the counts of an access to the counts in `seen`.
 pub(super) fn lower_counts(limit: &mut SpaceLimits, seen: &SpaceLimits) {
     limit.requests = limit.requests.min(seen.requests);
     limit.lines = limit.lines.min(seen.lines);
@@ -296,7 +307,7 @@ pub(super) fn lower_counts(limit: &mut SpaceLimits, seen: &SpaceLimits) {
     limit.same_word = limit.same_word.min(seen.same_word);
 }
 
-/// Lets an access miss only what it misses in other limits.
+/// Allows an access only the misses in `seen`.
 pub(super) fn lower_misses(limit: &mut SpaceLimits, seen: &SpaceLimits) {
     limit.may_miss &= seen.may_miss;
     limit.may_walk &= seen.may_walk;

@@ -1,5 +1,9 @@
-//! Composition alone: the sum of the bound with the times of the recorded warps, and the services that each of them has
-//! taken.
+//! Composition alone: the sum of the bound with the times of the recorded warps, and the services that each of them
+//! has taken (SOUNDNESS 20.10).
+//!
+//! If a run takes longer than its composition, the argument of the sum or a transfer function is wrong, whatever the
+//! other claims are. Leaving out one resource shows how much of the sum it has. For example, if the sum is 900 cycles
+//! and without DRAM it is 650, DRAM has 250 of them.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +28,14 @@ use warpbound_bounds::{
     cycles::launch_bound::costs_among, cycles::launch_bound::too_many_bits,
 };
 
-/// Sum of the composition, and with each resource left out.
+/// Sum of the composition, and the sums with one resource left out.
 pub(super) struct ComposedRun {
     pub(super) all: ObservedComposition,
     pub(super) without: Vec<(SharedResource, ObservedComposition)>,
 }
 
 impl LaunchChain<'_> {
-    /// Composes the recorded warps; `vectors` are those of the last element of the chain.
+    /// Composes the recorded warps. `vectors` come from the last element of the chain.
     ///
     /// # Errors
     ///
@@ -48,7 +52,7 @@ impl LaunchChain<'_> {
                 inputs,
                 known: vectors.get(number).and_then(Option::as_ref),
             };
-            // No path is longer than the costs of its steps.
+            // No path is longer than the costs of its steps, so these sums cap the times of followed warps.
             let sums = time.times(&sums, (inputs, &contention), &mut of_kernel)?;
             let composer = Composer {
                 time: &time,
@@ -62,12 +66,13 @@ impl LaunchChain<'_> {
             };
             composer.compose(time.delays(inputs)?)
         })?;
+        // Each way to count waits holds for the run, so the smallest sum counts (SOUNDNESS 20.3).
         let least = found.into_iter().min_by_key(|run| run.all.cycles());
         least.ok_or_else(|| Diagnostic::new("no sum was computed"))
     }
 }
 
-/// Composition with the first requests of lines and translations counted in one way.
+/// Composition with one way to count the first requests of lines and translations.
 struct Composer<'a> {
     time: &'a LaunchTime,
     inputs: &'a CycleInputs,
@@ -75,7 +80,7 @@ struct Composer<'a> {
     contention: &'a Contention,
     record: &'a LaunchRecord,
     paths: &'a LaunchPaths,
-    /// Most cycles of a chain by the costs of steps, with stores and without.
+    /// Upper bound on the cycles of a chain by the costs of steps, with stores and without.
     most: [u64; 2],
     first: u64,
 }
@@ -87,14 +92,14 @@ type LimitedAccess = (OpIndex, AccessLimits);
 struct WarpLoad {
     /// Number of its sub-partition.
     part: usize,
-    /// Issue slots and units by segment between barriers.
+    /// Services of issue slots and units, for each segment between barriers.
     core: Vec<[u64; 2]>,
     all: Demands,
-    /// Thousandths of cycles that it may leave to its SM when it ends.
+    /// Thousandths of cycles of service that it may leave to its SM when it ends.
     unfinished: u64,
 }
 
-/// Services of a block, before those of one resource are left out.
+/// Services of a block, with all resources.
 struct BlockLoad {
     number: u64,
     sm: u32,
@@ -123,6 +128,7 @@ impl Composer<'_> {
         };
         let mut without = Vec::new();
         for resource in SharedResource::ALL {
+            // The warps keep their recorded times: only the services of the resource disappear from the sum.
             without.push((resource, composed(Some(resource))?));
         }
         let run = ComposedRun {
@@ -147,12 +153,14 @@ impl Composer<'_> {
                 .push(FollowedWarp::start(self.of_kernel, nodes, accesses).ok_or_else(no_path)?);
         }
         let ends = match self.time.chain() {
+            // Only aligned barriers bring the warps of a block to a common time.
             BlockChain::Aligned => run_aligned(&mut followed)?,
             BlockChain::OneWarp | BlockChain::AllWarps => {
                 let ends = followed.iter_mut().map(run_to_end);
                 ends.collect::<Result<_, _>>()?
             }
         };
+        // Followed warps leave out the costs that are paid a limited number of times, so the block adds them.
         let once = costs_among(self.of_kernel, self.time.chain() != BlockChain::AllWarps).once;
         let once = self.paths.most_once(self.inputs, number, &once);
         let loads = warps.iter().zip(&accesses);
@@ -166,7 +174,7 @@ impl Composer<'_> {
         let longest = |time: fn(&(u64, u64)) -> u64| ends.iter().map(time).max().unwrap_or(0);
         let (path, followed) = match self.time.chain() {
             BlockChain::AllWarps => {
-                // One after the other; stores are waited for only after the last one.
+                // The warps run one after the other, and only the end of the last one waits for stores.
                 let all: u64 = ends.iter().map(|(_, followed)| followed).sum();
                 let stores = ends
                     .iter()
@@ -193,7 +201,8 @@ impl Composer<'_> {
         })
     }
 
-    /// Limits of the accesses of a warp: those of each execution, as far as they are within those of all.
+    /// Returns the limits of each access of a warp: the counts of its execution, as far as they are within the limits
+    /// of the kernel.
     fn accesses(&self, warp: &WarpRecord) -> Vec<LimitedAccess> {
         let accesses = warp.accesses.iter().filter_map(|seen| {
             let mut limits = self.inputs.accesses.get(&seen.at)?.clone();
@@ -225,6 +234,7 @@ impl Composer<'_> {
         let splits = self.time.chain() == BlockChain::Aligned;
         let mut accesses = accesses.iter().zip(&warp.accesses).peekable();
         for &at in &warp.ops {
+            // Accesses are in the order of issue. An execution without an active lane has none.
             let own = accesses.next_if(|((own, _), _)| *own == at);
             let access = own.map(|((_, limits), seen)| (limits, seen.transfers));
             let demands = self.of_kernel.demands(at, access);
@@ -233,6 +243,7 @@ impl Composer<'_> {
             let unfinished = self.contention.unfinished_ops.get(at.index());
             load.unfinished += unfinished.copied().unwrap_or(0);
             if let Some(core) = load.core.last_mut() {
+                // Issue slots and units stay apart, so that each can be left out alone.
                 core[0] += demands.service(SharedResource::Issue);
                 core[1] += demands.service(SharedResource::Units);
             }
@@ -241,11 +252,13 @@ impl Composer<'_> {
                 load.core.push([0; 2]);
             }
         }
+        // The end of a warp may occupy the barrier counter as well, and no instruction stands for it.
         load.all.services[SharedResource::Barriers as usize] += self.contention.warp_end;
         Ok(load)
     }
 
-    /// Windows that delay warps: 0 for loads, 1 for stores, with the places of each.
+    /// Returns the windows that delay warps, by number (0 for loads, 1 for stores), each with the fewest sectors that
+    /// a waiting request finds in flight.
     fn windows(&self, loads: &[BlockLoad]) -> Result<Vec<(usize, u64)>, Diagnostic> {
         let (at_once, resident) = self.time.resident_blocks();
         let warps = u128::from(resident) * u128::from(self.time.shape().warps);
@@ -261,6 +274,7 @@ impl Composer<'_> {
             }
             let most = of_sms.into_values().max().unwrap_or(0);
             if window.binds(self.contention, (at_once, warps), || Ok(most))? {
+                // A request waits only if the sectors in flight exceed the places that it leaves (SOUNDNESS 20.2).
                 windows.push((number, window.places + 1));
             }
         }
@@ -298,6 +312,7 @@ impl Composer<'_> {
             sms: shape.sms,
             resident: shape.resident.0,
             gpu: cycles(gpu),
+            // The queues hold instructions for units, so their time belongs to that resource.
             queued: match counts(SharedResource::Units) {
                 true => cycles(self.contention.queued),
                 false => 0,
@@ -331,6 +346,8 @@ impl Composer<'_> {
         };
         let mut parts = vec![PartLoad::default(); load.of_parts.len()];
         let segments = load.warps.iter().map(|warp| warp.core.len()).max();
+        // Warps meet at each barrier, so services are summed by segment: the greatest sub-partition of one segment
+        // may be another than in the next.
         let mut chain = vec![vec![0; parts.len()]; segments.unwrap_or(0)];
         for warp in &load.warps {
             parts[warp.part].warps += 1;
@@ -342,6 +359,7 @@ impl Composer<'_> {
             part.path = load.of_parts[number];
             part.core = cycles(chain.iter().map(|of_segment| of_segment[number]).sum());
         }
+        // A chain is in one sub-partition in each segment, so it waits at most for the services of the greatest one.
         let of_chain = chain
             .iter()
             .map(|parts| parts.iter().max().copied().unwrap_or(0));
@@ -360,9 +378,12 @@ impl Composer<'_> {
         if counts(SharedResource::Windows) {
             for &(number, places) in windows {
                 let held = load.warps.iter().map(|warp| warp.all.places[number]);
+                // A wait has at least `places` sectors in flight, so the time that sectors hold places, divided by
+                // that number, covers all waits (SOUNDNESS 20.2).
                 sm_service += held.sum::<u64>().div_ceil(places);
             }
         }
+        // A warp has one segment more than barriers, and at least one.
         let barriers = load.warps.iter().map(|warp| warp.core.len() as u64 - 1);
         ObservedBlock {
             sm: load.sm,
@@ -388,12 +409,12 @@ fn no_path() -> Diagnostic {
     Diagnostic::new("the path of a warp of the worst run cannot be followed")
 }
 
-/// Whole cycles of thousandths.
+/// Returns thousandths of cycles as whole cycles, rounded up.
 fn cycles(milli: u64) -> u64 {
     milli.div_ceil(MILLI.unsigned_abs())
 }
 
-/// Follows a warp to its end, whatever opens its barriers; returns the cycles with stores and without.
+/// Follows a warp to its end, whatever opens its barriers. Returns the cycles with stores and without.
 fn run_to_end(warp: &mut FollowedWarp<'_>) -> Result<(u64, u64), Diagnostic> {
     loop {
         if let Stop::End { path, followed } = warp.run().ok_or_else(no_path)? {
@@ -414,6 +435,7 @@ fn run_aligned(warps: &mut [FollowedWarp<'_>]) -> Result<Vec<(u64, u64)>, Diagno
         if ends.len() == warps.len() {
             return Ok(ends);
         }
+        // Warps that have ended cannot meet the others at this barrier.
         if !ends.is_empty() {
             return Err(Diagnostic::new(
                 "a warp of the worst run ends at a barrier of others, which the bound takes to be aligned",

@@ -1,4 +1,9 @@
 //! Paths of the warps of a run: the nodes that each has passed, and sums of costs over them.
+//!
+//! A path is divided into segments at aligned barriers (SOUNDNESS 20.4). Equal segments and equal paths are kept
+//! once, because most warps of a launch take the same path. For example, two warps with one barrier whose paths
+//! differ only before it have three distinct segments. The sums take the place of the integer program of the bound,
+//! for paths that are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,19 +19,19 @@ use warpbound_bounds::{
     cycles::launch_bound::costs_among,
 };
 
-/// Number of a segment of a path in the list of all different ones.
+/// Number of a segment in the list of distinct segments.
 type SegmentId = usize;
 
 /// Paths of the warps of a run.
 pub(super) struct LaunchPaths {
-    /// Nodes that each warp has passed, in their order.
+    /// Nodes that each warp has passed, in order.
     pub(super) nodes: BTreeMap<WarpKey, Vec<u32>>,
-    /// Different segments: the steps taken in each, by number, and how often.
+    /// Distinct segments: the numbers of their steps, and how often each is taken.
     pub(super) segments: Vec<Vec<(usize, u64)>>,
-    /// Different warps: their segments. Warps of blocks whose barriers are aligned have one for each barrier and one more,
-    /// all others a single one.
+    /// Distinct paths of warps, as lists of segments. A warp with aligned barriers has one segment more than
+    /// barriers, any other warp a single one.
     warps: BTreeSet<Vec<SegmentId>>,
-    /// Different chains: for each segment those of the warps of a block.
+    /// Distinct chains: for each position, the segments that the warps of a block take there.
     chains: BTreeSet<Vec<BTreeSet<SegmentId>>>,
     /// Chain of each block.
     pub(super) of_block: BTreeMap<u64, Vec<BTreeSet<SegmentId>>>,
@@ -37,8 +42,8 @@ impl LaunchPaths {
     ///
     /// # Errors
     ///
-    /// A path is none of the warp-level graph, or its nodes do not follow from its instructions; or warps of a block pass
-    /// different numbers of barriers that are taken to be aligned.
+    /// A path is not in the warp-level graph, its nodes do not follow from its instructions, or warps of a block pass
+    /// different numbers of barriers that the bound takes to be aligned.
     pub(super) fn of(
         record: &LaunchRecord,
         inputs: &CycleInputs,
@@ -58,6 +63,7 @@ impl LaunchPaths {
             let segments = finder.segments(&nodes, chain == BlockChain::Aligned)?;
             let mut own = Vec::with_capacity(segments.len());
             for segment in segments {
+                // A number is a position in `paths.segments`, so a new segment gets the next one.
                 let next = numbers.len();
                 let number = *numbers.entry(segment.clone()).or_insert(next);
                 if number == next {
@@ -85,7 +91,8 @@ impl LaunchPaths {
         Ok(paths)
     }
 
-    /// Executions of the nodes of each cost in a segment, each as often as it pays.
+    /// Returns how often a segment pays each cost: the executions of its nodes, each times the payments of one
+    /// execution.
     fn payments(&self, inputs: &CycleInputs, segment: SegmentId, once: &[OnceCost]) -> Vec<u64> {
         let mut executions: BTreeMap<usize, u64> = BTreeMap::new();
         for &(step, count) in self.segments.get(segment).into_iter().flatten() {
@@ -98,12 +105,13 @@ impl LaunchPaths {
                 let executions = executions.get(node).copied().unwrap_or(0);
                 executions.saturating_mul(*times)
             });
+            // Callers cap the payments of a cost, so saturation loses nothing.
             own.fold(0, u64::saturating_add)
         };
         once.iter().map(of_cost).collect()
     }
 
-    /// Most cycles of costs that a block's chain pays a limited number of times.
+    /// Returns the maximum of the costs that a block's chain pays a limited number of times, in cycles.
     pub(super) fn most_once(&self, inputs: &CycleInputs, block: u64, once: &[OnceCost]) -> u64 {
         let mut times = vec![0u64; once.len()];
         for segments in self.of_block.get(&block).into_iter().flatten() {
@@ -111,6 +119,7 @@ impl LaunchPaths {
             for &segment in segments {
                 let own = self.payments(inputs, segment, once);
                 for (most, own) in most.iter_mut().zip(own) {
+                    // The chain takes one warp for each segment, so the maximum over the warps covers its payments.
                     *most = own.max(*most);
                 }
             }
@@ -119,12 +128,13 @@ impl LaunchPaths {
             }
         }
         let cycles = once.iter().zip(times);
+        // A first miss happens at most `most` times, however often its instructions are executed (SOUNDNESS 11.4).
         let cycles = cycles.map(|(once, times)| times.min(once.most).saturating_mul(once.cycles));
         cycles.fold(0, u64::saturating_add)
     }
 }
 
-/// Finder of nodes.
+/// Finder of the nodes that instructions belong to.
 struct PathFinder<'a> {
     inputs: &'a CycleInputs,
     /// Steps from each node: their numbers.
@@ -157,7 +167,7 @@ impl<'a> PathFinder<'a> {
         self.inputs.nodes.get(node).copied().flatten()
     }
 
-    /// Returns the nodes that the instructions of a warp belong to, one after the other.
+    /// Returns the nodes that the instructions of a warp belong to, in order.
     fn nodes(&self, ops: &[OpIndex]) -> Result<Vec<u32>, Diagnostic> {
         let foreign =
             || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
@@ -178,17 +188,19 @@ impl<'a> PathFinder<'a> {
             before = Some(at);
         }
         let (_, last) = self.ends(node).ok_or_else(foreign)?;
+        // A path that stops within a block is cut off, and its last node has no step.
         match before == Some(last) {
             true => Ok(nodes),
             false => Err(foreign()),
         }
     }
 
-    /// Returns the node that begins with an instruction and follows another one; `None` if there is none.
+    /// Returns the node that begins with an instruction and follows another node; `None` if there is none.
     fn next(&self, node: usize, at: OpIndex) -> Result<Option<usize>, Diagnostic> {
         let steps = self.outgoing.get(node).into_iter().flatten();
         let targets = steps.filter_map(|&number| self.inputs.steps.get(number)?.to);
         let targets = targets.filter(|&to| self.ends(to).is_some_and(|(first, _)| first == at));
+        // Nodes of several calling contexts may begin with the same instruction.
         let targets: BTreeSet<usize> = targets.collect();
         match targets.len() {
             0 | 1 => Ok(targets.into_iter().next()),
@@ -198,7 +210,8 @@ impl<'a> PathFinder<'a> {
         }
     }
 
-    /// Returns the steps of a path and how often they are taken, apart for the segments between nodes with barriers.
+    /// Returns the steps of a path and how often they are taken, separately for the segments between nodes with
+    /// barriers.
     fn segments(&self, nodes: &[u32], splits: bool) -> Result<Vec<Vec<(usize, u64)>>, Diagnostic> {
         let foreign =
             || Diagnostic::new("a step of the worst run is not one of the warp-level graph");
@@ -210,7 +223,7 @@ impl<'a> PathFinder<'a> {
             }
             let to = nodes.get(position + 1).map(|&to| to as usize);
             let mut steps = self.outgoing.get(from).into_iter().flatten();
-            // Steps between the same nodes cost the same.
+            // Steps between the same nodes cost the same, so the first of them stands for all.
             let step = steps.find(|&&number| {
                 let step = self.inputs.steps.get(number);
                 step.is_some_and(|step| step.to == to)
@@ -233,10 +246,10 @@ pub(super) struct ObservedSums<'a> {
     pub(super) known: Option<&'a SumVectors>,
 }
 
-/// Most improvements of the vectors for the paths of a run.
+/// Maximum number of improvements of the vectors for the paths of a run.
 const MOST_ROUNDS: usize = 3;
 
-/// Most combinations of cycles and payments that are distinguished.
+/// Maximum number of combinations of cycles and payments that are distinguished.
 const MOST_STATES: usize = 1 << 10;
 
 impl ObservedSums<'_> {
@@ -257,7 +270,7 @@ impl ObservedSums<'_> {
         Ok(PricedSegments { costs, segments })
     }
 
-    /// Steps of a chain that takes the longest warp of each segment.
+    /// Returns the steps of a chain that takes the longest warp of each segment.
     fn longest(&self, chain: &[BTreeSet<SegmentId>], priced: &PricedSegments<'_>) -> Vec<u128> {
         let mut counts = vec![0; self.inputs.steps.len()];
         for segments in chain {
@@ -272,7 +285,7 @@ impl ObservedSums<'_> {
         counts
     }
 
-    /// Greatest cost of all chains.
+    /// Returns the cost of the most expensive chain.
     fn greatest(&self, costs: &PathTime) -> Result<u64, Diagnostic> {
         let priced = self.price(costs)?;
         let chains = self.paths.chains.iter();
@@ -295,7 +308,8 @@ impl ObservedSums<'_> {
         Ok(())
     }
 
-    /// Returns the lesser of the costs with the vectors of `time` and with known ones.
+    /// Returns the smaller of the costs with the vectors of `time` and with known vectors. Both limit the paths,
+    /// because costs do so whatever the vectors are (SOUNDNESS 11.5).
     fn lesser(
         &self,
         time: &mut KernelTime<'_>,
@@ -307,6 +321,7 @@ impl ObservedSums<'_> {
         if let Some(known) = known {
             time.use_vectors(known);
             let other = self.greatest(&costs(time));
+            // Later sums use the vectors of this element again, so they are restored.
             time.use_vectors(&own);
             if let Ok(other) = other
                 && other < best.0
@@ -330,8 +345,11 @@ impl PricedSegments<'_> {
         found.map_or((0, &[]), |(cycles, payments)| (*cycles, payments))
     }
 
-    /// Greatest cost of a chain over the choices of a warp in each segment, with what it pays a limited number of times.
+    /// Returns the maximum cost of a chain over the choices of a warp for each segment, including costs that it pays
+    /// a limited number of times.
     fn chain(&self, chain: &[BTreeSet<SegmentId>]) -> u64 {
+        // The longest warp of each segment need not give the maximum: a shorter warp may pay a first miss that no
+        // other segment pays. So cycles and payments are followed together.
         let once = &self.costs.once;
         let mut states: BTreeSet<(u64, Vec<u64>)> =
             BTreeSet::from([(self.costs.start.cycles, vec![0; once.len()])]);
@@ -341,6 +359,7 @@ impl PricedSegments<'_> {
                 for (known, paid) in &states {
                     let paid = paid.iter().zip(payments).zip(once);
                     let paid =
+                        // Capped payments make states equal that can pay nothing more.
                         paid.map(|((paid, own), once)| paid.saturating_add(*own).min(once.most));
                     next.insert((known.saturating_add(cycles), paid.collect::<Vec<u64>>()));
                 }
@@ -356,7 +375,8 @@ impl PricedSegments<'_> {
     }
 }
 
-/// Drops states that another one exceeds in everything. If there are too many, one takes the place of all.
+/// Drops states that another state exceeds in cycles and in all payments. If there are too many, one state with the
+/// maximum of each component takes the place of all, which can only raise the cost.
 fn greatest_states(states: BTreeSet<(u64, Vec<u64>)>) -> BTreeSet<(u64, Vec<u64>)> {
     let is_within = |own: &(u64, Vec<u64>), other: &(u64, Vec<u64>)| {
         own.0 <= other.0 && own.1.iter().zip(&other.1).all(|(own, other)| own <= other)
@@ -370,7 +390,7 @@ fn greatest_states(states: BTreeSet<(u64, Vec<u64>)>) -> BTreeSet<(u64, Vec<u64>
         return most.into_iter().collect();
     }
     let mut kept: Vec<(u64, Vec<u64>)> = Vec::new();
-    // The greatest come first.
+    // In descending order, only a state that came before can exceed a state.
     for state in states.into_iter().rev() {
         if !kept.iter().any(|other| is_within(&state, other)) {
             kept.push(state);
@@ -435,7 +455,7 @@ impl PathSums for ObservedSums<'_> {
 }
 
 impl ObservedSums<'_> {
-    /// Sum of a number of each node over a segment.
+    /// Returns the sum of `of_node` over the executed nodes of a segment.
     fn sum(&self, segment: SegmentId, of_node: &dyn Fn(usize) -> u64) -> u64 {
         let steps = self.paths.segments.get(segment).into_iter().flatten();
         let own = steps.map(|&(step, count)| {

@@ -1,5 +1,8 @@
-//! Record of a run of a launch: the instructions of each warp, what its accesses found in caches, and where and when its
-//! block ran.
+//! Record of a run of a launch: the instructions of each warp, what its accesses found in caches, and where and when
+//! its block ran.
+//!
+//! The composition needs each execution, and not only maxima. For example, if a load has 1 sector in one execution
+//! and 32 in another, the composition counts 33 sectors, whereas a bound counts 64.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +17,7 @@ use crate::audit::TraceRecorder;
 /// Block and number of a warp.
 pub(super) type WarpKey = (u64, u32);
 
-/// Executed access of which some lane took part.
+/// Executed access with at least one active lane.
 #[derive(Clone, Debug)]
 pub(super) struct SeenAccess {
     pub(super) at: OpIndex,
@@ -30,7 +33,7 @@ pub(super) struct WarpRecord {
     pub(super) place: WarpPlace,
     /// Instructions in the order of their issue.
     pub(super) ops: Vec<OpIndex>,
-    /// Accesses in that order.
+    /// Accesses in the same order.
     pub(super) accesses: Vec<SeenAccess>,
 }
 
@@ -40,7 +43,7 @@ pub(super) struct FetchedLines {
     pub(super) sectors: u64,
     /// Sectors read from DRAM.
     pub(super) read: u64,
-    /// Lines with stored data that were replaced.
+    /// Replaced lines that held stored data.
     pub(super) evicted_lines: u64,
 }
 
@@ -48,15 +51,15 @@ pub(super) struct FetchedLines {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LaunchRecord {
     pub(super) warps: BTreeMap<WarpKey, WarpRecord>,
-    /// Cycles in which each block began, and in which its last warp ended.
+    /// Cycles when each block began, and when its last warp ended.
     pub(super) lives: BTreeMap<u64, (u64, u64)>,
     pub(super) fetched: FetchedLines,
-    /// Translations that the TLB of each SM lacked: of global and of local memory.
+    /// Misses of the TLB of each SM: for global and for local memory.
     pub(super) translations: BTreeMap<u32, [u64; 2]>,
 }
 
 impl LaunchRecord {
-    /// Returns the most of all executions of each access.
+    /// Returns the largest limits over all executions of each access.
     pub(super) fn most(&self) -> BTreeMap<OpIndex, AccessLimits> {
         let mut most: BTreeMap<OpIndex, AccessLimits> = BTreeMap::new();
         for access in self.warps.values().flat_map(|warp| &warp.accesses) {
@@ -71,7 +74,7 @@ impl LaunchRecord {
     }
 }
 
-/// Raises limits to those of another execution.
+/// Raises limits to cover another execution.
 fn raise(known: &mut AccessLimits, own: &AccessLimits) {
     for space in &own.spaces {
         let mut spaces = known.spaces.iter_mut();
@@ -100,9 +103,9 @@ fn raise(known: &mut AccessLimits, own: &AccessLimits) {
 pub(super) struct LaunchRecorder {
     record: LaunchRecord,
     traces: BTreeMap<WarpKey, TraceRecorder>,
-    /// Warp whose outcomes come.
+    /// Warp to which the next outcomes belong.
     current: Option<WarpPlace>,
-    /// Whether lines of the L2 cache belong to an access.
+    /// Whether lines of the L2 cache belong to an access, not to a line of code or a constant.
     in_access: bool,
 }
 
@@ -125,6 +128,7 @@ impl EventListener for LaunchRecorder {
     fn outcome(&mut self, outcome: &Outcome) {
         match *outcome {
             Outcome::Prepare { warp, .. } | Outcome::Issue { warp, .. } => {
+                // Only these outcomes name their warp; the outcomes that follow belong to it.
                 self.current = Some(warp);
                 self.in_access = false;
             }
@@ -135,6 +139,7 @@ impl EventListener for LaunchRecorder {
                 missing,
                 evicted,
                 ..
+            // Lines of accesses are in the traces of their warps.
             } if !self.in_access => {
                 let fetched = &mut self.record.fetched;
                 fetched.sectors += u64::from(sectors);
@@ -150,6 +155,7 @@ impl EventListener for LaunchRecorder {
             && !matches!(found, TranslationLevel::First { .. })
         {
             let counts = self.record.translations.entry(place.sm).or_default();
+            // Local memory has the addresses from `LOCAL_BASE` on; its misses are the second number.
             counts[usize::from(address >= LOCAL_BASE)] += 1;
         }
         let key = (place.block, place.warp);
@@ -162,6 +168,7 @@ impl EventListener for LaunchRecorder {
                 accesses: Vec::new(),
             });
             warp.ops.push(at);
+            // Complete instructions are reduced to their limits at once, because traces of whole launches are large.
             let complete = trace.take_complete();
             warp.accesses
                 .extend(complete.filter_map(|instr| seen(&instr)));
@@ -173,6 +180,8 @@ impl LaunchRecorder {
     /// Returns the record.
     pub(super) fn finish(mut self) -> LaunchRecord {
         for (key, trace) in self.traces {
+            // The last instruction of a warp was never followed by another issue, so its access is still in the
+            // trace.
             let (rest, _) = trace.finish();
             if let Some(warp) = self.record.warps.get_mut(&key) {
                 warp.accesses.extend(rest.instrs.iter().filter_map(seen));

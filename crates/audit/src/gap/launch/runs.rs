@@ -1,4 +1,9 @@
 //! Runs of a whole launch, and the worst of them.
+//!
+//! The combinations of parameters, policies, contents and orders are too many to run all of them. A sample is run,
+//! half of it at the slow end of the parameters, and the slowest run is then varied further. For example, 8
+//! selections, 7 policies, 4 contents with order and 2 states of the caches are 448 combinations, and the default is
+//! 64 runs.
 
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
@@ -17,7 +22,8 @@ use crate::{
 use warpbound_query::{CacheState, Prepared, Session};
 use warpbound_runs::TimedOptions;
 
-/// Policies of schedulers that issue whenever a warp is ready.
+/// Policies of schedulers that issue whenever a warp is ready. Run-to-barrier does not, and the bound is not for it
+/// (SOUNDNESS 20.6).
 const POLICIES: [SchedulerPolicy; 7] = [
     SchedulerPolicy::Gto,
     SchedulerPolicy::Lrr,
@@ -28,10 +34,10 @@ const POLICIES: [SchedulerPolicy; 7] = [
     SchedulerPolicy::Random(2),
 ];
 
-/// Intervals between refreshes of DRAM that are tried.
+/// Maximum number of intervals between refreshes of DRAM that are tried.
 const MOST_INTERVALS: u64 = 12;
 
-/// Most header executions that any run had, per entry and in all, by loop.
+/// Maximum number of header executions over all runs, per entry and in total, by loop.
 type MostCounts = [Vec<Option<u64>>; 2];
 
 /// Contents of the buffers and an order of divergent lanes.
@@ -39,7 +45,7 @@ struct Situation {
     contents: Contents,
     launch: LaunchFile,
     order: PathOrder,
-    /// Warp instructions of a run without time; `None` if it did not come to its end.
+    /// Warp instructions of a run without time; `None` if it does not end.
     issued: Option<u64>,
 }
 
@@ -62,12 +68,13 @@ pub(super) struct WorstLaunch {
     /// Values of the parameters.
     pub(super) config: MachineConfig,
     pub(super) record: LaunchRecord,
-    /// Most header executions that any run had, per entry and in all, by loop; `None` if they depend on time.
+    /// Maximum number of header executions over all runs, per entry and in total, by loop; `None` if the counts
+    /// depend on time.
     pub(super) loop_counts: Option<MostCounts>,
 }
 
 impl WorstLaunch {
-    /// Conditions of the run as a phrase.
+    /// Returns the conditions of the run as a phrase.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -89,11 +96,11 @@ pub(super) struct LaunchRuns<'a> {
     pub(super) options: &'a GapOptions,
     /// Completed runs.
     pub(super) count: u64,
-    /// Reason of the first run that did not come to its end.
+    /// Reason why the first run that failed did not end.
     pub(super) failed: Option<Diagnostic>,
-    /// Claims of the analyses that runs violate.
+    /// Number of violations of the claims of the analyses by runs.
     pub(super) violations: usize,
-    /// Whether a run with time executes other instructions than one without.
+    /// Whether a timed run executes another number of instructions than the run without time.
     pub(super) depends_on_time: bool,
 }
 
@@ -102,7 +109,7 @@ impl LaunchRuns<'_> {
     ///
     /// # Errors
     ///
-    /// The launch does not suit the kernel, or no run comes to its end.
+    /// The launch does not suit the kernel, or no run ends.
     pub(super) fn worst(
         &mut self,
         grid: &LaunchFile,
@@ -156,6 +163,7 @@ impl LaunchRuns<'_> {
         let mut recorder = LaunchRecorder::default();
         let (recorded, _) = self.run(&situations, &conditions, &mut recorder)?;
         debug_assert_eq!(recorded, cycles, "runs are deterministic");
+        // Otherwise the counts of the timed runs may be larger than the counts that were seen without time.
         let has_counts = !self.depends_on_time && situations.iter().all(|own| own.issued.is_some());
         Ok(WorstLaunch {
             text: self.text(&situations, &conditions),
@@ -196,7 +204,7 @@ impl LaunchRuns<'_> {
         }
     }
 
-    /// Returns the launch with these contents in both orders, and raises the loop counts to those of runs without time.
+    /// Returns the launch with these contents in both orders, and raises the loop counts to cover runs without time.
     fn situations(
         &mut self,
         grid: &LaunchFile,
@@ -230,8 +238,8 @@ impl LaunchRuns<'_> {
         Ok(situations)
     }
 
-    /// Returns combinations of all that runs may differ in: the slow end and given contents first, others spread evenly over
-    /// the rest.
+    /// Returns combinations of all conditions of runs: first the slow end and the given contents, then others, spread
+    /// evenly over the rest.
     fn conditions(&self, situations: usize) -> Vec<Conditions> {
         let named = [
             Selection::Slow,
@@ -242,11 +250,12 @@ impl LaunchRuns<'_> {
         let seeds = (1..=self.options.seeds).map(Selection::Seed);
         let selections: Vec<Selection> = named.into_iter().chain(seeds).collect();
         let caches: &[StartCaches] = match self.options.cycles.caches {
+            // A bound for any contents of the caches covers both, so both are tried.
             CacheState::Any => &[StartCaches::Cold, StartCaches::Warm],
             CacheState::Warm => &[StartCaches::Warm],
             CacheState::Cold => &[StartCaches::Cold],
         };
-        // With the same launch overhead in all runs, the worst run is that of the slowest blocks.
+        // With the same launch overhead in all runs, the slowest blocks have the worst run.
         let overhead = launch_overhead(&self.options.cycles.machine);
         let mut all = Vec::new();
         for &selection in &selections {
@@ -266,7 +275,8 @@ impl LaunchRuns<'_> {
         if all.len() <= most {
             return all;
         }
-        // Half of them at the slow end, where most of the worst runs are.
+        // Half of the runs are at the slow end, where most of the worst runs are.
+        // The outer loop is over selections, so the first part of the list is at the slow end.
         let first = (all.len() / selections.len()).max(1);
         let (slow, rest) = all.split_at(first.min(all.len()));
         let of_slow = spread(slow, most.div_ceil(2));
@@ -286,7 +296,7 @@ impl LaunchRuns<'_> {
         }
     }
 
-    /// Simulates a run; returns its cycles, and its warp instructions.
+    /// Simulates a run. Returns its cycles and its warp instructions.
     fn run(
         &self,
         situations: &[Situation],
@@ -301,7 +311,7 @@ impl LaunchRuns<'_> {
         Ok((run.cycles.0.0, run.counts.issued()))
     }
 
-    /// Simulates a run and returns its cycles; `None` if it does not come to its end.
+    /// Simulates a run and returns its cycles; `None` if it does not end.
     fn cycles(&mut self, situations: &[Situation], conditions: &Conditions) -> Option<u64> {
         match self.run(situations, conditions, &mut Silent) {
             Ok((cycles, issued)) => {
@@ -318,7 +328,7 @@ impl LaunchRuns<'_> {
         }
     }
 
-    /// Searches the slow end of the parameters without one; returns the cycles and the conditions.
+    /// Searches the slowest values of the parameters without a slow end. Returns the cycles and the conditions.
     fn search(
         &mut self,
         situations: &[Situation],
@@ -347,7 +357,7 @@ impl LaunchRuns<'_> {
         })
     }
 
-    /// Conditions as a phrase.
+    /// Returns conditions as a phrase.
     fn text(&self, situations: &[Situation], conditions: &Conditions) -> String {
         let situation = situations.get(conditions.situation);
         let contents = situation.map_or(Contents::Given, |situation| situation.contents);
@@ -361,9 +371,10 @@ impl LaunchRuns<'_> {
     }
 }
 
-/// Returns at most `most` of a list, spread evenly over it, the first among them.
+/// Returns at most `most` elements of a list, spread evenly over it, including the first.
 fn spread<T: Clone>(all: &[T], most: usize) -> Vec<T> {
     let count = all.len().min(most);
+    // `n` is below `count`, so each place is in the list.
     let places = (0..count).map(|n| n * all.len() / count.max(1));
     places.filter_map(|place| all.get(place).cloned()).collect()
 }

@@ -1,4 +1,4 @@
-//! Chains of launches do not invert, and those of wrong observations do.
+//! Chains of launches do not invert, and chains of wrong observations do.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
 
 use crate::gap::launch::launch_gap_with;

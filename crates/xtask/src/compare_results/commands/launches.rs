@@ -21,7 +21,7 @@ const MACHINES: [(&str, &str); 8] = [
 /// The machines for mini-SIMT code.
 const MINI_MACHINES: [&str; 2] = ["paper-2014", "wide-8"];
 
-/// The most threads of a launch of which events and sensitivities are asked.
+/// Maximum number of threads of a launch for whose events and sensitivities the command lines ask.
 const SHORT: u64 = 256;
 
 /// Launches that take seconds on each machine; they run on one.
