@@ -1,6 +1,9 @@
 //! Cycle bound of a block: combines the work of its warps, each from its profile or from integer programs.
 //!
 //! See [`warpbound_bound::block`] for the argument that combines issues and stalls of warps.
+//!
+//! For example, two warps of 3 instructions each, with a latency of 4 cycles and no barriers, have a bound of 15
+//! cycles: 6 issues, and 3 stall cycles after each instruction of one warp.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -35,6 +38,7 @@ impl HeaderBound {
     fn of(&self, warp: usize) -> u64 {
         match self {
             HeaderBound::All(bound) => *bound,
+            // The list has all warps of the block, so the 0 is for a warp that does not run.
             HeaderBound::ByWarp(bounds) => bounds.get(warp).copied().unwrap_or(0),
         }
     }
@@ -111,6 +115,7 @@ impl BlockLaunch<'_> {
 
     /// Returns the number of live lanes of a warp.
     fn lanes(&self, warp: usize) -> u32 {
+        // A warp has at least one thread, so its number fits into 32 bits and its first thread exists.
         let first = warp as u32 * self.machine.warp_width;
         (self.threads - first).min(self.machine.warp_width)
     }
@@ -119,6 +124,7 @@ impl BlockLaunch<'_> {
     fn stall_cycles(&self, at: OpIndex) -> u64 {
         let machine = self.machine;
         let latency = match self.code.get(at) {
+            // The end is no instruction, and nothing waits for it.
             Some(op) if op.control == ControlEffect::End => return 0,
             Some(op) => match op.meaning {
                 Some(Meaning::Load { .. }) => machine.memory,
@@ -140,6 +146,7 @@ impl BlockLaunch<'_> {
         let waits = |at: OpIndex| self.stall_cycles(at);
         let whole = loop_bodies(flow);
         let known: RefCell<HashMap<(Region, u32), Option<RegionCost>>> = RefCell::default();
+        // Warps meet the same regions again and again, so each cost is computed once.
         let bound_region = |region: Region, lanes: u32| {
             if let Some(cost) = known.borrow().get(&(region, lanes)) {
                 return *cost;
@@ -173,6 +180,8 @@ impl BlockLaunch<'_> {
                         }
                     }
                 }
+                // A warp that cannot be executed is bounded as a whole, from the facts about its loops (SOUNDNESS
+                // 6.3).
                 Err(_) => {
                     warp_profiles[2] += 1;
                     rest.push(warp);
@@ -311,8 +320,8 @@ impl BlockLaunch<'_> {
     }
 }
 
-/// Solves the integer program of a warp in which each operation costs `cost`, in the unit of `quantity`, and the end
-/// costs nothing.
+/// Solves the integer program of a warp. Each operation costs `cost`, in the unit of `quantity`, and the end costs
+/// nothing.
 fn solve_warp<Q: Quantity>(
     code: &Code,
     flow: &KernelFlow,
@@ -327,6 +336,7 @@ fn solve_warp<Q: Quantity>(
             code.get(at)
                 .is_some_and(|op| op.control != ControlEffect::End)
         });
+        // A saturated cost does not fit into the integer program, which refuses it.
         quantity(issued.map(&cost).fold(0, u64::saturating_add))
     };
     let ipet = Ipet::new(&flow.counts, of_node, bounds).map_err(|number| match number {
@@ -351,6 +361,7 @@ fn loop_bodies(flow: &KernelFlow) -> BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> 
     let mut bodies: BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> = BTreeMap::new();
     for counted in &flow.loops.loops {
         if let Some(site) = flow.loops.sites.get(counted.fact) {
+            // Contexts are united, because the facts about a loop are stated once for all of them.
             let body = bodies.entry(site.headers.clone()).or_default();
             for &node in &counted.body {
                 body.extend(space.block(node).ops());

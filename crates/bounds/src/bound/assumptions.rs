@@ -1,4 +1,6 @@
 //! Assumptions of a bound (SOUNDNESS 2), each listed where an analysis or the user relied on it.
+//!
+//! For example, `taken-first` is listed only if the option orders the sides of a branch and a branch may diverge.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +63,8 @@ impl BoundQuery<'_> {
         text
     }
 
-    /// Places of accesses of the launch with misaligned addresses, and of those that leave all buffers.
+    /// Returns the places of accesses of the launch with misaligned addresses, and of accesses that leave all
+    /// buffers.
     fn faults_of_launch(&self) -> [Vec<String>; 2] {
         let units = MemoryUnits::of(self.prepared.family());
         let Some(units) = units.filter(|_| self.options.launches.file.is_some()) else {
@@ -70,6 +73,7 @@ impl BoundQuery<'_> {
         let found = AccessFindings::find(self.prepared, self.flow, self.knowledge, units);
         let file = self.options.launches.only_file();
         let outside = file.map(|file| {
+            // The search only adds names to a report, so its failure is no error.
             accesses_outside_buffers(self.session, self.prepared, self.flow, file)
                 .unwrap_or_default()
         });
@@ -92,7 +96,7 @@ impl BoundQuery<'_> {
                 "the kernel's arguments and the dispatch packet are not written while it runs";
             all.push(assumption("constant-segments", text));
         }
-        // A return of the hardware's stack reads no register.
+        // A return by the stack of the hardware reads no register, so only returns by a saved address are found here.
         let returns =
             |op: &Op| op.control == ControlEffect::Pop(StackToken::Ret) && !op.reads.is_empty();
         let space = &self.flow.thread.space;
@@ -150,6 +154,7 @@ impl BoundQuery<'_> {
             DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
             DivergenceOrder::FallThroughFirst => Some(("fall-through-first", "do not take it")),
         };
+        // Without a divergent branch the order was not used.
         if let Some((id, lanes)) = first.filter(|_| !self.flow.warp.divergent.is_empty()) {
             let text = format!("after a divergent branch the lanes that {lanes} run first");
             all.push(assumption(id, text));
@@ -173,6 +178,7 @@ impl BoundQuery<'_> {
                 all.push(assumption("call-table", text));
             }
         }
+        // A function is called in several places, but the fact about it is stated once.
         let calls: BTreeMap<&str, Option<u64>> = calls
             .iter()
             .map(|call| (call.name.as_str(), call.instructions))
@@ -187,7 +193,7 @@ impl BoundQuery<'_> {
     }
 }
 
-/// States the stack of a kernel whose file does not know its size.
+/// States the assumption about the stack of a kernel whose file does not know its size.
 fn stack_assumption(kernel: &Kernel, options: &BoundOptions) -> Option<BoundAssumption> {
     let file = options.launches.file.as_ref();
     let text = match file.and_then(|file| warpbound_launch::assumed_stack(kernel, file)) {

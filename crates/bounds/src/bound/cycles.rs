@@ -39,7 +39,7 @@ impl BoundQuery<'_> {
         Some(report(self.prepared, &options, bound, assumptions))
     }
 
-    /// Part of the launch whose cycles are bounded if none is stated.
+    /// Returns the part of the launch whose cycles are bounded if none is stated.
     fn default_scope(&self) -> TimeScope {
         let is_for_launches = self.prepared.family() == Family::Maxwell;
         match self.options.launches.shaped_file() {
@@ -48,8 +48,8 @@ impl BoundQuery<'_> {
         }
     }
 
-    /// Computes the bound in cycles, with the names of the buffers whose contents it rests on; the error is the reason why there
-    /// is none.
+    /// Computes the bound in cycles. Also returns the names of the buffers whose contents it rests on. The error is
+    /// the reason why there is no bound.
     fn cycle_bound(
         &self,
         options: &CycleOptions,
@@ -70,7 +70,8 @@ impl BoundQuery<'_> {
         Ok((bound, lone.read))
     }
 
-    /// Returns the reason why there is no bound; with the reason why the launch was not executed, which might have given one.
+    /// Returns the reason why there is no bound, and why the launch was not executed, since an execution might have
+    /// given one.
     fn no_bound(&self, why: Diagnostic, not_executed: Option<&str>) -> Diagnostic {
         match not_executed {
             _ if self.deadline.is_past() => past_time_limit(self.options),
@@ -81,7 +82,7 @@ impl BoundQuery<'_> {
         }
     }
 
-    /// Computes the bound of the launch in cycles; the error is the reason why there is none.
+    /// Computes the bound of the launch in cycles. The error is the reason why there is none.
     fn launch_bound(
         &self,
         options: &CycleOptions,
