@@ -123,7 +123,7 @@ impl ExecutionCounter {
     }
 }
 
-/// Profile of a warp beside what a run issued.
+/// Profile of a warp, and what a run issued.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedWarp {
     /// The warp.

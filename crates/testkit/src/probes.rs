@@ -139,7 +139,7 @@ impl ProbedKernel<'_> {
         Ok(split)
     }
 
-    /// Decodes the counters of a run, and lists the sums over all instructions that differ from those of the run.
+    /// Decodes the counters of a run, and lists the sums over all instructions that differ from the sums of the run.
     ///
     /// # Errors
     ///

@@ -288,14 +288,14 @@ pub struct ServiceAudit {
     pub runs: u64,
     /// Resources that served more than the bound counts.
     pub exceeded: Vec<String>,
-    /// Least difference of a bound and a service, in thousandths of cycles for each warp: of sub-partitions, of SMs, of
-    /// the memory that all SMs share. `None` for a resource that served none.
+    /// Minimum difference of a bound and a service, in thousandths of cycles for each warp: of sub-partitions, of
+    /// SMs, of the memory that all SMs share. `None` for a resource that served none.
     pub slack: [Option<u64>; 3],
     /// The same for whole blocks whose executions are known, for all their warps: of all sub-partitions, of an SM, of the
     /// memory that all SMs share.
     pub of_blocks: [Option<u64>; 3],
-    /// Difference of the greatest service between two barriers that the bound counts and that of the runs, if the bound
-    /// counts less than a whole warp for it.
+    /// Difference of the largest service between two barriers in the bound and in the runs, if the bound counts less
+    /// than a whole warp for it.
     pub segment: Option<u64>,
 }
 

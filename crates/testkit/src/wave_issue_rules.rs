@@ -479,7 +479,7 @@ impl<'a> WaveIssueRules<'a> {
         let mut other = split.clone();
         other.lanes = *child_lanes;
         other.not_before = cycle + 1 + latency;
-        // Its next issue is that of the branch, which nothing before it delays but the registers.
+        // Its next issue is the branch, which only the registers delay.
         other.last = None;
         self.splits.insert((child.sm, child.slot), other);
         if let Some(group) = self.groups.get_mut(&child.block) {

@@ -2,7 +2,7 @@
 //! results of all latencies. Waits protect nothing: a simulated run computes values at issue, so they change its cycles
 //! only.
 //!
-//! The code takes the place of that of a kernel of `kernels/built`, whose arguments and registers it uses.
+//! The code replaces the code of a kernel of `kernels/built`, whose arguments and registers it uses.
 
 mod words;
 

@@ -5,9 +5,9 @@
 //!
 //! * A write under EXEC establishes (equal values) or ends (other values) agreement in EXEC and in the masks that EXEC is
 //!   known to contain. In any other mask it ends agreement, whatever is written: lanes that are switched off keep their
-//!   old values, and when EXEC grows back they stand beside the new ones.
+//!   old values, and when EXEC grows back some lanes have old values and others new ones.
 //! * A mask agrees on all cells on which a mask that contains it agrees. So an intersection has the claims of both
-//!   operands, a difference those of its first, and lanes switched on again by the restore of a saved mask have
+//!   operands, a difference the claims of its first, and lanes switched on again by the restore of a saved mask have
 //!   the claims of that mask, which the writes since have reduced.
 //! * A union has no claim of its own, not even one that both operands have: each may agree on another value. It has the
 //!   claims of the masks that contain both.

@@ -49,7 +49,7 @@ pub struct WaveChanges {
     pub unknown: u64,
 }
 
-/// Comparison of a result with that of the reference.
+/// Comparison of a result with the result of the reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ComparedBits {
     /// All bits are equal.

@@ -176,8 +176,9 @@ impl Campaign<'_> {
     }
 }
 
-/// Describes a register that the instruction changes without stating it among its writes, or on which its results depend
-/// without stating it among its reads: registers that are not read are those of `other` in a second execution.
+/// Describes a register that the instruction changes without stating it among its writes, or that its results depend
+/// on without stating it among its reads. In a second execution, registers that are not read have the values of
+/// `other`.
 fn unstated_effect(
     text: &str,
     effects: &GcnEffects,
@@ -281,7 +282,7 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
     })
 }
 
-/// Whether a result is as near to that of the reference as the comparison asks for.
+/// Whether a result is as near to the result of the reference as the comparison asks for.
 fn is_near(compare: ComparedBits, expected: u64, found: u64) -> bool {
     let (kind, ulps) = match compare {
         _ if expected == found => return true,

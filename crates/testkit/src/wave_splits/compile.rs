@@ -123,8 +123,7 @@ impl CompiledWaves {
     }
 }
 
-/// Compiles a program for groups of some work-items, of which a launch has these many; `None` if it takes too many
-/// registers.
+/// Compiles a program for a launch of `groups` groups of `threads` work-items; `None` if it takes too many registers.
 pub fn compile(statements: &[LaneStatement], groups: u32, threads: u32) -> Option<CompiledWaves> {
     let mut compiler = WaveCompiler {
         code: MachineCode::default(),
@@ -367,7 +366,7 @@ impl WaveCompiler {
         }
     }
 
-    /// An if in which the saved mask has the lanes that are not active, so that lanes that a side drops stay away.
+    /// An if whose saved mask has the lanes that are not active, so that lanes that a side drops stay away.
     fn sides(&mut self, sides: &TwoSides, end: Label) {
         let waiting = self.mask();
         self.compare(sides.condition);
@@ -401,7 +400,7 @@ impl WaveCompiler {
         self.merge_here(&[first, second], sides);
     }
 
-    /// An if in which the saved mask has all lanes.
+    /// An if whose saved mask has all lanes.
     fn moved(&mut self, sides: &TwoSides, end: Label) {
         let [saved, condition] = [self.mask(), self.mask()];
         self.compare(sides.condition);
@@ -532,7 +531,7 @@ impl WaveCompiler {
     fn count(&mut self, counter: u8, by_ballot: bool) {
         let [lanes, saved] = [self.mask(), self.mask()];
         let source = match by_ballot {
-            // The number of lanes is that of EXEC all the same.
+            // The number of lanes is the number in EXEC all the same.
             true => {
                 let zero = Source::Number(0);
                 self.code.vop1(V_MOV_B32, TEMPORARY, zero);

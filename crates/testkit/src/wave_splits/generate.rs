@@ -20,7 +20,7 @@ pub struct LaneProgram {
     pub threads: u32,
 }
 
-/// Generates a program in which lanes meet at exchanges only.
+/// Generates a program whose lanes meet at exchanges only.
 pub fn program(rng: &mut Rng) -> LaneProgram {
     program_with(rng, false)
 }

@@ -1,4 +1,5 @@
-//! Divisions as compilers make them: an approximate reciprocal, and corrections of the quotient, some of which are left out.
+//! Divisions as compilers make them: an approximate reciprocal, and corrections of the quotient. Some corrections are
+//! left out.
 
 use warpbound_ir::float::convert::{IntegerType, IntegralRounding};
 use warpbound_ir::float::special::SpecialFunction;

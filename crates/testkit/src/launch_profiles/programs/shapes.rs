@@ -84,7 +84,7 @@ impl ProfiledProgram {
         builder.finish()
     }
 
-    /// Lanes in which an expression is not 0 skip an instruction.
+    /// Lanes where an expression is not 0 skip an instruction.
     pub fn branch_on(value: Expr) -> ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(0));
         builder.assign(WORD, value);
