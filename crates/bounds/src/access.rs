@@ -63,15 +63,15 @@ pub struct TimedFindings {
     pub(crate) extents: BTreeMap<OpIndex, Range<u64>>,
     /// Executions of the first operation of each block of the code in a stated launch, if its warps can be executed.
     pub(crate) executions: Option<LaunchExecutions>,
-    /// Names of the buffers whose contents this rests on.
+    /// Names of the buffers whose contents the findings rest on.
     pub(crate) read: Vec<String>,
     /// Reason why the warps of a stated launch were not executed, if they were to be.
     pub(crate) not_executed: Option<String>,
 }
 
 impl TimedFindings {
-    /// Finds what bounds in cycles rest on in addition to the flow. If one launch is stated, its warps are executed
-    /// as far as the launch fixes their values.
+    /// Finds the accesses and executions that bounds in cycles rest on, in addition to the flow. If one launch is
+    /// stated, its warps are executed as far as the launch fixes their values.
     ///
     /// # Errors
     ///
@@ -245,7 +245,7 @@ impl AccessFindings {
         Ok(found)
     }
 
-    /// Limits the classes to what a user states of the accesses.
+    /// Limits the classes to the numbers that the user states.
     fn state(&mut self, stated: &BTreeMap<OpIndex, StatedAccess>, units: MemoryUnits) {
         for (at, stated) in stated {
             if let Some(class) = self.classes.get_mut(at) {
@@ -254,7 +254,8 @@ impl AccessFindings {
         }
     }
 
-    /// Limits the classes to what the execution of a launch shows. Returns the executions that it has counted.
+    /// Limits the classes to the numbers that the execution of a launch shows. Returns the executions that it has
+    /// counted.
     fn follow(&mut self, record: Result<LaunchRecord, NoProfile>) -> Option<LaunchExecutions> {
         match record {
             Ok(record) => {
@@ -412,7 +413,7 @@ fn assumptions(
     all
 }
 
-/// Lists what access classes presume of the machine and of addresses.
+/// Lists the assumptions of access classes about the machine and about addresses.
 pub(crate) fn memory_assumptions(units: &MemoryUnits) -> impl Iterator<Item = BoundAssumption> {
     let own = match units.keeps_masks {
         false => [

@@ -21,10 +21,11 @@ use warpbound_analyse::LaunchContext;
 use warpbound_query::KernelFlow;
 use warpbound_query::mini;
 
-/// Maximum of distinct sets of loop bounds for which integer programs are solved; beyond it, all warps get the largest.
+/// Maximum number of distinct sets of loop bounds for which integer programs are solved. With more, all warps get the
+/// largest bounds.
 const MAX_KINDS: usize = 32;
 
-/// Upper bound of the header executions of a thread per entry of a loop.
+/// Upper bound on the header executions of a thread per entry of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeaderBound {
     /// Bound of every thread.
@@ -64,7 +65,7 @@ pub struct BlockLaunch<'a> {
     pub cells: &'a [(Cell, u32)],
     /// Bounds of loops, by the addresses of their headers.
     pub loops: &'a BTreeMap<Vec<CodeAddr>, HeaderBound>,
-    /// Limit of lane instructions for the profiles of all warps; beyond it, warps are bounded as a whole.
+    /// Maximum number of lane instructions for the profiles of all warps. Warps beyond it are bounded as a whole.
     pub profile_steps: u64,
 }
 
@@ -73,7 +74,8 @@ pub struct BlockLaunch<'a> {
 pub struct BlockResult {
     /// Bound in cycles.
     pub bound: BlockBound,
-    /// Numbers of warps whose profile is exact; exact except for regions that depend on data; bounded as a whole.
+    /// Numbers of warps: with an exact profile; with a profile that is exact except for regions that depend on data;
+    /// bounded as a whole.
     pub outlines: [usize; 3],
 }
 
@@ -120,7 +122,8 @@ impl BlockLaunch<'_> {
         (self.threads - first).min(self.machine.warp_width)
     }
 
-    /// Returns the maximum of stall cycles of a warp after an instruction, beyond the cycle of its issue.
+    /// Returns the maximum number of stall cycles of a warp after an instruction, in addition to the cycle of its
+    /// issue.
     fn stall_cycles(&self, at: OpIndex) -> u64 {
         let machine = self.machine;
         let latency = match self.code.get(at) {

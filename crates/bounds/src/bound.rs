@@ -264,7 +264,7 @@ pub struct FlowFacts {
 }
 
 impl FlowFacts {
-    /// Returns the facts as the integer program reads them.
+    /// Returns the facts in the form that the integer program reads.
     pub fn stated(&self) -> StatedCounts<'_> {
         StatedCounts {
             bounds: &self.bounds,
@@ -415,7 +415,7 @@ impl BoundQuery<'_> {
         own.saturating_add(external.costs.get(&node).copied().unwrap_or(0))
     }
 
-    /// Returns the diagnostic of a number that the integer program cannot have.
+    /// Returns the diagnostic of a number that is too large for the integer program.
     fn too_large(&self, number: NumberTooLarge) -> Diagnostic {
         Diagnostic::new(match number {
             NumberTooLarge::LoopFact(fact) => {

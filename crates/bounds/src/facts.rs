@@ -78,7 +78,7 @@ pub fn observed_facts(
     let loops = names.iter().zip(&flow.loops.sites).zip(prints);
     let lines = loops.map(|((name, site), print)| {
         let seen = audit.loops.iter().find(|seen| seen.id == name.id);
-        // A loop that no run entered was not observed at all, and 0 would be a claim.
+        // No number is known of a loop that no run entered, and 0 would be a claim.
         let entered = seen.filter(|seen| seen.observed > 0);
         let numbers = LoopNumbers {
             bound: entered.map(|seen| seen.observed),

@@ -215,7 +215,8 @@ impl PreparedSubject<'_> {
             .collect()
     }
 
-    /// Compares runs of all launches and orders with the bound for stated facts, and with that for the counts of the run.
+    /// Compares runs of all launches and orders with the bound for stated facts, and with that for the counts of the
+    /// run.
     fn compare(
         &self,
         lone: &LoneWarp<'_>,

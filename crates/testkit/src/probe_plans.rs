@@ -132,8 +132,8 @@ impl BlockPlan {
         best.map(|(weight, _)| weight)
     }
 
-    /// Changes the certificate so that it proves no longer what it claims; returns the check's answer, `None` if there is
-    /// nothing to change.
+    /// Changes the certificate so that it proves no longer what it claims; returns the check's answer, `None` if
+    /// there is nothing to change.
     pub fn forged(&self, rng: &mut Rng) -> Option<bool> {
         let (mut problem, mut plan) = (self.problem.clone(), self.plan.clone());
         let one = || warpbound_bound::plan::Multiplier::from_integer(1.into());

@@ -186,8 +186,8 @@ pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
     })
 }
 
-/// Grounds of the counts of the launch of a seed: its execution for every second one, so that the rows of all launches are
-/// tested too.
+/// Grounds of the counts of the launch of a seed: its execution for every second one, so that the rows of all
+/// launches are tested too.
 pub(crate) fn counts_of(seed: u64) -> LaunchCounts {
     match seed % 2 {
         0 => LaunchCounts::Executed,

@@ -84,8 +84,8 @@ impl BoundQuery<'_> {
         })
     }
 
-    /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack
-    /// of the hardware.
+    /// Adds the assumptions about memory and registers. Code objects use these where cubins have constant banks and a
+    /// stack of the hardware.
     fn add_segment_assumptions(&self, loops: &[LoopReport], all: &mut Vec<BoundAssumption>) {
         let code = &self.prepared.code;
         let derives = loops
@@ -222,7 +222,7 @@ pub fn lanes_assumption(launch: &LaunchContext) -> BoundAssumption {
     assumption("lanes", text)
 }
 
-/// Lists what the user states about launches.
+/// Lists the statements of the user about launches.
 pub fn launch_assumptions(options: &BoundOptions) -> Vec<BoundAssumption> {
     let text = format!("all launches have {}", options.launch_text());
     let mut all = vec![assumption("launch-range", text)];
@@ -241,7 +241,7 @@ pub fn launch_assumptions(options: &BoundOptions) -> Vec<BoundAssumption> {
     all
 }
 
-/// Lists the ranges that a launch file states of the numbers in buffers.
+/// Lists the ranges that a launch file states for the numbers in buffers.
 fn data_ranges_text(file: &LaunchFile) -> String {
     let ranges = file.buffers().filter_map(|(name, buffer)| {
         let DataRange { least, most } = buffer.range?;

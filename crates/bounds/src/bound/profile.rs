@@ -84,8 +84,8 @@ pub fn with_launch_profiler<T>(
     })
 }
 
-/// Computes something with what is known of the values of a launch, as [`Session::with_launch_profiler`] does:
-/// `compute` must report all writes of global memory to the contents that it reads.
+/// Computes something with the values that a launch fixes, and repeats it as [`with_launch_profiler`] does. `compute`
+/// must report all writes of global memory to the contents that it reads.
 ///
 /// # Errors
 ///
@@ -170,7 +170,8 @@ pub fn stated_loops(flow: &KernelFlow, bounds: &[Option<u64>]) -> Vec<StatedLoop
             continue;
         };
         let body: BTreeSet<OpIndex> = counted.body.iter().flat_map(|&node| ops_of(node)).collect();
-        // Then a lane has left the loop when it executes another operation (SOUNDNESS 6.5).
+        // A profile takes a lane to have left the loop when it executes another operation, so the body may be
+        // executed nowhere else (SOUNDNESS 6.5).
         let is_alone = body
             .iter()
             .all(|at| nodes_of.get(at).is_some_and(|nodes| nodes.len() == 1));

@@ -20,7 +20,7 @@ use warpbound_runs::{
 };
 
 impl CycleOptions {
-    /// Lists what the bound in cycles rests on, in addition to the assumptions of the kernel's flow.
+    /// Lists the assumptions of the bound in cycles, in addition to the assumptions of the kernel's flow.
     pub(crate) fn assumptions(
         &self,
         session: &Session,
@@ -158,7 +158,7 @@ fn access_facts(prepared: &Prepared<'_>, options: &BoundOptions) -> Option<Bound
     (!stated.is_empty()).then(|| assumption("access-facts", text()))
 }
 
-/// Lists what the user states about launches.
+/// Lists the statements of the user about launches.
 fn stated_launch(options: &BoundOptions) -> Vec<BoundAssumption> {
     let mut all = Vec::new();
     if options.states_launch() {

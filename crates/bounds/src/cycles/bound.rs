@@ -37,7 +37,7 @@ const MOST_ROUNDS: usize = 4;
 /// such kernels.
 const MANY_STEPS: usize = 400;
 
-/// Bound of the cycles of a lone warp, with what its sum consists of.
+/// Bound of the cycles of a lone warp, with the terms of its sum.
 #[derive(Clone, Debug)]
 pub struct CycleBound {
     /// Bound of the launch.
@@ -76,7 +76,7 @@ pub struct LoneWarp<'a> {
 }
 
 impl<'a> LoneWarp<'a> {
-    /// Collects what the time of the kernel depends on besides flow facts. `options` have the launch.
+    /// Collects the inputs of the time of the kernel, other than flow facts. `options` have the launch.
     ///
     /// # Errors
     ///
@@ -246,7 +246,7 @@ pub fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<Delays, 
     let refresh = numbers.range(Parameter::DramRefresh).1;
     let interval = numbers.range(Parameter::DramRefreshInterval).0;
     let interrupts = inputs.reaches_dram && refresh > 0;
-    // Refreshes would take all of the time, so no T is the greatest one of SOUNDNESS 11.4.
+    // Refreshes would take all of the time, so the inequality of SOUNDNESS 11.4 has no largest solution T.
     if interrupts && refresh >= interval {
         return Err(Diagnostic::new(format!(
             "dram.refresh of {refresh} cycles leaves no time in an interval of {interval}"

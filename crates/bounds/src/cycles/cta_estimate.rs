@@ -36,7 +36,7 @@ pub(super) struct EstimatedLaunch<'a> {
 }
 
 impl EstimatedLaunch<'_> {
-    /// Estimates the cycles of the launch; the error is the reason why there is no estimate.
+    /// Estimates the cycles of the launch. The error is the reason why there is no estimate.
     pub(super) fn estimate(
         &self,
         prepared: &Prepared<'_>,
@@ -216,7 +216,7 @@ fn iterations(
             continue;
         };
         if let Some(bound) = bound_of(*index) {
-            // A loop that exits in its head executes it once more than the rest.
+            // A loop that exits in its head executes the head once more than the rest.
             let count = bound.saturating_sub(u64::from(!body.is_empty()));
             found.insert(*index, vec![count; warps as usize]);
         }

@@ -1,4 +1,4 @@
-//! Inputs of the time of a kernel: limits of its accesses, constants, steps, and what is counted once.
+//! Inputs of the time of a kernel: limits of its accesses, constants, steps, and costs that are counted once.
 //!
 //! Each input is a claim that holds in every run. For example, a load has at most 4 sectors, its line may be missing
 //! in the L2 cache, and it never looks up the L1 cache. Tests replace claims by observations of a run, or plant
@@ -98,9 +98,8 @@ impl CycleInputs {
         }
     }
 
-    /// Lets the wave split. Afterwards all accesses have the same flags of what may be missing, because a lone wave's
-    /// accesses are then served as by one server, and a request of a split waits for the earlier ones in any case
-    /// (SOUNDNESS 11.8).
+    /// Lets the wave split. Afterwards all accesses have the same flags of what may be missing, so that an access
+    /// waits for all earlier accesses of the wave, which may hold a window (SOUNDNESS 11.8).
     pub(crate) fn split(&mut self, splits: WaveSplits) {
         let spaces = || self.accesses.values().flat_map(|limits| &limits.spaces);
         let (misses, evicts, walks) = (
@@ -174,7 +173,7 @@ impl CycleInputs {
     }
 }
 
-/// Knowledge that decides the limits of accesses.
+/// Facts about a launch that decide the limits of accesses.
 pub(super) struct AccessKnowledge {
     caches: CacheState,
     memory: Option<LaunchMemory>,
@@ -189,7 +188,7 @@ pub(super) struct AccessKnowledge {
 }
 
 impl AccessKnowledge {
-    /// Collects what is known of a launch, if it is stated.
+    /// Collects the facts about a launch, if it is stated.
     fn of(
         launch: Option<&Launch>,
         memory: Option<LaunchMemory>,
@@ -247,7 +246,7 @@ fn timing_facts(
     Ok(facts)
 }
 
-/// Collects the inputs of the time of a kernel: of a warp that runs alone, or of one among the resident warps of a
+/// Collects the inputs of the time of a kernel, for a warp that runs alone or for one among the resident warps of a
 /// launch.
 ///
 /// # Errors
@@ -388,7 +387,7 @@ fn nodes(flow: &KernelFlow) -> Vec<Option<(OpIndex, OpIndex)>> {
 }
 
 impl CycleInputs {
-    /// Adds what an instruction accesses.
+    /// Adds the accesses of an instruction.
     fn add_op(
         &mut self,
         at: OpIndex,

@@ -83,10 +83,10 @@ pub struct LaunchServices {
     pub executed: Option<ExecutedServices>,
 }
 
-/// Way to count what a warp waits for once (SOUNDNESS 20.3).
+/// Way to count the waits that happen once for each line, page or sector (SOUNDNESS 20.3).
 #[derive(Clone, Copy)]
 struct WayOfWaiting {
-    /// First requests of lines and translations.
+    /// Payer of the first requests of lines and translations.
     first: OtherWarps,
     /// Whether waits for DRAM are counted by sector, and not for each access.
     by_sector: bool,
@@ -108,7 +108,7 @@ const WAYS: [WayOfWaiting; 6] = {
     ]
 };
 
-/// One value for each way to count what a warp waits for once.
+/// One value for each way to count waits.
 pub type EachWay<T> = [T; WAYS.len()];
 
 /// Bounds of a launch for different flow facts.
@@ -135,7 +135,7 @@ pub struct LaunchTime {
 }
 
 impl LaunchTime {
-    /// Collects what the time of a launch depends on besides flow facts. `options` have the launch.
+    /// Collects the inputs of the time of a launch, other than flow facts. `options` have the launch.
     ///
     /// # Errors
     ///

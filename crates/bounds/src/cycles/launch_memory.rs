@@ -18,7 +18,7 @@ const CONSTANTS_AT: u64 = 0x21_0000_0000;
 const BANK_STRIDE: u64 = 0x1_0000;
 const LOCAL_AT: u64 = 0x30_0000_0000;
 
-/// First address of a range and the one after its last.
+/// First address of a range, and the address after its last one.
 type AddressRange = (u64, u64);
 
 /// Memory of a launch with known addresses.

@@ -1,10 +1,10 @@
 //! Bound of a wave with all its splits: the time of the wave on its worst path, and the delay by its other splits
 //! (SOUNDNESS 11.8).
 //!
-//! The worst path of a wave is the path of one split, with the operations of its parents before it. All other splits
-//! delay it at most by all their services. For example, a wave executes a marked branch in each of three iterations,
-//! and there is one reserve slot. Then at most 4 splits ever exist: the path and three others, so the delay is at
-//! most three times the services of the worst path after the branch.
+//! The worst path of a wave is the path of one split, with the operations of its parents before it. The other splits
+//! delay it by at most all their services. For example, a wave executes a marked branch in each of three iterations,
+//! and there is one reserve slot. Then at most 4 splits ever exist: the path and three others. The delay is at most
+//! three times the largest cost of a path after the branch.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -186,8 +186,8 @@ fn births(executions: u64, splits: u32) -> u64 {
     let mut sum: u64 = 0;
     let mut term: u128 = 1;
     for number in 1..=u64::from(splits).min(executions) {
-        // The division is exact, since the quotient is the next binomial coefficient. The factor before it is below
-        // 63 or the first one, so the product fits into 128 bits.
+        // The division is exact, because its result is a binomial coefficient. The product fits into 128 bits,
+        // because `term` is 1 or, by the return below, less than 63.
         term = term * u128::from(executions - number + 1) / u128::from(number);
         sum = sum.saturating_add(u64::try_from(term).unwrap_or(u64::MAX));
         // The operations that are charged to a lane are a path, so 63 other paths are enough in any case (SOUNDNESS

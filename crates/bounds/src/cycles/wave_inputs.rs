@@ -23,7 +23,7 @@ const LDS_GROUP: u32 = 32;
 const SCALAR_LINE: u32 = 64;
 
 impl CycleInputs {
-    /// Adds what an instruction of a wave accesses.
+    /// Adds the accesses of an instruction of a wave.
     pub(super) fn add_wave_op(
         &mut self,
         at: OpIndex,

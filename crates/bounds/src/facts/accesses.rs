@@ -29,7 +29,7 @@ use warpbound_query::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 /// Executions that a loop without a number counts as, when accesses are sorted by their cost.
 const ASSUMED_ITERATIONS: u64 = 100;
 
-/// Returns what a facts file states about the accesses of a kernel, by operation.
+/// Returns the statements of a facts file about the accesses of a kernel, by operation.
 ///
 /// # Errors
 ///
@@ -214,8 +214,8 @@ pub(super) fn open_accesses(
     Ok(lines.collect())
 }
 
-/// Returns the lines of a facts file with the numbers that an audit has seen of the accesses whose addresses are not
-/// known.
+/// Returns the lines of a facts file with the numbers that an audit has observed, for the accesses whose addresses
+/// are not known.
 pub(super) fn observed_accesses(
     session: &Session,
     prepared: &Prepared<'_>,

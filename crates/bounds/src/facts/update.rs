@@ -23,12 +23,12 @@ use super::carried_accesses::complete_accesses;
 use super::identity::{IdentifiedFact, identify_loops};
 use super::{FactsExtent, loop_line, shared_header_note};
 
-/// Facts of an earlier build, to be carried over to the kernels of a new one.
+/// Facts of an earlier build, which are carried over to the kernels of a new one.
 pub struct FactsUpdate {
     old: FactsFile,
-    /// Positions of the kernels of the old facts that a kernel of the new build has been compared with.
+    /// Positions of the old facts that were compared with a kernel of the new build.
     compared: BTreeSet<usize>,
-    /// Positions of the kernels whose fingerprints were computed from the old binary.
+    /// Positions of the old facts whose fingerprints were computed from the old binary.
     completed: BTreeSet<usize>,
 }
 
@@ -104,7 +104,7 @@ impl FactsUpdate {
             .map_err(|d| session.locate(d))?;
         let flow = session.flow(&prepared, &launch, &options)?;
         let names = loop_names(&flow.loops);
-        // Reports a fact about a loop that the kernel does not have.
+        // A fact about a loop that the kernel does not have is an error.
         facts.numbers(&names)?;
         let prints = identify_loops(&session.image, &prepared, &flow);
         for fact in facts.loops_mut() {
@@ -132,7 +132,7 @@ impl FactsUpdate {
         }
     }
 
-    /// Returns the lines about kernels of the facts that were compared with no kernel.
+    /// Returns the lines about the old facts that were compared with no kernel.
     ///
     /// # Errors
     ///

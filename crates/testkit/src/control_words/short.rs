@@ -1,5 +1,5 @@
-//! Programs of a few instructions, most of one kind: their blocks end while units, queues and windows are still busy, and
-//! before others start in their place.
+//! Programs of a few instructions, most of one kind: their blocks end while units, queues and windows are still busy,
+//! and before others start in their place.
 
 use fastrand::Rng;
 

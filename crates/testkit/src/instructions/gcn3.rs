@@ -1,6 +1,6 @@
 //! Results of GCN3 instructions on a whole wave, computed from their assembly text: the reference of the meanings in
-//! `warpbound_ir`, with which it shares nothing. Written from the descriptions of the operations in AMD's *Graphics Core
-//! Next Architecture, Generation 3* manual.
+//! `warpbound_ir`, with which it shares nothing. Written from the descriptions of the operations in AMD's *Graphics
+//! Core Next Architecture, Generation 3* manual.
 
 mod exact;
 mod float;

@@ -447,8 +447,8 @@ impl Random {
             }
             "VOPC" => first | self.vector_source(true) | self.register() << 9,
             "VOP3" => {
-                // Fields that an instruction does not have must be 0: there are one to three sources, a second result or
-                // modifiers.
+                // Fields that an instruction does not have must be 0: there are one to three sources, a second result
+                // or modifiers.
                 let fields = match self.0.u8(..6) {
                     0 => self.0.u32(..) & ((1 << count) - 1) << 8 | self.0.u32(..2) << 15,
                     1 | 2 => self.scalar_target() << 8 & 0x7f00,
@@ -510,7 +510,8 @@ impl Random {
                 self.register() | control << 8 | self.0.u32(..2) << 19 | masks
             }
             _ => loop {
-                // The text of a double is the same for small literals, which are its high half, and for inline constants.
+                // The text of a double is the same for small literals, which are its high half, and for inline
+                // constants.
                 let word = self.word();
                 if !(-16..=64).contains(&(word as i32)) {
                     return word;

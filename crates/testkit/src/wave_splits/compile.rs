@@ -1,10 +1,11 @@
-//! Compilation of structured programs to GCN3 machine code, as compilers write it: lanes are switched off and on by writes of
-//! EXEC, and waves branch over sides that no lane takes. The compiler knows the branches at which a wave may split, and where
-//! both parts may merge.
+//! Compilation of structured programs to GCN3 machine code, as compilers write it: lanes are switched off and on by
+//! writes of EXEC, and waves branch over sides that no lane takes. The compiler knows the branches at which a wave
+//! may split, and where both parts may merge.
 //!
-//! Registers: `s[0:3]` buffer of private memory, `s[4:5]` output, `s[6:7]` FLAT_SCRATCH at the start, `s8` group, `s9` offset
-//! of private memory; `s[12:..]` masks, `s96` to `s98` iteration numbers, `s99` temporary, `s[100:101]` counters; `v0`
-//! work-item in its group, `v[2:3]` its output, from `v4` on the registers of statements, `v16` to `v19` temporaries.
+//! Registers: `s[0:3]` buffer of private memory, `s[4:5]` output, `s[6:7]` FLAT_SCRATCH at the start, `s8` group,
+//! `s9` offset of private memory; `s[12:..]` masks, `s96` to `s98` iteration numbers, `s99` temporary, `s[100:101]`
+//! counters; `v0` work-item in its group, `v[2:3]` its output, from `v4` on the registers of statements, `v16` to
+//! `v19` temporaries.
 
 use warpbound_isa::Program;
 use warpbound_isa::amd::GcnProgram;
@@ -356,8 +357,8 @@ impl WaveCompiler {
         self.sites.len() - 1
     }
 
-    /// Sets the merge point of sites before the next instruction, unless lanes of a side leave a loop around it: the mask of
-    /// those lanes would differ.
+    /// Sets the merge point of sites before the next instruction, unless lanes of a side leave a loop around it: the
+    /// mask of those lanes would differ.
     fn merge_here(&mut self, sites: &[Option<usize>], sides: &TwoSides) {
         let leaves = breaks(&sides.then) || breaks(&sides.otherwise);
         let here = self.code.count();

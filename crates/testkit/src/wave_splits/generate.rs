@@ -1,4 +1,5 @@
-//! Random structured programs of work-items. All loops end. A program is a deterministic function of the random generator.
+//! Random structured programs of work-items. All loops end. A program is a deterministic function of the random
+//! generator.
 
 use fastrand::Rng;
 

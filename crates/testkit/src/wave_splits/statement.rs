@@ -352,8 +352,8 @@ pub fn start_value(variable: usize, number: u32) -> u32 {
     product >> 13 & 7
 }
 
-/// Factor and addend of the start value of each variable: three differ between lanes, one between blocks of lanes, two are
-/// equal.
+/// Factor and addend of the start value of each variable: three differ between lanes, one between blocks of lanes,
+/// two are equal.
 pub const START: [(u32, u32); VARIABLES] = [
     (0x9e37_79b1, 0x7f4a_7c15),
     (0x85eb_ca6b, 0x1234_5678),

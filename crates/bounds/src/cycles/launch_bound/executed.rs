@@ -1,7 +1,7 @@
 //! Services of whole blocks and of a whole launch, by the executions and accesses that the launch fixes (SOUNDNESS
 //! 20.5).
 //!
-//! For example, the first warp of a block loads a table, takes 1000 cycles of the SM, and each of the other seven
+//! For example, the first warp of a block loads a table and takes 1000 cycles of the SM, and each of the other seven
 //! takes 200. The block takes 1000 + 7 * 200 = 2400 cycles, whereas eight times the worst warp is 8000.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,8 +89,8 @@ impl ExecutedNodes {
         };
         let kinds = match &executions.kinds {
             Some(kinds) => kinds.iter().map(kind).collect(),
-            // The launch has too many kinds of blocks, so each block has the most executions of each operation that
-            // any has.
+            // The launch has too many kinds of blocks. Each block counts with the largest number of executions of
+            // each operation that any block has.
             None => vec![ExecutedKind {
                 blocks,
                 groups: of_groups(&executions.of_block),

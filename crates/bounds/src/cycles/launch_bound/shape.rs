@@ -69,7 +69,7 @@ pub(super) fn product(size: [u32; 3]) -> u64 {
     sizes.fold(1u64, u64::saturating_mul).max(1)
 }
 
-/// Machine as far as the shape of a launch depends on it.
+/// Part of a machine that the shape of a launch depends on.
 pub(super) struct LaunchMachine {
     /// Minimum and maximum number of SMs, or of compute units.
     pub(super) sms: (u64, u64),

@@ -204,8 +204,8 @@ impl Exact {
         )
     }
 
-    /// The sum; mantissas have at most 120 bits, and the one of less than 60 bits is below the other where they are far apart.
-    /// An exact zero has the sign that the rounding gives it.
+    /// The sum; mantissas have at most 120 bits, and the one of less than 60 bits is below the other where they are
+    /// far apart. An exact zero has the sign that the rounding gives it.
     pub(super) fn plus(self, other: Exact, rounding: Rounding) -> Exact {
         if self.is_zero() && other.is_zero() {
             let negative = match self.negative == other.negative {
