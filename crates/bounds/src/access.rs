@@ -1,4 +1,9 @@
 //! Report of memory accesses: the class of each, and the reason for it.
+//!
+//! A class limits the requests, lines, sectors and bank conflicts that one execution by a warp can cause (SOUNDNESS
+//! 5.13). For example, `s[2 * threadIdx.x]` in shared memory with words of 4 bytes has two words in each of 16 banks:
+//! 2 transactions and 1 conflict. [`TimedFindings`] holds the classes for bounds in cycles, with the execution counts
+//! of a stated launch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -46,7 +51,7 @@ pub(crate) struct AccessFindings {
     pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
     /// Operations that access misaligned addresses.
     pub(crate) misaligned: Vec<OpIndex>,
-    /// Why the addresses of a stated launch were not followed one by one, if they were to be.
+    /// Reason why the addresses of a stated launch were not followed one by one, if they were to be.
     not_executed: Option<NoProfile>,
 }
 
@@ -59,15 +64,15 @@ pub struct TimedFindings {
     pub(crate) extents: BTreeMap<OpIndex, Range<u64>>,
     /// Executions of the first operation of each block of the code in a stated launch, if its warps can be executed.
     pub(crate) executions: Option<LaunchExecutions>,
-    /// Names of the buffers whose contents this rests on.
+    /// Names of the buffers whose contents the findings rest on.
     pub(crate) read: Vec<String>,
     /// Reason why the warps of a stated launch were not executed, if they were to be.
     pub(crate) not_executed: Option<String>,
 }
 
 impl TimedFindings {
-    /// Finds what bounds in cycles rest on besides the flow; with one stated launch, by execution of its warps as far as it
-    /// fixes their values.
+    /// Finds the accesses and executions that bounds in cycles rest on, in addition to the flow. If one launch is
+    /// stated, its warps are executed as far as the launch fixes their values.
     ///
     /// # Errors
     ///
@@ -87,6 +92,7 @@ impl TimedFindings {
         };
         let stated = stated_accesses(prepared, &options.facts)?;
         let mut found = AccessFindings::find(analysed, units);
+        // Profiles follow the stack of a warp, so waves, which keep masks instead, are not executed.
         let Some(file) = options.launches.only_file().filter(|_| !units.keeps_masks) else {
             found.state(&stated, units);
             return Ok(TimedFindings {
@@ -107,6 +113,7 @@ impl TimedFindings {
             Ok(record) => record.extents.clone(),
             Err(_) => BTreeMap::new(),
         };
+        // The classes use the record in any case, and the counts only if the options ask for them.
         let executions = found
             .follow(record)
             .filter(|_| counts == LaunchCounts::Executed);
@@ -136,8 +143,8 @@ fn why_not_executed(prepared: &Prepared<'_>, why: NoProfile) -> String {
     format!("{}, at {place}", reason_text(why.reason))
 }
 
-/// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations; with the names
-/// of the buffers whose contents may have decided.
+/// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations. Also
+/// returns the names of the buffers whose contents may have decided.
 fn record_launch(
     analysed: AnalysedKernel<'_>,
     file: &LaunchFile,
@@ -163,8 +170,8 @@ fn record_launch(
     })
 }
 
-/// Finds the accesses by which some thread of a launch certainly leaves the buffers of global memory, as far as the warps
-/// can be followed in few steps; none of GCN3 code, whose waves are not followed.
+/// Finds the accesses by which some thread of a launch certainly leaves the buffers of global memory, as far as a few
+/// steps show. None are found in GCN3 code, because waves are not followed.
 pub(crate) fn accesses_outside_buffers(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -211,8 +218,9 @@ impl AccessFindings {
         }
     }
 
-    /// As [`AccessFindings::find`]; with one stated launch, its warps are executed for the addresses that follow from it.
-    /// An access keeps its class if memory decides one of its addresses.
+    /// Finds and classifies accesses as [`AccessFindings::find`] does. If one launch is stated, its warps are
+    /// executed for the addresses that follow from it. An access keeps its class if memory decides one of its
+    /// addresses.
     ///
     /// # Errors
     ///
@@ -223,17 +231,19 @@ impl AccessFindings {
         units: MemoryUnits,
     ) -> Result<AccessFindings, Diagnostic> {
         let mut found = AccessFindings::find(analysed, units);
+        // An exact class has these numbers for every base, so an execution cannot lower them.
         let is_open = found.classes.values().any(|class| !class.is_exact);
         let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
             return Ok(found);
         };
+        // The report of accesses lists no assumption about contents, so none is used.
         let (contents, counted) = (Contents::Any, BTreeSet::new());
         let (record, _) = record_launch(analysed, file, contents, units, &counted)?;
         found.follow(record);
         Ok(found)
     }
 
-    /// Limits the classes to what a user states of the accesses.
+    /// Limits the classes to the numbers that the user states.
     fn state(&mut self, stated: &BTreeMap<OpIndex, StatedAccess>, units: MemoryUnits) {
         for (at, stated) in stated {
             if let Some(class) = self.classes.get_mut(at) {
@@ -242,7 +252,8 @@ impl AccessFindings {
         }
     }
 
-    /// Limits the classes to what the execution of a launch shows; returns the executions that it has counted.
+    /// Limits the classes to the numbers that the execution of a launch shows. Returns the executions that it has
+    /// counted.
     fn follow(&mut self, record: Result<LaunchRecord, NoProfile>) -> Option<LaunchExecutions> {
         match record {
             Ok(record) => {
@@ -253,7 +264,7 @@ impl AccessFindings {
                 }
                 Some(record.executions)
             }
-            // Without a profile of some warp nothing is known of all executions.
+            // One warp without a profile may have any executions and addresses, so nothing holds for all warps.
             Err(why) => {
                 self.not_executed = Some(why);
                 None
@@ -262,14 +273,14 @@ impl AccessFindings {
     }
 }
 
-/// Most warp instructions of a launch that are executed for the addresses of its accesses.
+/// Maximum number of warp instructions of a launch that are executed for the addresses of its accesses.
 const MAX_STEPS: u64 = 10_000_000;
 
-/// Most warp instructions of a launch that are executed for accesses outside its buffers: they add nothing to a bound, so
-/// they may not take long.
+/// Maximum number of warp instructions of a launch that are executed for accesses outside its buffers. These add
+/// nothing to a bound, so they may not take long.
 const STEPS_FOR_FAULTS: u64 = 1_000_000;
 
-/// Returns the classes of the accesses of a kernel in one launch; none of mini-SIMT programs.
+/// Returns the classes of the accesses of a kernel in one launch. Mini-SIMT programs have none.
 ///
 /// # Errors
 ///
@@ -303,7 +314,7 @@ pub fn access_classes(
     Ok(found.classes)
 }
 
-/// Reports the memory accesses of a kernel and the most transactions that each can cause.
+/// Reports the memory accesses of a kernel and the maximum number of transactions of each.
 ///
 /// # Errors
 ///
@@ -383,6 +394,7 @@ fn assumptions(
         all.extend(launch_assumptions(options));
     }
     let mut classes = found.classes.values();
+    // Only addresses that were executed depend on where buffers begin; forms hold for every base modulo 128.
     if classes.any(|class| class.pattern == AccessPattern::Listed) {
         all.push(BoundAssumption {
             id: "addresses",
@@ -395,7 +407,7 @@ fn assumptions(
     all
 }
 
-/// Lists what access classes presume of the machine and of addresses.
+/// Lists the assumptions of access classes about the machine and about addresses.
 pub(crate) fn memory_assumptions(units: &MemoryUnits) -> impl Iterator<Item = BoundAssumption> {
     let own = match units.keeps_masks {
         false => [
@@ -551,6 +563,7 @@ impl ReportBuilder<'_> {
             }
             AccessMode::Plain | AccessMode::Atomic => {}
         }
+        // A scalar access is made once for the whole wave, whatever its lanes are.
         let is_of_lanes = class.shape.mode != AccessMode::Scalar;
         if is_of_lanes && u64::from(class.lanes) < all {
             let warp = match self.units.keeps_masks {
@@ -598,6 +611,7 @@ pub fn report_numbers(
     space: MemorySpace,
     counts: AccessCounts,
 ) -> AccessNumbers {
+    // Shared memory has banks and constants have words; only the caches have lines and sectors.
     let has_lines = !matches!(space, MemorySpace::Shared | MemorySpace::Constant);
     let has_banks = matches!(space, MemorySpace::Shared | MemorySpace::Generic);
     AccessNumbers {

@@ -1,6 +1,9 @@
 //! Cycle bound of a block: combines the work of its warps, each from its profile or from integer programs.
 //!
 //! See [`warpbound_bound::block`] for the argument that combines issues and stalls of warps.
+//!
+//! For example, two warps of 3 instructions each, with a latency of 4 cycles and no barriers, have a bound of 15
+//! cycles: 6 issues, and 3 stall cycles after each instruction of one warp.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,10 +21,11 @@ use warpbound_analyse::LaunchContext;
 use warpbound_query::KernelFlow;
 use warpbound_query::mini;
 
-/// Maximum of distinct sets of loop bounds for which integer programs are solved; beyond it, all warps get the largest.
+/// Maximum number of distinct sets of loop bounds for which integer programs are solved. With more, all warps get the
+/// largest bounds.
 const MAX_KINDS: usize = 32;
 
-/// Upper bound of the header executions of a thread per entry of a loop.
+/// Upper bound on the header executions of a thread per entry of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeaderBound {
     /// Bound of every thread.
@@ -35,6 +39,7 @@ impl HeaderBound {
     fn of(&self, warp: usize) -> u64 {
         match self {
             HeaderBound::All(bound) => *bound,
+            // The list has all warps of the block, so the 0 is for a warp that does not run.
             HeaderBound::ByWarp(bounds) => bounds.get(warp).copied().unwrap_or(0),
         }
     }
@@ -60,7 +65,7 @@ pub struct BlockLaunch<'a> {
     pub cells: &'a [(Cell, u32)],
     /// Bounds of loops, by the addresses of their headers.
     pub loops: &'a BTreeMap<Vec<CodeAddr>, HeaderBound>,
-    /// Limit of lane instructions for the profiles of all warps; beyond it, warps are bounded as a whole.
+    /// Maximum number of lane instructions for the profiles of all warps. Warps beyond it are bounded as a whole.
     pub profile_steps: u64,
 }
 
@@ -69,7 +74,8 @@ pub struct BlockLaunch<'a> {
 pub struct BlockResult {
     /// Bound in cycles.
     pub bound: BlockBound,
-    /// Numbers of warps whose profile is exact; exact except for regions that depend on data; bounded as a whole.
+    /// Numbers of warps: with an exact profile; with a profile that is exact except for regions that depend on data;
+    /// bounded as a whole.
     pub outlines: [usize; 3],
 }
 
@@ -111,14 +117,17 @@ impl BlockLaunch<'_> {
 
     /// Returns the number of live lanes of a warp.
     fn lanes(&self, warp: usize) -> u32 {
+        // A warp has at least one thread, so its number fits into 32 bits and its first thread exists.
         let first = warp as u32 * self.machine.warp_width;
         (self.threads - first).min(self.machine.warp_width)
     }
 
-    /// Returns the maximum of stall cycles of a warp after an instruction, beyond the cycle of its issue.
+    /// Returns the maximum number of stall cycles of a warp after an instruction, in addition to the cycle of its
+    /// issue.
     fn stall_cycles(&self, at: OpIndex) -> u64 {
         let machine = self.machine;
         let latency = match self.code.get(at) {
+            // The end is no instruction, and nothing waits for it.
             Some(op) if op.control == ControlEffect::End => return 0,
             Some(op) => match op.meaning {
                 Some(Meaning::Load { .. }) => machine.memory,
@@ -140,6 +149,7 @@ impl BlockLaunch<'_> {
         let waits = |at: OpIndex| self.stall_cycles(at);
         let whole = loop_bodies(flow);
         let known: RefCell<HashMap<(Region, u32), Option<RegionCost>>> = RefCell::default();
+        // Warps meet the same regions again and again, so each cost is computed once.
         let bound_region = |region: Region, lanes: u32| {
             if let Some(cost) = known.borrow().get(&(region, lanes)) {
                 return *cost;
@@ -173,6 +183,8 @@ impl BlockLaunch<'_> {
                         }
                     }
                 }
+                // A warp that cannot be executed is bounded as a whole, from the facts about its loops (SOUNDNESS
+                // 6.3).
                 Err(_) => {
                     warp_profiles[2] += 1;
                     rest.push(warp);
@@ -311,8 +323,8 @@ impl BlockLaunch<'_> {
     }
 }
 
-/// Solves the integer program of a warp in which each operation costs `cost`, in the unit of `quantity`, and the end
-/// costs nothing.
+/// Solves the integer program of a warp. Each operation costs `cost`, in the unit of `quantity`, and the end costs
+/// nothing.
 fn solve_warp<Q: Quantity>(
     code: &Code,
     flow: &KernelFlow,
@@ -327,6 +339,7 @@ fn solve_warp<Q: Quantity>(
             code.get(at)
                 .is_some_and(|op| op.control != ControlEffect::End)
         });
+        // A saturated cost does not fit into the integer program, which refuses it.
         quantity(issued.map(&cost).fold(0, u64::saturating_add))
     };
     let ipet = Ipet::new(&flow.counts, of_node, bounds).map_err(|number| match number {
@@ -351,6 +364,7 @@ fn loop_bodies(flow: &KernelFlow) -> BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> 
     let mut bodies: BTreeMap<Vec<CodeAddr>, BTreeSet<OpIndex>> = BTreeMap::new();
     for counted in &flow.loops.loops {
         if let Some(site) = flow.loops.sites.get(counted.fact) {
+            // Contexts are united, because the facts about a loop are stated once for all of them.
             let body = bodies.entry(site.headers.clone()).or_default();
             for &node in &counted.body {
                 body.extend(space.block(node).ops());

@@ -1,4 +1,8 @@
 //! Bound of a kernel: control flow, facts, integer program (IPET), and the report made from them.
+//!
+//! For example, a loop of 3 instructions that a warp executes at most 10 times, followed by 3 more instructions, has
+//! a bound of 33 instructions if its lanes leave the loop together. The bound in cycles and the profile of a launch
+//! are parts of the same report.
 
 mod assumptions;
 mod cycles;
@@ -241,6 +245,9 @@ fn reported_verdict(verdict: &Verdict<Instructions>) -> BoundVerdict {
 }
 
 /// Flow facts of a bound, by loop.
+///
+/// For example, a loop that a fact limits to 10 header executions per entry and 40 in the whole run has the bound 10
+/// and the total 40.
 #[derive(Clone, Debug)]
 pub struct FlowFacts {
     /// Bounds per entry.
@@ -252,7 +259,7 @@ pub struct FlowFacts {
 }
 
 impl FlowFacts {
-    /// Returns the facts as the integer program reads them.
+    /// Returns the facts in the form that the integer program reads.
     pub fn stated(&self) -> StatedCounts<'_> {
         StatedCounts {
             bounds: &self.bounds,
@@ -292,7 +299,7 @@ impl<'a> BoundQuery<'a> {
 }
 
 impl BoundQuery<'_> {
-    /// Solves the integer program and returns the report; `head` gives its part that is the same for all verdicts.
+    /// Solves the integer program and returns the report. `head` returns the part that is the same for all verdicts.
     fn report(
         &self,
         head: impl Fn(&Verdict<Instructions>) -> KernelBound,
@@ -316,6 +323,7 @@ impl BoundQuery<'_> {
         let never: Vec<String> = excluded.into_iter().map(|(text, _)| text).collect();
         let mut missing_facts = self.missing_loop_facts(&facts);
         missing_facts.extend(external.missing_facts());
+        // The profile has bounded the launch without these facts.
         if decides.is_some() {
             missing_facts.clear();
         }
@@ -326,11 +334,13 @@ impl BoundQuery<'_> {
         {
             worst_path = self.worst_path(path, &external);
         }
+        // Without a bound nothing rests on an assumption.
         if matches!(verdict, Verdict::Bounded(_)) || in_cycles {
             assumptions = self.assumptions(&loops, &never, &external.calls);
             assumptions.extend(decides.iter().flat_map(|profile| profile.assumptions()));
         }
         if let Some(cycles) = &mut cycles {
+            // Both bounds are in one report, so what they share is listed once.
             let is_new = |own: &BoundAssumption| !assumptions.contains(own);
             cycles.assumptions.retain(is_new);
         }
@@ -371,6 +381,7 @@ impl BoundQuery<'_> {
             ..Effort::default()
         };
         match ipet.solve(effort).map_err(|c| contradiction(&c))? {
+            // The solver refuses when it runs out of time, but only this reason names the option that sets the limit.
             Verdict::Refused(_) if self.analysed.deadline.is_past() => {
                 Ok(Verdict::Refused(past_time_limit(self.analysed.options)))
             }
@@ -378,14 +389,14 @@ impl BoundQuery<'_> {
         }
     }
 
-    /// Returns the warp instructions of one execution of a node, with those of the function that it calls.
+    /// Returns the warp instructions that one execution of a node issues, with the function that it calls.
     fn cost(&self, node: NodeId, external: &ExternalCalls) -> u64 {
         let own = self.analysed.flow.thread.space.block(node).instructions;
         // A saturated cost does not fit into the integer program, which is an error there.
         own.saturating_add(external.costs.get(&node).copied().unwrap_or(0))
     }
 
-    /// Returns the diagnostic of a number that the integer program cannot have.
+    /// Returns the diagnostic of a number that is too large for the integer program.
     fn too_large(&self, number: NumberTooLarge) -> Diagnostic {
         Diagnostic::new(match number {
             NumberTooLarge::LoopFact(fact) => {

@@ -1,4 +1,9 @@
 //! Abstract CTA simulation of a launch (`abstract-cta-2014` 3), and the sound bound of its cycles.
+//!
+//! The simulation runs all warps of a block on one abstract warp: a list of instruction times, memory reads, barriers
+//! and loops. For example, a loop that loads a word and adds it has a time, a read and another time as its body. The
+//! estimate is the estimate of the paper, and a run may take longer. The bound comes from [`block`](crate::block) and
+//! does not use the simulation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -226,6 +231,8 @@ impl LoopBounds {
                 .filter(|l| l.fact == fact)
                 .flat_map(|l| l.headers.iter().copied())
                 .collect();
+            // One context without a count leaves the loop without a computed bound, because the bound is about all
+            // contexts.
             let found: Option<Vec<&Vec<u64>>> =
                 nodes.iter().map(|node| by_header.get(node)).collect();
             // A fact about a loop with several headers counts the executions of all (SOUNDNESS 5.4), which a count for
@@ -247,6 +254,7 @@ impl LoopBounds {
                 (None, None, Some(default)) => {
                     (HeaderBound::All(default), LoopBoundSource::LoopDefault)
                 }
+                // The loop is reported as a missing fact.
                 (None, None, None) => continue,
             };
             let exit = nodes.first().and_then(|node| exits.get(node));
@@ -356,6 +364,7 @@ impl Estimator<'_> {
                 continue;
             };
             let cut = match op.meaning {
+                // The end issues nothing.
                 _ if op.control == ControlEffect::End => continue,
                 Some(Meaning::Load { .. }) => BlockSegment::Memory(at.0),
                 _ if op.barrier => BlockSegment::Barrier(at.0),
@@ -364,6 +373,7 @@ impl Estimator<'_> {
                     continue;
                 }
             };
+            // A read or barrier belongs to the time before it, because the warp issues it before it waits.
             let first = open.take().map_or(at.0, |(first, _)| first);
             pieces.extend([time(first, at.0), cut]);
         }
@@ -414,7 +424,8 @@ impl Estimator<'_> {
                 let key = vec![self.prepared.addr(op)];
                 if let Some(bound) = self.counts.bounds.get(&key) {
                     // A loop that exits after its last instruction executes its header once per iteration; one that
-                    // exits in its head, once more. A fact does not state the exit; most loops exit in the head.
+                    // exits in its head, once more. A fact does not state the exit, so the head is taken, as in most
+                    // loops. Only the estimate rests on this.
                     let in_head = |exit: &OpIndex| contains_instr(head, exit.0);
                     let ends_in_head = self.counts.exits.get(&key).is_none_or(in_head);
                     let more = u64::from(!body.is_empty() && ends_in_head);
@@ -447,7 +458,7 @@ fn contains_instr(elements: &[abstract_warp::WarpElement], at: u32) -> bool {
     })
 }
 
-/// Run-length encodes a list: pairs of length and number.
+/// Run-length encodes a list: pairs of length and number. For example, 5, 5, 7 becomes (2, 5), (1, 7).
 fn run_lengths(numbers: &[u64]) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for &number in numbers {
@@ -508,6 +519,7 @@ fn describe_bound(
         Ok(BlockResult { bound, outlines }) => {
             report.sound = Some(bound.cycles.limit().0);
             let issues = bound.issues.limit().0;
+            // `block_bound` saturates its cycles in the same way.
             report.sound_issues = Some(u64::try_from(issues).unwrap_or(u64::MAX));
             report.sound_stalls = Some(bound.stalls.limit().0);
             report.warp_profiles = outlines;

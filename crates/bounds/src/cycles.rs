@@ -1,4 +1,9 @@
-//! Bounds in cycles: the time of a warp that runs alone on a machine (SOUNDNESS 11).
+//! Bounds in cycles: the time of a warp that runs alone on a machine (SOUNDNESS 11), and the time of a launch
+//! (SOUNDNESS 20).
+//!
+//! [`cycle_inputs`] collects what both depend on. [`LoneWarp`] bounds one warp, with the waves of GCN3 that split,
+//! and [`LaunchTime`] adds what other warps, blocks and SMs take. For example, a launch of 64 blocks has both: the
+//! bound of a warp as if it were alone, and the larger bound until the last block has ended.
 
 mod assumptions;
 pub mod bound;
@@ -25,10 +30,10 @@ pub use inputs::{CycleInputs, TimedSubject, cycle_inputs};
 pub use launch_bound::{LaunchCycles, LaunchExtent, LaunchServices, LaunchTime};
 pub use runtime_memory::untouched_memory;
 
-/// Grounds of the execution counts of a stated launch.
+/// Source of the execution counts of a stated launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LaunchCounts {
-    /// Flow facts, and the execution of its warps with the values that the launch fixes.
+    /// Flow facts, and the execution of the warps with the values that the launch fixes.
     #[default]
     Executed,
     /// Flow facts alone, which hold in all launches.
@@ -44,7 +49,7 @@ pub struct CycleOptions {
     pub caches: CacheState,
     /// Splitting of GCN3's waves.
     pub splitting: SplitOptions,
-    /// Grounds of the execution counts.
+    /// Source of the execution counts.
     pub counts: LaunchCounts,
 }
 

@@ -1,4 +1,8 @@
 //! Templates of facts files, and facts files with observations of an audit.
+//!
+//! A template has a line for each loop without a derived bound, with `?` for its number. For example, a loop that a
+//! load ends is listed as `bound = "?"`, and a loop of 16 iterations is a comment with its derivation. Observed
+//! numbers are marked, because another launch may exceed them.
 
 pub mod accesses;
 mod carried_accesses;
@@ -28,7 +32,7 @@ pub use update::updated_facts;
 pub enum FactsExtent {
     /// Loops and functions outside the file.
     Loops,
-    /// The accesses whose addresses are not known as well.
+    /// Also accesses whose addresses are not known.
     Accesses,
 }
 
@@ -74,6 +78,7 @@ pub fn observed_facts(
     let loops = names.iter().zip(&flow.loops.sites).zip(prints);
     let lines = loops.map(|((name, site), print)| {
         let seen = audit.loops.iter().find(|seen| seen.id == name.id);
+        // No number is known of a loop that no run entered, and 0 would be a claim.
         let entered = seen.filter(|seen| seen.observed > 0);
         let numbers = LoopNumbers {
             bound: entered.map(|seen| seen.observed),
@@ -150,8 +155,8 @@ fn refused(kernel: &Kernel, refusal: &Refusal) -> String {
     format!("# kernel {name} is refused: {at}: {reason}\n")
 }
 
-/// Returns the lines of a facts file for a kernel: comments for loops whose bounds are derived; `identities` are the
-/// fingerprints of its loops, `accesses` the lines about its accesses.
+/// Returns the lines of a facts file for a kernel. Loops whose bounds are derived are comments. `identities` are the
+/// fingerprints of the loops, and `accesses` the lines about accesses.
 fn kernel_text(
     prepared: &Prepared<'_>,
     flow: &KernelFlow,
@@ -167,6 +172,7 @@ fn kernel_text(
         let line = LoopLine { identity, ..line };
         let derivation = verdicts.derivation(prepared, number).text();
         let bound = verdicts.bound(number);
+        // A bound by the width of a register is so large that a fact is asked for all the same.
         if let Some(bound) = bound.filter(|b| b.evidence.pattern != CountPattern::Width) {
             let source = line
                 .source
@@ -210,7 +216,8 @@ fn kernel_text(
     .format()
 }
 
-/// Returns a comment of a facts file; names of sources could break its line.
+/// Returns a comment of a facts file. Control characters are replaced, because the name of a source file could
+/// contain a line break and end the comment.
 fn comment(text: &str) -> String {
     format!("# {}", text.replace(char::is_control, "\u{fffd}"))
 }
@@ -232,7 +239,8 @@ pub(crate) fn loop_line<'a>(
     }
 }
 
-/// Returns a note for a loop with several latches: its fact is easily mistaken for that of one source loop.
+/// Returns a note for a loop with several latches, because its fact is easily mistaken for the fact of one source
+/// loop. For example, two nested source loops may share a header, and its executions count the iterations of both.
 pub(crate) fn shared_header_note(
     prepared: &Prepared<'_>,
     name: &LoopName,

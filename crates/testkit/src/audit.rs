@@ -295,8 +295,8 @@ impl Analysed<'_> {
         }
     }
 
-    /// Returns about half of the steps of the graph that no lane took, as statements by address, the form in which a
-    /// user states them.
+    /// Returns about half of the steps of the graph that no lane took. They are statements by address, as a user
+    /// states them.
     fn never_taken(&self, taken: &BTreeMap<(NodeId, NodeId), u64>, seed: u64) -> Vec<Never> {
         let Claims { code, flow, .. } = &self.claims;
         let addr = |op| code.get(op).map(|op| op.addr);

@@ -8,10 +8,10 @@ use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_measure::{PredictOptions, formula_totals, predict};
 use warpbound_query::{Prepared, Session};
 
-/// Most operations of the prediction of one launch; longer ones are not compared.
+/// Maximum number of operations of the prediction of one launch. Longer predictions are not compared.
 const MOST_OPERATIONS: u64 = 400_000;
 
-/// Most threads of a block of a random launch.
+/// Maximum number of threads of a block of a random launch.
 const MOST_THREADS: u32 = 160;
 
 /// Bytes that are left of each buffer: predictions for any contents read none.
@@ -24,9 +24,9 @@ pub struct ComparedFormulas {
     pub launches: u64,
     /// Formulas whose value is the predicted count.
     pub equal: u64,
-    /// Those of which also the sum over all threads has that value.
+    /// Equal formulas whose sum over all threads also has that value.
     pub sums: u64,
-    /// Those of which also the executions by warps are the predicted ones.
+    /// Equal formulas whose executions by warps are also the predicted ones.
     pub issues: u64,
     /// Formulas outside their range, or too long to evaluate.
     pub outside: u64,

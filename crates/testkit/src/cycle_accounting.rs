@@ -75,7 +75,7 @@ impl CycleAccounting {
         }
     }
 
-    /// Returns the cycle of the last issue of a warp, or the one in which its block began.
+    /// Returns the cycle of the last issue of a warp, or the first cycle of its block.
     fn last_issue(&mut self, warp: &WarpPlace) -> Result<u64, String> {
         let name = format!("block {} warp {}", warp.block, warp.warp);
         let Some(block) = self.blocks.get_mut(&warp.block) else {

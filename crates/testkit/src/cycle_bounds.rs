@@ -28,7 +28,7 @@ pub const MACHINES: [(&str, u8); 4] = [
     ("titan-x-maxwell", 50),
 ];
 
-/// Most warp instructions of a run.
+/// Maximum number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 2_000_000;
 
 /// Setup of one simulated run.
@@ -112,9 +112,9 @@ pub struct ComparedCycles {
     pub worst_run: String,
     /// Bound with the stated loops, without the overhead of the launch; `None` if it was not computed.
     pub stated: Option<u64>,
-    /// Greatest bound with the loop counts of a run.
+    /// Largest bound with the loop counts of a run.
     pub counted: u64,
-    /// Terms of the greatest bound.
+    /// Terms of the largest bound.
     pub terms: String,
 }
 
@@ -161,8 +161,8 @@ impl<'a> CycleSubject<'a> {
         }
     }
 
-    /// Compares runs on a machine, which is that of the bound unless a fault is planted, with the bounds. `change` changes
-    /// the inputs of the bounds.
+    /// Compares runs on a machine with the bounds. The machine is the one of the bound unless a fault is planted.
+    /// `change` changes the inputs of the bounds.
     ///
     /// # Errors
     ///
@@ -220,7 +220,8 @@ impl PreparedSubject<'_> {
             .collect()
     }
 
-    /// Compares runs of all launches and orders with the bound for stated facts, and with that for the counts of the run.
+    /// Compares runs of all launches and orders with the bound for stated facts, and with that for the counts of the
+    /// run.
     fn compare(
         &self,
         lone: &LoneWarp<'_>,

@@ -136,7 +136,7 @@ pub enum MaskInstr {
         /// Second operand.
         b: LaneOperand,
     },
-    /// Writes the mask of the active lanes in which a comparison holds to a scalar register.
+    /// Writes the mask of the active lanes where a comparison holds to a scalar register.
     Compare {
         /// The register.
         dest: u8,
@@ -209,7 +209,7 @@ pub enum MaskInstr {
 pub struct MaskProgram {
     /// The instructions; the first is the entry.
     pub instrs: Vec<MaskInstr>,
-    /// For each instruction, the statement of which it is the lane-wise operation.
+    /// For each instruction, the statement that it is the lane-wise operation for.
     pub statements: Vec<Option<u32>>,
     /// Header and last instruction of each loop, which has all instructions from one to the other.
     pub loops: Vec<(u32, u32)>,

@@ -22,7 +22,8 @@ pub use warpbound_audit::audit::Point;
 /// Maximum number of pending stack entries of a run.
 const MAX_DEPTH: usize = 32;
 
-/// Order of the sides of a jump on the stack: that of the list, as each run chooses an order for each divergence.
+/// Order of the sides of a jump on the stack: the order of the list, because each run chooses an order for each
+/// divergence.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Planted faults of the machine, to show that the checks catch them.
@@ -139,7 +140,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 .map(|lane| {
                     (0..Cell::COUNT)
                         .map(|cell| {
-                            // A register of the warp has one value, here that of lane 0.
+                            // A register of the warp has one value, here the value of lane 0.
                             let is_per_lane = Cell::from_index(cell).is_some_and(Cell::is_per_lane);
                             let holder = if is_per_lane { lane as u64 } else { 0 };
                             let value = mix(&[run.seed, 1, holder, cell as u64]);

@@ -623,7 +623,7 @@ impl<'r> ProgramWriter<'r> {
         self.indirect_jump(targets);
     }
 
-    /// Emits a loop each round of which pushes a stack entry that is popped once, and an exit after it.
+    /// Emits a loop that pushes a stack entry in each round and pops it once, and an exit after it.
     fn loop_with_repeated_push(&mut self, end: Label) {
         let head = self.bind_new_label();
         self.push(StackToken::Sync, end);

@@ -56,7 +56,7 @@ enum Rule {
 struct Warp {
     /// Cycle of the last issue and the issued instruction.
     last: Option<(u64, usize)>,
-    /// Cycle in which memory accesses release each scoreboard.
+    /// Cycle when memory accesses release each scoreboard.
     scoreboard_releases: [u64; 6],
 }
 
@@ -64,7 +64,7 @@ struct Warp {
 struct Scheduler {
     /// Last issue: cycle, warp slot, and whether a second instruction of the warp may be issued with it.
     last: Option<(u64, u32, bool)>,
-    /// Cycle in which each pipe of this scheduler last accepted an instruction.
+    /// Cycle when each pipe of this scheduler last accepted an instruction.
     pipes: HashMap<&'static str, u64>,
 }
 

@@ -108,8 +108,8 @@ pub struct KernelReference {
     pub source: &'static str,
     /// Name of the kernel in the source, demangled.
     pub kernel: &'static str,
-    /// The launch of a number. Those of 0 to 2 are chosen, ragged sizes among them; others are random with the number
-    /// as seed, and small enough for hundreds of them.
+    /// The launch of a number. The launches 0 to 2 are chosen, ragged sizes among them. Others are random with the
+    /// number as seed, and small enough for hundreds of them.
     pub launch: fn(u64) -> LaunchFile,
 }
 

@@ -123,7 +123,7 @@ impl ExecutionCounter {
     }
 }
 
-/// Profile of a warp beside what a run issued.
+/// Profile of a warp, and what a run issued.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedWarp {
     /// The warp.
@@ -275,8 +275,8 @@ impl ProgramLaunch {
         counter
     }
 
-    /// Counts the executions of all operations as a faulty profiler would that sees `seen` in place of the program; `None`
-    /// if some warp cannot be followed.
+    /// Counts the executions of all operations as a faulty profiler would that sees `seen` in place of the program;
+    /// `None` if some warp cannot be followed.
     pub fn claimed_executions(
         &self,
         seen: &programs::ProfiledProgram,
@@ -289,8 +289,8 @@ impl ProgramLaunch {
         })
     }
 
-    /// Profiles the warps of the launch as a faulty profiler would that sees `seen` in place of the program, and compares
-    /// them with what they issued. With `readable`, loads from this buffer find what it holds at the start.
+    /// Profiles the warps of the launch as a faulty profiler would that sees `seen` in place of the program, and
+    /// compares them with what they issued. With `readable`, loads from this buffer find what it holds at the start.
     pub fn compare(
         &self,
         seen: &programs::ProfiledProgram,

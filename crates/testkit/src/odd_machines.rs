@@ -1,6 +1,6 @@
-//! Audit of bounds of launches on machines with odd numbers: each number may be 0, 1, 1000, or many times the one of a real
-//! machine, and caches have few lines. With numbers near the ones of real machines, a bound may take for granted which
-//! level of memory is the slower one, and no run shows it.
+//! Audit of bounds of launches on machines with odd numbers: each number may be 0, 1, 1000, or many times the one of
+//! a real machine, and caches have few lines. With numbers near the ones of real machines, a bound may take for
+//! granted which level of memory is the slower one, and no run shows it.
 
 use fastrand::Rng;
 use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
@@ -163,8 +163,8 @@ pub struct Climb {
     pub machine: GpuModel,
 }
 
-/// Changes numbers of the machine, blocks and threads of the launch of a seed one after the other, and keeps what brings
-/// the run closer to its bound.
+/// Changes numbers of the machine, blocks and threads of the launch of a seed one after the other, and keeps what
+/// brings the run closer to its bound.
 ///
 /// # Errors
 ///
@@ -230,8 +230,8 @@ pub struct GrownBound {
     pub terms: [String; 2],
 }
 
-/// Bounds the launch of a seed, and again with more iterations of a loop, more blocks, and longer ranges of numbers of the
-/// machine. What has no bound is left out.
+/// Bounds the launch of a seed, and again with more iterations of a loop, more blocks, and longer ranges of numbers
+/// of the machine. What has no bound is left out.
 ///
 /// # Errors
 ///

@@ -13,7 +13,7 @@ pub const SIDE: usize = 8;
 /// Maximum brightness of a pixel.
 pub const MAX_BRIGHTNESS: u8 = 16;
 
-/// Width and height of an enlarged image, in pixels: those of MNIST.
+/// Width and height of an enlarged image, in pixels, as in MNIST.
 pub const LARGE_SIDE: usize = 28;
 
 /// Number of classes: digits, and outputs of the network.

@@ -49,7 +49,7 @@ pub fn counts_of_blocks(starts: &[OpIndex], counts: &Counts) -> Vec<[u64; 2]> {
 /// Outcome of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ComparedCounts {
-    /// Blocks whose known counts are those of the run.
+    /// Blocks whose known counts are the counts of the run.
     pub right: u64,
     /// Blocks without known counts.
     pub unknown: u64,
@@ -85,7 +85,7 @@ impl ComparedCounts {
     }
 }
 
-/// Compares all counts of a prediction with those of a run.
+/// Compares all counts of a prediction with the counts of a run.
 pub fn compare(prediction: &Prediction, counts: &Counts) -> ComparedCounts {
     let mut compared = ComparedCounts::default();
     for (&first, count) in &prediction.counts {
@@ -95,7 +95,8 @@ pub fn compare(prediction: &Prediction, counts: &Counts) -> ComparedCounts {
     compared
 }
 
-/// Compares the counts of a random program, as a predictor finds them that sees `seen` in its place, with those of a run.
+/// Compares the counts of a random program with the counts of a run. The predictor sees `seen` in place of the
+/// program.
 pub fn compare_program(
     program: &ProfiledProgram,
     seen: &ProfiledProgram,

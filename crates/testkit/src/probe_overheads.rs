@@ -35,8 +35,8 @@ pub const STATEMENTS: [&str; 4] = [
     "LUD improves most, by almost 38 %",
 ];
 
-/// Kinds of probes: heading, blocks, realisation, counters, whether each probe has a counter, whether the plan knows the
-/// launch.
+/// Kinds of probes: heading, blocks, realisation, counters, whether each probe has a counter, whether the plan knows
+/// the launch.
 pub const KINDS: [Kind; 9] = {
     use CounterKind::{Probes, Sums};
     use ProbeStyle::{Memory, Paper, PaperLocal, Registers};

@@ -62,7 +62,7 @@ impl BlockPlan {
         }
     }
 
-    /// Reconstructs all counts of a run from those of the probes, and lists the differences.
+    /// Reconstructs all counts of a run from the counts of the probes, and lists the differences.
     pub fn differences(&self, warps: u64, threads: u64, counted: &CountedOps) -> Vec<String> {
         let count = |at: usize| {
             let (first, quantity) = self.names[at];
@@ -91,7 +91,7 @@ impl BlockPlan {
         probes.map(|&at| self.problem.candidates[at].weight).sum()
     }
 
-    /// Least weight of counters of one quantity from which all counts of it follow, by trying all sets of as many
+    /// Minimum weight of counters of one quantity that all counts of it follow from, by trying all sets of as many
     /// counters as are needed; `None` for more than 16 blocks. Ranks are computed modulo a prime of 61 bits, with no
     /// function of the search.
     pub fn least_weight_by_enumeration(&self, quantity: usize) -> Option<u64> {
@@ -132,8 +132,8 @@ impl BlockPlan {
         best.map(|(weight, _)| weight)
     }
 
-    /// Changes the certificate so that it proves no longer what it claims; returns the check's answer, `None` if there is
-    /// nothing to change.
+    /// Changes the certificate so that it proves no longer what it claims; returns the check's answer, `None` if
+    /// there is nothing to change.
     pub fn forged(&self, rng: &mut Rng) -> Option<bool> {
         let (mut problem, mut plan) = (self.problem.clone(), self.plan.clone());
         let one = || warpbound_bound::plan::Multiplier::from_integer(1.into());
@@ -260,7 +260,7 @@ pub struct RandomPlans {
     pub blocks: usize,
     /// Counters of their plans.
     pub probes: usize,
-    /// Runs that ended, of which all counts were reconstructed.
+    /// Runs that ended and whose counts were all reconstructed.
     pub runs: usize,
     /// Differences.
     pub wrong: Vec<String>,

@@ -1,7 +1,7 @@
 //! Check of probes: the counters that an instrumented kernel leaves, against the counts of the same run.
 //!
-//! The counts come from the simulator, which counts every instruction that it issues; of the instrumentation only the map
-//! from old to new addresses is used. Counts of another run may differ where the schedule decides them.
+//! The counts come from the simulator, which counts every instruction that it issues; of the instrumentation only the
+//! map from old to new addresses is used. Counts of another run may differ where the schedule decides them.
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
@@ -139,7 +139,7 @@ impl ProbedKernel<'_> {
         Ok(split)
     }
 
-    /// Decodes the counters of a run, and lists the sums over all instructions that differ from those of the run.
+    /// Decodes the counters of a run, and lists the sums over all instructions that differ from the sums of the run.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ pub struct WarpCampaign {
     pub refusals: BTreeMap<String, usize>,
     /// Number of runs.
     pub runs: usize,
-    /// Number of runs in which the warp diverged.
+    /// Number of runs whose warp diverged.
     pub diverged: usize,
     /// Number of runs that ended within the step limit.
     pub finished: usize,
@@ -85,7 +85,7 @@ impl WarpCampaign {
     /// contexts. Returns whether the analyses accepted the program.
     pub fn audit_program(&mut self, name: &str, code: &Code, rng: &mut Rng, runs: usize) -> bool {
         let launch = LaunchContext {
-            // Width 1, in which nothing diverges, is rare.
+            // Width 1 is rare, because nothing diverges there.
             warp_width: [1, 2, 3, 4, 8, 8, 32, 32, 64, 64][rng.usize(0..10)],
             block: rng
                 .bool()

@@ -37,8 +37,8 @@ pub struct PaddedCubin {
     pub stubs: usize,
 }
 
-/// Inserts NOPs into all code of a cubin: before each instruction with a probability of one in `one_in`, one to seven of
-/// them, and on the taken edges of as many branches.
+/// Inserts NOPs into all code of a cubin: before each instruction with a probability of one in `one_in`, one to seven
+/// of them, and on the taken edges of as many branches.
 ///
 /// # Errors
 ///

@@ -1,8 +1,9 @@
-//! Service accounting of timed runs: for how long each resource of a GPU serves warps, counted from events and outcomes.
+//! Service accounting of timed runs: for how long each resource of a GPU serves warps, counted from events and
+//! outcomes.
 //!
-//! The bound of a launch counts a service for each warp and resource (SOUNDNESS 20.1). In no run may the warps take more of
-//! a resource than that. The sum of a bound hides a service that is too small wherever another term is too large; this
-//! accounting does not.
+//! The bound of a launch counts a service for each warp and resource (SOUNDNESS 20.1). In no run may the warps take
+//! more of a resource than that. The sum of a bound hides a service that is too small wherever another term is too
+//! large; this accounting does not.
 
 use std::collections::BTreeMap;
 
@@ -288,14 +289,14 @@ pub struct ServiceAudit {
     pub runs: u64,
     /// Resources that served more than the bound counts.
     pub exceeded: Vec<String>,
-    /// Least difference of a bound and a service, in thousandths of cycles for each warp: of sub-partitions, of SMs, of
-    /// the memory that all SMs share. `None` for a resource that served none.
+    /// Minimum difference of a bound and a service, in thousandths of cycles for each warp: of sub-partitions, of
+    /// SMs, of the memory that all SMs share. `None` for a resource that served none.
     pub slack: [Option<u64>; 3],
-    /// The same for whole blocks whose executions are known, for all their warps: of all sub-partitions, of an SM, of the
-    /// memory that all SMs share.
+    /// The same for whole blocks whose executions are known, for all their warps: of all sub-partitions, of an SM, of
+    /// the memory that all SMs share.
     pub of_blocks: [Option<u64>; 3],
-    /// Difference of the greatest service between two barriers that the bound counts and that of the runs, if the bound
-    /// counts less than a whole warp for it.
+    /// Difference of the largest service between two barriers in the bound and in the runs, if the bound counts less
+    /// than a whole warp for it.
     pub segment: Option<u64>,
 }
 
@@ -383,8 +384,8 @@ impl ServiceAudit {
     }
 }
 
-/// Compares the services of the runs of a launch with those that its bound counts. There are none if it has no bound, if it
-/// is one warp, to which nothing else is served, or if the order of warps decides what they execute.
+/// Compares the services of the runs of a launch with those that its bound counts. There are none if it has no bound,
+/// if it is one warp, to which nothing else is served, or if the order of warps decides what they execute.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Audit of bounds of launches with short programs: blocks that end before others start, on machines of which every
-//! number is known, so that no range hides a term that is too small.
+//! Audit of bounds of launches with short programs: blocks end before others start. All numbers of the machines are
+//! known, so that no range hides a term that is too small.
 
 use fastrand::Rng;
 use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
@@ -14,7 +14,7 @@ use warpbound_query::{BoundOptions, CacheState, Session};
 use crate::control_words::{row_program, segment_program, short_program};
 use crate::execute::mix;
 
-/// Numbers of machines that decide what overlaps, with values on both sides of those of the built-in machines.
+/// Numbers of machines that decide what overlaps, with values on both sides of the built-in machines.
 const DRAWN: [(Parameter, &[u64]); 21] = [
     (Parameter::SmBlocks, &[1, 2, 3, 4, 8, 32]),
     (Parameter::LaunchKernel, &[0]),
@@ -186,8 +186,8 @@ pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
     })
 }
 
-/// Grounds of the counts of the launch of a seed: its execution for every second one, so that the rows of all launches are
-/// tested too.
+/// Grounds of the counts of the launch of a seed: its execution for every second one, so that the rows of all
+/// launches are tested too.
 pub(crate) fn counts_of(seed: u64) -> LaunchCounts {
     match seed % 2 {
         0 => LaunchCounts::Executed,

@@ -13,7 +13,7 @@ use warpbound_simt::warp::Via;
 /// Result of the comparison for one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct TargetsCheck {
-    /// Number of instructions whose recorded targets equal those of the analysis.
+    /// Number of instructions whose recorded targets equal the targets of the analysis.
     pub equal: usize,
     /// Recorded instructions that no thread reaches.
     pub unreachable: Vec<CodeAddr>,

@@ -44,11 +44,11 @@ impl WaveRuleSetup {
 /// Event listener that checks the issue rules of waves:
 ///
 /// - `turns`: a SIMD issues in its cycle of each turn only, and a split at most once a turn;
-/// - `kinds`: of one kind at most one instruction issues in a turn, or one for each split of one launch wave, and of at
-///   most `issue.kinds` kinds;
+/// - `kinds`: of one kind at most one instruction issues in a turn, or one for each split of one launch wave, and of
+///   at most `issue.kinds` kinds;
 /// - `siblings`: instructions of one kind in one turn are of one launch wave, and of disjoint lanes;
-/// - `pipelines`: a unit accepts an instruction only when it is free, and a further pipeline serves only siblings of the
-///   wave in the first one;
+/// - `pipelines`: a unit accepts an instruction only when it is free, and a further pipeline serves only siblings of
+///   the wave in the first one;
 /// - `registers`: an instruction issues no earlier than the results that it reads, of the ALUs;
 /// - `delays`: branches, s_nop and s_sleep delay their wave;
 /// - `waits`: s_waitcnt issues when at most as many accesses are outstanding as it lets pass;
@@ -479,7 +479,7 @@ impl<'a> WaveIssueRules<'a> {
         let mut other = split.clone();
         other.lanes = *child_lanes;
         other.not_before = cycle + 1 + latency;
-        // Its next issue is that of the branch, which nothing before it delays but the registers.
+        // Its next issue is the branch, which only the registers delay.
         other.last = None;
         self.splits.insert((child.sm, child.slot), other);
         if let Some(group) = self.groups.get_mut(&child.block) {

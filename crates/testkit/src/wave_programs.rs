@@ -1,8 +1,8 @@
-//! Random programs of GCN3 machine code whose time is hard to limit: loops, waits for all counts, accesses to all memories,
-//! results of all latencies. Waits protect nothing: a simulated run computes values at issue, so they change its cycles
-//! only.
+//! Random programs of GCN3 machine code whose time is hard to limit: loops, waits for all counts, accesses to all
+//! memories, results of all latencies. Waits protect nothing: a simulated run computes values at issue, so they
+//! change its cycles only.
 //!
-//! The code takes the place of that of a kernel of `kernels/built`, whose arguments and registers it uses.
+//! The code replaces the code of a kernel of `kernels/built`, whose arguments and registers it uses.
 
 mod words;
 

@@ -1,4 +1,6 @@
 //! Assumptions of a bound (SOUNDNESS 2), each listed where an analysis or the user relied on it.
+//!
+//! For example, `taken-first` is listed only if the option orders the sides of a branch and a branch may diverge.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +66,8 @@ impl BoundQuery<'_> {
         text
     }
 
-    /// Places of accesses of the launch with misaligned addresses, and of those that leave all buffers.
+    /// Returns the places of accesses of the launch with misaligned addresses, and of accesses that leave all
+    /// buffers.
     fn faults_of_launch(&self) -> [Vec<String>; 2] {
         let units = MemoryUnits::of(self.analysed.prepared.family());
         let Some(units) = units.filter(|_| self.analysed.options.launches.file.is_some()) else {
@@ -90,8 +93,8 @@ impl BoundQuery<'_> {
         })
     }
 
-    /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack
-    /// of the hardware.
+    /// Adds the assumptions about memory and registers. Code objects use these where cubins have constant banks and a
+    /// stack of the hardware.
     fn add_segment_assumptions(&self, loops: &[LoopReport], all: &mut Vec<BoundAssumption>) {
         let code = &self.analysed.prepared.code;
         let derives = loops
@@ -102,7 +105,7 @@ impl BoundQuery<'_> {
                 "the kernel's arguments and the dispatch packet are not written while it runs";
             all.push(assumption("constant-segments", text));
         }
-        // A return of the hardware's stack reads no register.
+        // A return by the stack of the hardware reads no register, so only returns by a saved address are found here.
         let returns =
             |op: &Op| op.control == ControlEffect::Pop(StackToken::Ret) && !op.reads.is_empty();
         let space = &self.analysed.flow.thread.space;
@@ -163,6 +166,7 @@ impl BoundQuery<'_> {
             DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
             DivergenceOrder::FallThroughFirst => Some(("fall-through-first", "do not take it")),
         };
+        // Without a divergent branch the order was not used.
         if let Some((id, lanes)) = first.filter(|_| !self.analysed.flow.warp.divergent.is_empty()) {
             let text = format!("after a divergent branch the lanes that {lanes} run first");
             all.push(assumption(id, text));
@@ -190,6 +194,7 @@ impl BoundQuery<'_> {
                 all.push(assumption("call-table", text));
             }
         }
+        // A function is called in several places, but the fact about it is stated once.
         let calls: BTreeMap<&str, Option<u64>> = calls
             .iter()
             .map(|call| (call.name.as_str(), call.instructions))
@@ -204,7 +209,7 @@ impl BoundQuery<'_> {
     }
 }
 
-/// States the stack of a kernel whose file does not know its size.
+/// States the assumption about the stack of a kernel whose file does not know its size.
 fn stack_assumption(kernel: &Kernel, options: &BoundOptions) -> Option<BoundAssumption> {
     let file = options.launches.file.as_ref();
     let text = match file.and_then(|file| warpbound_launch::assumed_stack(kernel, file)) {
@@ -233,7 +238,7 @@ pub fn lanes_assumption(launch: &LaunchContext) -> BoundAssumption {
     assumption("lanes", text)
 }
 
-/// Lists what the user states about launches.
+/// Lists the statements of the user about launches.
 pub fn launch_assumptions(options: &BoundOptions) -> Vec<BoundAssumption> {
     let text = format!("all launches have {}", options.launch_text());
     let mut all = vec![assumption("launch-range", text)];
@@ -252,7 +257,7 @@ pub fn launch_assumptions(options: &BoundOptions) -> Vec<BoundAssumption> {
     all
 }
 
-/// Lists the ranges that a launch file states of the numbers in buffers.
+/// Lists the ranges that a launch file states for the numbers in buffers.
 fn data_ranges_text(file: &LaunchFile) -> String {
     let ranges = file.buffers().filter_map(|(name, buffer)| {
         let DataRange { least, most } = buffer.range?;

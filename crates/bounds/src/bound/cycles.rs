@@ -1,4 +1,4 @@
-//! Bound in cycles as a part of the report of a kernel.
+//! Bound in cycles as a part of the report of a kernel: the bound of a lone warp, or of a block, an SM or a grid.
 
 use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::{Effort, StatedCounts};
@@ -37,7 +37,7 @@ impl BoundQuery<'_> {
         Some(report(self.analysed.prepared, &options, bound, assumptions))
     }
 
-    /// Part of the launch whose cycles are bounded if none is stated.
+    /// Returns the part of the launch whose cycles are bounded if none is stated.
     fn default_scope(&self) -> TimeScope {
         let is_for_launches = self.analysed.prepared.family() == Family::Maxwell;
         match self.analysed.options.launches.shaped_file() {
@@ -46,8 +46,8 @@ impl BoundQuery<'_> {
         }
     }
 
-    /// Computes the bound in cycles, with the names of the buffers whose contents it rests on; the error is the reason why there
-    /// is none.
+    /// Computes the bound in cycles. Also returns the names of the buffers whose contents it rests on. The error is
+    /// the reason why there is no bound.
     fn cycle_bound(
         &self,
         options: &CycleOptions,
@@ -63,7 +63,8 @@ impl BoundQuery<'_> {
         Ok((bound, lone.read))
     }
 
-    /// Returns the reason why there is no bound; with the reason why the launch was not executed, which might have given one.
+    /// Returns the reason why there is no bound, and why the launch was not executed, since an execution might have
+    /// given one.
     fn no_bound(&self, why: Diagnostic, not_executed: Option<&str>) -> Diagnostic {
         match not_executed {
             _ if self.analysed.deadline.is_past() => past_time_limit(self.analysed.options),
@@ -74,7 +75,7 @@ impl BoundQuery<'_> {
         }
     }
 
-    /// Computes the bound of the launch in cycles; the error is the reason why there is none.
+    /// Computes the bound of the launch in cycles. The error is the reason why there is none.
     fn launch_bound(
         &self,
         options: &CycleOptions,

@@ -1,4 +1,5 @@
-//! Divergence in the report of a bound, and what makes the warp-level graph coarser.
+//! Divergence in the report of a bound, and the causes of a coarser warp-level graph. For example, if calls of one
+//! function share a context, the graph has paths that enter by one call and return to another one.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,14 @@ use warpbound_query::KernelFlow;
 use warpbound_query::graph::calls;
 
 impl BoundQuery<'_> {
-    /// Returns the sources of overestimation in the control flow.
+    /// Returns notes on the sources of overestimation in the control flow.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let space = &self.analysed.flow.thread.space;
         let merged: BTreeSet<String> = space
             .shared_calls
             .values()
+            // Recursion has one context by definition, and shows as a loop in the report.
             .filter(|call| !call.recursive)
             .map(|call| {
                 self.analysed
@@ -88,6 +90,7 @@ impl BoundQuery<'_> {
     pub(super) fn divergence_edges(&self) -> Vec<PathEdge> {
         let KernelFlow { thread, warp, .. } = self.analysed.flow;
         let space = &thread.space;
+        // A set, because contexts repeat the same pair of addresses.
         let edges: BTreeSet<(CodeAddr, CodeAddr)> = warp
             .divergence_edges(thread)
             .filter_map(|(from, step)| {

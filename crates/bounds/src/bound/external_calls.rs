@@ -1,4 +1,7 @@
 //! Calls of functions outside the file, and their costs.
+//!
+//! For example, if a fact states 40 instructions for `vprintf`, each call of it adds 40 to the cost of its node. If
+//! the 32 lanes of a warp may call different functions there, it adds 32 * 40.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +17,7 @@ use super::BoundQuery;
 pub(super) struct ExternalCalls {
     /// Instructions by calling node; 0 where they are unknown.
     pub(super) costs: BTreeMap<NodeId, u64>,
-    /// Calls by order of node.
+    /// Calls in the order of their nodes.
     pub(super) calls: Vec<ExternalCall>,
 }
 

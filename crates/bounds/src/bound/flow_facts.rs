@@ -1,4 +1,7 @@
 //! Flow facts of a bound: bounds of loops, and code that no thread executes.
+//!
+//! A loop may have a stated and a derived number, and the smaller one is used. For example, if the code shows at most
+//! 100 header executions and a fact states 40, the bound uses 40 and rests on the fact.
 
 use warpbound_analyse::loop_bounds::CountPattern;
 use warpbound_base::Diagnostic;
@@ -43,14 +46,15 @@ impl LoopFacts {
 }
 
 impl BoundQuery<'_> {
-    /// Returns the numbers about loops: the smaller of stated and derived ones, or else the default. A derived number that
-    /// rests on the width of a register alone is used where there is no other.
+    /// Returns the numbers about loops: the smaller of the stated and the derived number, or else the default. A
+    /// derived number that rests on the width of a register alone is used only where there is no other number.
     ///
     /// # Errors
     ///
     /// A fact is about a loop that the kernel does not have, or is false in all launches.
     pub(super) fn loop_facts(&self) -> Result<LoopFacts, Diagnostic> {
-        // Bounds in instructions use no fact about accesses; one that is about another instruction is an error all the same.
+        // Bounds in instructions use no fact about accesses, but a fact that is about another instruction is an error
+        // all the same.
         stated_accesses(self.analysed.prepared, &self.analysed.options.facts)?;
         let stated = match self.facts {
             Some(facts) => facts.numbers(&self.names)?,
@@ -72,6 +76,7 @@ impl BoundQuery<'_> {
             let default = self.analysed.options.loop_default;
             let default = default.map(|bound| (bound, Origin::LoopDefault));
             let derived_bound = derived.per_entry().zip(origin);
+            // Such a number is true, but so large that a default of the user is preferred.
             let is_of_width = bound.is_some_and(|b| b.evidence.pattern == CountPattern::Width);
             facts.bounds.push(match is_of_width {
                 true => {
@@ -101,6 +106,7 @@ impl BoundQuery<'_> {
         if stated >= certain {
             return Ok(());
         }
+        // A bound with this fact would be below the count of some run.
         let launches = match self.analysed.options.states_launch() {
             true => "all launches that are stated",
             false => "all launches",
@@ -172,6 +178,7 @@ impl BoundQuery<'_> {
             origin: known(&facts.bounds, fact).map_or(Origin::Missing, |(_, origin)| origin),
             total_origin: known(&facts.totals, fact).map(|(_, origin)| origin),
             derivation: self.derivation(fact, facts),
+            // In the reading of the paper, facts are about the warp in any case.
             lockstep: self.analysed.options.reading == FactReading::Simt && in_lockstep(fact),
             headers: site.headers.iter().map(ToString::to_string).collect(),
             recursion: site.recursion.map(|op| {
@@ -184,7 +191,7 @@ impl BoundQuery<'_> {
         report.collect()
     }
 
-    /// Returns the derivation for a loop, without evidence of a bound that is not used.
+    /// Returns the derivation for a loop. The evidence of a bound that is not used is left out.
     fn derivation(&self, number: usize, facts: &LoopFacts) -> LoopDerivation {
         let is_stated =
             |known: Option<(u64, Origin)>| known.is_none_or(|(_, origin)| origin == Origin::Facts);
@@ -211,13 +218,13 @@ impl BoundQuery<'_> {
     }
 }
 
-/// Number of a loop with its origin, if there is one.
+/// Returns the number of a loop with its origin, if there is one.
 fn known(numbers: &[Option<(u64, Origin)>], number: usize) -> Option<(u64, Origin)> {
     numbers.get(number).copied().flatten()
 }
 
-/// Returns the smaller of a stated number and a derived one, of which either may be missing, with its origin: that of
-/// the derived one where they are equal.
+/// Returns the smaller of a stated and a derived number, with its origin. One or both may be missing. If both are
+/// equal, the origin of the derived one is returned.
 fn smaller(
     stated: Option<u64>,
     derived: Option<u64>,
@@ -228,5 +235,6 @@ fn smaller(
     derived
         .into_iter()
         .chain(stated)
+        // The first of two equal numbers is kept: the derived one, which rests on no statement about the loop.
         .min_by_key(|(number, _)| *number)
 }

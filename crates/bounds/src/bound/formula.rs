@@ -1,4 +1,7 @@
 //! Formula of a bound: the integer program with loop counts as symbols, and the counts in terms of the launch.
+//!
+//! For example, a kernel with one loop has the formula 3 * B + 24, where B is the number of header executions per
+//! entry and thread. If B is derived as n / 32 + 1, the bound can be evaluated for each n in its range.
 
 use warpbound_analyse::LaunchRanges;
 use warpbound_analyse::loop_bounds::CountFormula;
@@ -18,12 +21,12 @@ use warpbound_query::{
     AnalysedKernel, BoundOptions, FormulaSymbols, KernelFlow, NumberRange, Session, StatedParam,
 };
 
-/// Greatest values of parameters that stay open, in the order in which they are tried.
+/// Largest values of open parameters, in the order that they are tried.
 const OPEN_RANGES: [i64; 3] = [1 << 30, 1 << 20, 1 << 14];
 
-/// Returns the integer program in which the bounds of some loops are symbols: symbol `s` is the bound of fact
-/// `facts[s]` (one per element of `Loops::sites`), header executions per entry and thread. `stated` has the bounds
-/// of the other loops; a node costs `cost(node)`.
+/// Returns the integer program where the bounds of some loops are symbols. Symbol `s` is the bound of fact `facts[s]`
+/// (one per element of `Loops::sites`), header executions per entry and thread. `stated` has the bounds of the other
+/// loops; a node costs `cost(node)`.
 ///
 /// # Errors
 ///
@@ -51,7 +54,7 @@ pub fn symbolic_program(
     })
 }
 
-/// Computes the formula of the bound of a kernel; the inner error is the reason why there is none.
+/// Computes the formula of the bound of a kernel. The inner error is the reason why there is none.
 ///
 /// # Errors
 ///
@@ -101,6 +104,7 @@ fn formula_of_flow(
         match query.formula(symbols) {
             Ok(formula) => return Ok(formula),
             Err(why) => {
+                // The reason of the first try is kept: it is about the largest range.
                 reason.get_or_insert(why);
             }
         }
@@ -111,12 +115,13 @@ fn formula_of_flow(
     Err(reason.unwrap_or_else(|| Diagnostic::new("nothing was tried")))
 }
 
-/// Returns the options for a formula in these parameters and sizes: those that the user does not state may be any
-/// number up to `most`, also where a launch file has a value.
+/// Returns the options for a formula in these parameters and sizes. A parameter that the user does not state may be
+/// any number up to `most`, even if a launch file has a value.
 fn with_open(options: &BoundOptions, names: &[String], most: i64) -> BoundOptions {
     let mut options = options.clone();
     let launches = &mut options.launches;
-    // Those of CUDA C++ Programming Guide, compute capabilities: no narrower, as sizes that are not named are open too.
+    // Limits of the CUDA C++ Programming Guide (compute capabilities). They may be no narrower, because sizes that
+    // are not named are open too.
     let size = |limit| NumberRange {
         least: 1,
         most: limit,
@@ -188,7 +193,8 @@ impl BoundQuery<'_> {
             deadline: self.analysed.deadline,
             ..FormulaEffort::default()
         };
-        // Derived numbers, too, rest on the ranges of the parameters.
+        // The formula holds only in these ranges, because numbers that are derived for other loops rest on them as
+        // well.
         let mut valid = Vec::new();
         for (parameter, name) in symbols.parameters().iter().enumerate() {
             let words = self
@@ -225,6 +231,7 @@ impl BoundQuery<'_> {
             name: name.to_owned(),
             count,
         };
+        // A stated fact is a number for all launches, and may be below what the code shows.
         if facts.is_stated(fact) {
             return Ok(None);
         }
@@ -236,6 +243,7 @@ impl BoundQuery<'_> {
             .bound(fact)
             .and_then(|bound| bound.count.as_ref());
         let count =
+            // A count without a parameter is a number, and needs no symbol.
             count.filter(|count| count.numerator.iter().any(|(_, words)| !words.is_empty()));
         match (count, facts.bound(fact)) {
             (Some(count), _) => {
@@ -258,7 +266,7 @@ impl BoundQuery<'_> {
 ///
 /// # Errors
 ///
-/// Names a word that is no parameter.
+/// The name of a word that is no parameter.
 fn expression(
     count: &CountFormula,
     parameters: &[String],

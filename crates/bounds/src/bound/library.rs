@@ -8,9 +8,10 @@ use warpbound_report::bound::KernelBound;
 use warpbound_query::jobs::map_in_order;
 use warpbound_query::{AskedImages, BoundOptions, Library, Session, Shard, Unusable};
 
-/// Bounds the kernels of some images, or those of a name, on `jobs` threads; of a shard, those at its positions.
-/// `each` receives the positions and results in the order of the file, for any number of threads; an unusable image
-/// has one position, and so has each one left out, after all kernels. Stops when `each` returns an error.
+/// Bounds the kernels of some images, or the kernels with a name, on `jobs` threads. With a shard, only the kernels
+/// at its positions are bounded. `each` receives the positions and results in the order of the file, for any number
+/// of threads. An unusable image has one position. Images that were left out have one position each, after all
+/// kernels. Stops when `each` returns an error.
 ///
 /// # Errors
 ///

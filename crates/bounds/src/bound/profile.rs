@@ -1,4 +1,7 @@
-//! Launch profiles: what is known of a launch, given to the profiler of the analyses (SOUNDNESS 6.5).
+//! Launch profiles: the values that a launch fixes, for the profiler of the analyses (SOUNDNESS 6.5).
+//!
+//! For example, `blockDim.x` and a parameter `n` are known words of a constant bank, and a word of a buffer is known
+//! only with `--contents as-given`, and only if no thread may write the buffer.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,12 +21,12 @@ use warpbound_simt::NodeId;
 
 use warpbound_query::{Contents, KernelFlow, Prepared, Session};
 
-/// Limits and inputs of a profile besides the launch.
+/// Limits and inputs of a profile, in addition to the launch.
 #[derive(Clone, Debug)]
 pub struct ProfileOptions {
     /// Use of the contents of buffers.
     pub contents: Contents,
-    /// Most warp instructions that are executed for all warps together.
+    /// Maximum number of warp instructions that are executed for all warps together.
     pub steps: u64,
     /// Time at which the profile ends without a result.
     pub deadline: Deadline,
@@ -45,7 +48,7 @@ impl Default for ProfileOptions {
     }
 }
 
-/// Profiles all warps of a launch; returns the profile and the names of the buffers whose contents it rests on.
+/// Profiles all warps of a launch. Returns the profile and the names of the buffers whose contents it rests on.
 ///
 /// # Errors
 ///
@@ -61,10 +64,10 @@ pub fn launch_profile(
     })
 }
 
-/// Computes something with the profiler of a launch; returns also the names of the buffers that it may have read.
+/// Computes something with the profiler of a launch. Also returns the names of the buffers that it may have read.
 ///
-/// With [`Contents::AsGiven`], `compute` is repeated without the buffers that a thread may write, until it finds no
-/// more of them: then no buffer that it reads is written by any warp that it profiles (SOUNDNESS 6.5).
+/// With [`Contents::AsGiven`], `compute` is repeated without the buffers that a thread may write, until no further
+/// buffer is found. Then no warp that it profiles writes a buffer that it reads (SOUNDNESS 6.5).
 ///
 /// # Errors
 ///
@@ -81,8 +84,8 @@ pub fn with_launch_profiler<T>(
     })
 }
 
-/// Computes something with what is known of the values of a launch, as [`with_launch_profiler`] does:
-/// `compute` must report all writes of global memory to the contents that it reads.
+/// Computes something with the values that a launch fixes, and repeats it as [`with_launch_profiler`] does. `compute`
+/// must report all writes of global memory to the contents that it reads.
 ///
 /// # Errors
 ///
@@ -118,6 +121,7 @@ pub fn with_launch_values<T>(
             steps: options.steps,
             deadline: options.deadline,
         });
+        // Each repetition has fewer readable buffers, so the loop ends.
         match contents.as_mut().map(ReadBuffers::shrink) {
             None | Some(Shrunk::Same) => {
                 let names = contents.map(|contents| contents.names());
@@ -145,8 +149,8 @@ pub fn code_targets(thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> 
 }
 
 /// Returns the loops of a kernel for profiles, with their bounds (one per element of
-/// [`Loops::sites`](warpbound_analyse::loops::Loops::sites)): those with one header, in one context, of whose
-/// operations none is executed outside them.
+/// [`Loops::sites`](warpbound_analyse::loops::Loops::sites)). Only loops with one header, in one context, are
+/// returned, and only if none of their operations is executed outside them.
 pub fn stated_loops(flow: &KernelFlow, bounds: &[Option<u64>]) -> Vec<StatedLoop> {
     let space = &flow.thread.space;
     let ops_of = |node: NodeId| {
@@ -166,6 +170,8 @@ pub fn stated_loops(flow: &KernelFlow, bounds: &[Option<u64>]) -> Vec<StatedLoop
             continue;
         };
         let body: BTreeSet<OpIndex> = counted.body.iter().flat_map(|&node| ops_of(node)).collect();
+        // A profile takes a lane to have left the loop when it executes another operation, so the body may be
+        // executed nowhere else (SOUNDNESS 6.5).
         let is_alone = body
             .iter()
             .all(|at| nodes_of.get(at).is_some_and(|nodes| nodes.len() == 1));
@@ -242,11 +248,12 @@ impl<'a> ConstantBanks<'a> {
         let (_, bytes) = banks.into_iter().find(|(number, _)| *number == bank)?;
         let start = usize::try_from(address).ok()?;
         let bytes = bytes.get(start..start.checked_add(4)?)?;
+        // It is not known which words of the variables hold addresses, so each may.
         let mut is_address = ADDRESS_BANKS.contains(&bank) || self.variables_hold_addresses;
         let mut known = u32::MAX;
         if bank == self.bank {
             (is_address, known) = (false, 0);
-            // A word may span small parameters; those bytes that no parameter defines stay unknown.
+            // A word may span small parameters. Bytes that no parameter defines stay unknown.
             for (number, at) in (address..address.checked_add(4)?).enumerate() {
                 let mut defined = self.defined.iter();
                 if let Some((_, holds_address)) = defined.find(|(range, _)| range.contains(&at)) {
@@ -274,9 +281,11 @@ struct ReadBuffers<'a> {
     writes_anywhere: Cell<bool>,
 }
 
-/// The buffer that contains an address, with its number.
+/// Returns the buffer that contains an address, with its number.
 fn buffer_at(memory: &GlobalMemory, address: u64) -> Option<(usize, &Buffer)> {
     let buffers = memory.buffers();
+    // Buffers are sorted by address and do not overlap, so only the last one that begins before the address may
+    // contain it.
     let after = buffers.partition_point(|buffer| buffer.address <= address);
     let index = after.checked_sub(1)?;
     let buffer = buffers.get(index)?;
@@ -312,7 +321,7 @@ impl<'a> ReadBuffers<'a> {
         }
     }
 
-    /// Index of the buffer that contains an address.
+    /// Returns the index of the buffer that contains an address.
     fn index_of(&self, address: u64) -> Option<usize> {
         buffer_at(self.memory, address).map(|(index, _)| index)
     }
@@ -320,6 +329,7 @@ impl<'a> ReadBuffers<'a> {
     /// Removes the buffers that were written since the last call.
     fn shrink(&mut self) -> Shrunk {
         if self.writes_anywhere.get() {
+            // An unknown address may be in any buffer.
             return Shrunk::None;
         }
         let mut shrunk = Shrunk::Same;
@@ -332,7 +342,7 @@ impl<'a> ReadBuffers<'a> {
         shrunk
     }
 
-    /// Names of the readable buffers.
+    /// Returns the names of the readable buffers.
     fn names(&self) -> Vec<String> {
         let buffers = self.memory.buffers().iter().zip(&self.readable);
         let readable = buffers.filter(|(_, readable)| **readable);
@@ -343,6 +353,7 @@ impl<'a> ReadBuffers<'a> {
 impl GlobalContents for ReadBuffers<'_> {
     fn byte(&self, address: u64) -> Option<u8> {
         let index = self.index_of(address)?;
+        // A buffer that some thread may write has unknown contents.
         if !*self.readable.get(index)? {
             return None;
         }

@@ -17,7 +17,7 @@ use warpbound_analyse::{
 };
 use warpbound_query::FactReading;
 
-/// Profile of the launch of a query, and what the report says of it.
+/// Profile of the launch of a query, and its part of the report.
 pub(super) struct QueryProfile {
     profile: LaunchProfile,
     /// Buffers whose contents the profile rests on.
@@ -41,7 +41,8 @@ impl BoundQuery<'_> {
         let kernel = self.analysed.prepared.kernel;
         match self.analysed.prepared.family() {
             Family::Maxwell => {}
-            // Profiles follow the stack of a warp, not masks; the bound rests on the launch as it is stated.
+            // Profiles follow the stack of a warp, not masks, so the bound of a wave rests on the stated launch
+            // alone.
             Family::Gcn3 => return Ok(None),
             Family::MiniSimt => {
                 let message = Diagnostic::new(
@@ -50,7 +51,7 @@ impl BoundQuery<'_> {
                 return Err(message.in_kernel(kernel.demangled()));
             }
         }
-        // The smaller of two bounds is one of the launch only if both are.
+        // The smaller of two bounds holds for the launch only if both are about its block.
         if self
             .analysed
             .knowledge
@@ -64,7 +65,7 @@ impl BoundQuery<'_> {
         }
         let loops = match self.analysed.options.reading {
             FactReading::Simt => stated_loops(self.analysed.flow, bounds),
-            // Those facts are about loops of the warp.
+            // Facts in this reading are about loops of the warp, and profiles count the iterations of lanes.
             FactReading::Paper => Vec::new(),
         };
         let options = ProfileOptions {
@@ -110,11 +111,12 @@ impl BoundQuery<'_> {
 }
 
 impl QueryProfile {
-    /// Returns the smaller of the bound of the launch and that of all launches.
+    /// Returns the smaller bound: the bound of the launch, or the bound of all launches.
     ///
     /// # Errors
     ///
-    /// A warp issues more than the bound of all launches in every run: what that rests on is false for the launch.
+    /// A warp issues more than the bound of all launches in every run: a fact or default of that bound is false for
+    /// the launch.
     pub(super) fn verdict(
         &mut self,
         of_all: Verdict<Instructions>,
@@ -123,6 +125,7 @@ impl QueryProfile {
             Verdict::Bounded(bound) => Some(bound.upper_bound().limit().0),
             Verdict::Unbounded { .. } | Verdict::Refused(_) => None,
         };
+        // An exact profile rests on no fact, so the other bound is the false one (SOUNDNESS 6.5).
         if let (Some(bound), Some((warp, issues))) =
             (self.report.static_bound, self.profile.worst_exact)
             && bound < u128::from(issues)
@@ -160,6 +163,7 @@ impl QueryProfile {
                     .to_owned(),
             });
         }
+        // Contents that were read but decided nothing are no assumption.
         if self.profile.decided.has(ValueOrigin::CONTENTS) {
             all.extend(contents_assumption(&self.read));
         }
@@ -167,7 +171,7 @@ impl QueryProfile {
     }
 }
 
-/// Returns the assumption that some buffers hold what the launch file gives; none without buffers.
+/// Returns the assumption that these buffers hold the contents of the launch file; `None` without buffers.
 pub(crate) fn contents_assumption(buffers: &[String]) -> Option<BoundAssumption> {
     let names = buffers.join(", ");
     (!buffers.is_empty()).then(|| BoundAssumption {

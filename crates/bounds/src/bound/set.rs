@@ -1,4 +1,7 @@
 //! Bound of a launch set in cycles: the sum of the bounds of its launches, which run one after the other.
+//!
+//! For example, a set that runs a launch with a bound of 5000 cycles 10 times has a bound of 50 000 cycles (SOUNDNESS
+//! 20.7).
 
 use std::sync::Arc;
 
@@ -14,7 +17,7 @@ use crate::{cycles::CycleOptions, cycles::slowest, cycles::times};
 use warpbound_query::{BoundOptions, ProfiledLaunch, Session, StatedLaunches};
 use warpbound_query::{Contents, CycleQuery, TimeScope};
 
-/// Most executions of one launch that have different sizes or parameters.
+/// Maximum number of executions of one launch with different sizes or parameters.
 const MOST_ROUNDS: u64 = 4096;
 
 /// Bounds the launches of a set in cycles, whole grids one after the other, each for any contents of its buffers and
@@ -69,6 +72,7 @@ pub fn bound_set(
         }
     }
     let mut sums = launches.iter().map(|launch| launch.sum);
+    // One launch without a bound leaves the set without one.
     let bound = sums.try_fold(0u64, |sum, own| sum.checked_add(own?));
     let machine = CycleOptions::of(&cycles, session)
         .ok()
@@ -109,12 +113,12 @@ struct SetBounds<'a> {
     session: &'a Session,
     options: BoundOptions,
     contents: SetContents,
-    /// Those of all bounds, each once.
+    /// Assumptions of all bounds, each once.
     assumptions: Vec<BoundAssumption>,
 }
 
 impl SetBounds<'_> {
-    /// Bounds all executions of a launch. Those of the same size with the same parameters have the same bound.
+    /// Bounds all executions of a launch. Executions with the same size and parameters have the same bound.
     fn launch(
         &mut self,
         (launch, kernel): (&SetLaunch, &Kernel),
@@ -129,6 +133,8 @@ impl SetBounds<'_> {
             reason: None,
         };
         let in_round = |round| self.contents.launch(launch, round);
+        // Sizes and parameters change linearly from round to round, so the first and the last round show whether any
+        // differ.
         let differs = rounds > 1 && in_round(0) != in_round(rounds - 1);
         let (computed, times) = match differs {
             false => (1.min(rounds), rounds),
@@ -162,7 +168,7 @@ impl SetBounds<'_> {
         Ok(found)
     }
 
-    /// Bounds one execution; the inner error is the reason why it has no bound.
+    /// Bounds one execution. The inner error is the reason why it has no bound.
     fn execution(
         &mut self,
         kernel: &Kernel,
@@ -175,6 +181,7 @@ impl SetBounds<'_> {
             },
             profiled_launch: Some(ProfiledLaunch {
                 file,
+                // Earlier launches of the set may have written the buffers.
                 contents: Contents::Any,
             }),
             ..self.options.clone()
@@ -188,7 +195,7 @@ impl SetBounds<'_> {
             return Ok(why(None));
         };
         for assumption in report.assumptions.iter().chain(&cycles.assumptions) {
-            // Statements about one launch are in the set.
+            // These assumptions restate one launch, and the set has many.
             let is_of_launch = assumption.id == "launch-range" || assumption.id == "lanes";
             if !is_of_launch && !self.assumptions.iter().any(|own| own.id == assumption.id) {
                 self.assumptions.push(assumption.clone());

@@ -1,4 +1,6 @@
-//! Blocks of the worst path, with their executions and the loops around them.
+//! Blocks of the worst path, with their executions and the loops around them. For example, a block of 3 instructions
+//! in a loop that is executed 10 times has the count 10 and the total 30. The counts are a solution of the integer
+//! program, not a sequence of blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,6 +54,8 @@ impl BoundQuery<'_> {
                 calls,
                 loops: match loops.get(&node) {
                     Some(names) => names.clone(),
+                    // A warp may execute a block outside of all thread-level loops more than once, because lanes
+                    // leave a loop one by one.
                     None if count > 1 => cycle_loops
                         .get_or_insert_with(|| self.loops_of_warp_cycles())
                         .get(&node)
@@ -70,7 +74,7 @@ impl BoundQuery<'_> {
     /// Returns the names of the loops around each node, outermost first.
     fn loops_around(&self) -> BTreeMap<NodeId, Vec<String>> {
         let mut sorted: Vec<_> = self.analysed.flow.loops.loops.iter().collect();
-        // A nested loop has fewer nodes than the loop around it.
+        // A nested loop has fewer nodes than the loop around it, so this order is outermost first.
         sorted.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
         let mut around: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
         for l in sorted {

@@ -1,4 +1,7 @@
-//! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
+//! Assumptions of a bound in cycles, in addition to the assumptions of its flow facts (SOUNDNESS 2).
+//!
+//! An assumption is listed only if the bound rests on it. For example, `access-facts` is listed if a facts file
+//! states numbers of an access, and `caches-warm` with `--caches warm`.
 
 use warpbound_analyse::access::MemoryUnits;
 use warpbound_base::Family;
@@ -71,6 +74,7 @@ impl CycleOptions {
             all.push(assumption("other-architecture", text));
         }
         match self.caches {
+            // The bound holds for all contents of the cache.
             CacheState::Any => {}
             CacheState::Warm => all.push(assumption(
                 "caches-warm",
@@ -90,6 +94,7 @@ impl CycleOptions {
                  with fewer lanes",
             ));
         }
+        // Which lines of code share a set depends on where the other sections are.
         if !kernel.joined.is_empty() {
             all.push(assumption(
                 "code-layout",
@@ -97,6 +102,7 @@ impl CycleOptions {
             ));
         }
         all.extend(stated_launch(options));
+        // Without a launch no page is counted once, so the pages of the runtime do not matter.
         if self.machine.family() == Family::Gcn3 && options.launches.shaped_file().is_some() {
             all.push(runtime_memory::assumption());
         }
@@ -138,7 +144,7 @@ impl CycleOptions {
 
 /// States the facts about accesses.
 fn access_facts(prepared: &Prepared<'_>, options: &BoundOptions) -> Option<BoundAssumption> {
-    // Facts that do not suit the kernel have ended the query.
+    // Facts that do not suit the kernel have ended the query before.
     let stated = stated_accesses(prepared, &options.facts).unwrap_or_default();
     let stated: Vec<String> = stated
         .iter()
@@ -153,7 +159,7 @@ fn access_facts(prepared: &Prepared<'_>, options: &BoundOptions) -> Option<Bound
     (!stated.is_empty()).then(|| assumption("access-facts", text()))
 }
 
-/// Lists what the user states about launches.
+/// Lists the statements of the user about launches.
 fn stated_launch(options: &BoundOptions) -> Vec<BoundAssumption> {
     let mut all = Vec::new();
     if options.states_launch() {

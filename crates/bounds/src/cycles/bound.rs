@@ -1,4 +1,8 @@
 //! Bound of the cycles of a warp that runs alone, and its report.
+//!
+//! The costs of steps come from vectors of times (SOUNDNESS 11.5), and an integer program adds them along the worst
+//! path. For example, if a step costs 30 cycles and is taken 10 times on that path, it adds 300. Costs that are paid
+//! once, refreshes and the launch are added to the sum.
 
 use std::collections::BTreeMap;
 
@@ -27,13 +31,14 @@ use warpbound_query::prepared::Prepared;
 use warpbound_query::{AnalysedKernel, KernelFlow};
 use warpbound_runs::runs::timed::splitting::SplitPlan;
 
-/// Most solutions of the integer program, each with vectors that suit the path of the one before.
+/// Maximum number of solutions of the integer program. Each uses vectors that suit the path before.
 const MOST_ROUNDS: usize = 4;
 
-/// Steps of a kernel from which the integer program is solved once: of such kernels, a solution takes most of the time.
+/// Number of steps from which the integer program is solved only once, because a solution takes most of the time of
+/// such kernels.
 const MANY_STEPS: usize = 400;
 
-/// Bound of the cycles of a lone warp, with what its sum consists of.
+/// Bound of the cycles of a lone warp, with the terms of its sum.
 #[derive(Clone, Debug)]
 pub struct CycleBound {
     /// Bound of the launch.
@@ -50,7 +55,7 @@ impl CycleBound {
         terms(self).into_iter().map(|term| (term.name, term.cycles))
     }
 
-    /// Bound without the overhead of the launch.
+    /// Returns the bound without the overhead of the launch.
     pub fn net(&self) -> u64 {
         let launch = self.terms[Term::Launch as usize] / i128::from(MILLI);
         let launch = u64::try_from(launch).unwrap_or(0);
@@ -72,7 +77,7 @@ pub struct LoneWarp<'a> {
 }
 
 impl<'a> LoneWarp<'a> {
-    /// Collects what the time of the kernel depends on besides flow facts. `options` have the launch.
+    /// Collects the inputs of the time of the kernel, other than flow facts. `options` have the launch.
     ///
     /// # Errors
     ///
@@ -133,8 +138,8 @@ impl<'a> LoneWarp<'a> {
         change(&mut self.inputs);
     }
 
-    /// Computes the bound for stated facts: the smaller of that with a miss of each load in a loop, and that with a miss
-    /// of each sector of the buffers.
+    /// Computes the bound for stated facts. This is the smaller of two bounds: one where each load in a loop misses,
+    /// and one where each sector of the buffers misses once.
     ///
     /// # Errors
     ///
@@ -153,6 +158,8 @@ impl<'a> LoneWarp<'a> {
                 stated,
                 effort,
             };
+            // A wave that may split has no sectors that are counted once, so there is one bound
+            // (`CycleInputs::split`).
             return of(&CycleInputs {
                 sibling_delay: program.delay()?,
                 ..self.inputs.clone()
@@ -172,10 +179,11 @@ impl<'a> LoneWarp<'a> {
     }
 }
 
-/// Returns what the time of a wave depends on in its splitting.
+/// Returns the part of a splitting that the time of a wave depends on.
 fn wave_splits(splitting: &SplitSetup) -> WaveSplits {
     let merge_points = splitting.sites.values().map(|site| site.merge_point);
     let merge_points = merge_points.filter(|_| splitting.merge);
+    // One site without a merge point may leave two splits apart until the end.
     let all_merge = splitting.merge && merge_points.clone().all(|point| point.is_some());
     WaveSplits {
         splits: splitting.splits,
@@ -186,7 +194,7 @@ fn wave_splits(splitting: &SplitSetup) -> WaveSplits {
     }
 }
 
-/// Computes the bound of a kernel with these count rows; the error is the reason why it has none.
+/// Computes the bound of a kernel with these count rows. The error is the reason why the kernel has none.
 pub(crate) fn cycle_bound(
     counts: &CountSystem,
     inputs: &CycleInputs,
@@ -197,7 +205,7 @@ pub(crate) fn cycle_bound(
     bound_with_vectors(counts, inputs, numbers, stated, effort).map(|(bound, _)| bound)
 }
 
-/// Computes the bound of a kernel as `cycle_bound`, and returns the vectors that it was computed with.
+/// Computes the bound of a kernel as [`cycle_bound`] does. Also returns the vectors that it was computed with.
 pub fn bound_with_vectors(
     counts: &CountSystem,
     inputs: &CycleInputs,
@@ -213,6 +221,7 @@ pub fn bound_with_vectors(
         true => MOST_ROUNDS,
         false => 1,
     };
+    // Any vectors give a bound (SOUNDNESS 11.5), so the smallest one of all rounds is taken.
     for _ in 0..rounds {
         let costs = time.costs();
         let solved = solve(counts, inputs, &costs, stated, effort)?;
@@ -236,11 +245,13 @@ pub fn bound_with_vectors(
     best.ok_or_else(|| Diagnostic::new("no bound was computed"))
 }
 
-/// Times that come on top of those of the steps.
+/// Times that are added to the times of the steps.
 pub fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<Delays, Diagnostic> {
+    // Long refreshes after short intervals delay most.
     let refresh = numbers.range(Parameter::DramRefresh).1;
     let interval = numbers.range(Parameter::DramRefreshInterval).0;
     let interrupts = inputs.reaches_dram && refresh > 0;
+    // Refreshes would take all of the time, so the inequality of SOUNDNESS 11.4 has no largest solution T.
     if interrupts && refresh >= interval {
         return Err(Diagnostic::new(format!(
             "dram.refresh of {refresh} cycles leaves no time in an interval of {interval}"
@@ -268,12 +279,16 @@ pub(super) fn solve(
     let start =
         start.map(|counted| matches!(counted, warpbound_simt::counts::CountKind::WarpStart));
     let starts: Vec<bool> = start.collect();
+    // A step without a cost is never taken, and thread steps cost nothing: each execution is paid for by a step of
+    // the warp.
     let cost = |var: warpbound_simt::counts::CountVar| match starts.get(var.0) {
         Some(true) => Some(Cycles(costs.start.cycles)),
         _ => by_variable.get(&var).copied().map(Cycles),
     };
     let too_large = |_| Diagnostic::new("the costs of the steps are too large to compute with");
     let mut ipet = Ipet::with_step_costs(counts, cost, stated).map_err(too_large)?;
+    // These are extra variables, because a path pays for each of them as often as it needs it, but no more often than
+    // it can happen.
     for once in &costs.once {
         let nodes = once.nodes.iter();
         let nodes: Vec<_> = nodes
@@ -295,7 +310,7 @@ pub(super) fn solve(
     }
 }
 
-/// Counts of the steps on the worst path; 0 if none is known.
+/// Returns the counts of the steps on the worst path; 0 if no worst path is known.
 fn step_counts(inputs: &CycleInputs, solved: &WarpBound<Cycles>) -> Vec<u128> {
     let path = solved.worst_path();
     let count = |var| path.map_or(0, |path| path.count(var));
@@ -324,6 +339,7 @@ fn account(
             *term += i128::from(own);
         }
         for (cost, &count) in costs.steps.iter().zip(counts) {
+            // Terms are for the report, and no bound rests on them.
             let count = i128::try_from(count).unwrap_or(i128::MAX);
             for (term, own) in terms
                 .iter_mut()
@@ -342,7 +358,7 @@ fn account(
     let launch = numbers.range(Parameter::LaunchKernel).1;
     terms[Term::Launch as usize] += milli(launch);
     if solved.worst_path().is_some() {
-        // The one step that ends the path has it.
+        // The step that ends the path contains these cycles in its issue term. A path has one such step.
         let end = milli(numbers.slow(Parameter::LaunchEnd));
         terms[Term::Launch as usize] += end;
         terms[Term::Issue as usize] -= end;
@@ -359,7 +375,8 @@ fn account(
     let bound = solved.clone().delayed(delays).ok_or_else(too_large)?;
     let limit = |bound: &WarpBound<Cycles>| bound.upper_bound().limit().0;
     terms[Term::Refresh as usize] += milli(limit(&bound) - limit(&uninterrupted));
-    // The rest is the distance of the relaxation from the worst path known.
+    // The bound comes from the relaxation, which may exceed the worst known path. The terms have to add up to the
+    // bound.
     let known: i128 = terms.iter().sum();
     terms[Term::Dependencies as usize] += milli(limit(&bound)) - known;
     Ok(CycleBound {
@@ -369,7 +386,7 @@ fn account(
     })
 }
 
-/// Report of the bound of a kernel, or of the reason why it has none.
+/// Returns the report of the bound of a kernel, or of the reason why it has none.
 pub(crate) fn report(
     prepared: &Prepared<'_>,
     options: &CycleOptions,
@@ -410,7 +427,7 @@ pub(super) fn reason(why: &Diagnostic) -> String {
     format!("{at}{}{hint}", why.message)
 }
 
-/// Report for code without a machine.
+/// Returns the report for code without a machine.
 pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> CycleBoundReport {
     CycleBoundReport {
         scope: "warp",
@@ -432,7 +449,8 @@ pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> Cy
     }
 }
 
-/// Returns the terms in whole cycles; what rounding leaves over is added to the largest.
+/// Returns the terms in whole cycles. The largest one gets what rounding leaves over. For example, two terms of 1.5
+/// cycles become 1 and 2.
 fn terms(bound: &CycleBound) -> Vec<CycleTerm> {
     let limit = i128::from(bound.bound.upper_bound().limit().0);
     let mut cycles = bound.terms.map(|milli| (milli / i128::from(MILLI)).max(0));
@@ -451,7 +469,7 @@ fn terms(bound: &CycleBound) -> Vec<CycleTerm> {
         .collect()
 }
 
-/// Returns the parts of the bound by source line, most first, of the cycles of each operation.
+/// Returns the parts of the bound by source line, largest first, from the cycles of each operation.
 pub(super) fn lines(
     prepared: &Prepared<'_>,
     instructions: impl Iterator<Item = f64>,
@@ -471,6 +489,7 @@ pub(super) fn lines(
             cycles: cycles as u64,
         })
         .collect();
+    // Lines of equal cost are sorted by name, so that reports do not change from run to run.
     lines.sort_by(|a, b| b.cycles.cmp(&a.cycles).then_with(|| a.line.cmp(&b.line)));
     lines
 }

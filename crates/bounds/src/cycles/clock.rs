@@ -1,17 +1,21 @@
 //! Times of bounds in cycles, at the clocks of a machine.
+//!
+//! For example, 2 000 000 cycles take 2 milliseconds at 1 GHz, because a frequency in kilohertz is the number of
+//! cycles per millisecond.
 
 use warpbound_machine::{ClockBasis, GpuModel, Parameter};
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::ClockTime;
 
-/// Returns the durations of a number of cycles: at the least frequency that the user states, in each mode of the machine,
-/// or at its base clock.
+/// Returns the durations of a number of cycles: at the lowest frequency that the user states, in each mode of the
+/// machine, or at its base clock.
 pub(crate) fn times(machine: &GpuModel, cycles: u64) -> Vec<ClockTime> {
     let time = |clock: &str, kilohertz: u64| ClockTime {
         clock: clock.to_owned(),
         kilohertz,
         milliseconds: cycles as f64 / kilohertz.max(1) as f64,
     };
+    // A bound in cycles takes longest at the lowest frequency.
     let least = machine.range(Parameter::Clock).least;
     match machine.clock() {
         ClockBasis::Stated => vec![time("stated", least)],
@@ -28,7 +32,7 @@ pub(crate) fn slowest(times: &[ClockTime]) -> Option<f64> {
     times.iter().map(|time| time.milliseconds).reduce(f64::max)
 }
 
-/// Returns what times rest on.
+/// Returns the assumption that the times rest on.
 pub(super) fn assumption(machine: &GpuModel) -> BoundAssumption {
     let text = match machine.clock() {
         ClockBasis::Stated => {

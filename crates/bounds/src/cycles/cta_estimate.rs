@@ -1,11 +1,12 @@
-//! Estimate of a launch by abstract CTA simulation (`abstract-cta-2014` 3), beside its bound.
+//! Estimate of a launch by abstract CTA simulation (`abstract-cta-2014` 3), which reports print next to the bound.
 //!
-//! The paper has one processor with one scheduler, one block and one latency of memory. Of a launch, the warps that a
-//! sub-partition holds at once are the warps of the simulation; blocks that do not fit at once follow in rounds. N warps
-//! take the instructions between two reads of memory for N times as long as these take issue slots and units, or for as long
-//! as one warp alone takes them with its distances and its waits for scoreboards, if that is longer. A read of global or
-//! local memory takes what the L2 cache or DRAM needs. Conflicts, bandwidths and first requests are not in the estimate: a
-//! run may take longer.
+//! The paper has one processor with one scheduler, one block and one latency of memory. For a launch, the warps that
+//! a sub-partition holds at once are the warps of the simulation, and blocks that do not fit at once follow in
+//! rounds. Consider the instructions between two reads of memory. N warps take N times as long as these instructions
+//! occupy issue slots and units. If one warp alone takes longer, with its distances and its waits for scoreboards,
+//! its time counts. A read of global or local memory takes the time of the L2 cache or of DRAM. For example, four
+//! warps whose instructions take 10 cycles of issue each, and 30 cycles alone, take 40 cycles. Conflicts, bandwidths
+//! and first requests are not in the estimate: a run may take longer.
 
 use warpbound_bound::abstract_warp::{BlockSegment, WarpElement};
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
@@ -35,7 +36,7 @@ pub(super) struct EstimatedLaunch<'a> {
 }
 
 impl EstimatedLaunch<'_> {
-    /// Estimates the cycles of the launch; the error is the reason why there is no estimate.
+    /// Estimates the cycles of the launch. The error is the reason why there is no estimate.
     pub(super) fn estimate(
         &self,
         prepared: &Prepared<'_>,
@@ -54,7 +55,7 @@ impl EstimatedLaunch<'_> {
             sub_partitions,
             ..
         } = *self.shape;
-        // Blocks on the fullest SM at once, and rounds of them.
+        // The fullest SM decides. It holds this many blocks at once, and the rest follow in rounds.
         let of_sm = blocks.div_ceil(sms.max(1)).min(resident.0.max(1));
         let rounds = blocks.div_ceil(sms.saturating_mul(of_sm).max(1));
         let in_part = of_sm.saturating_mul(warps).div_ceil(sub_partitions.max(1));
@@ -64,6 +65,7 @@ impl EstimatedLaunch<'_> {
         let numbers = self.numbers;
         let memory = match self.caches {
             CacheState::Warm => numbers.slow(Parameter::L2Hit),
+            // With unknown contents of the cache, each read is taken to miss.
             CacheState::Any | CacheState::Cold => {
                 numbers.slow(Parameter::L2Hit) + numbers.slow(Parameter::DramBeyond)
             }
@@ -90,7 +92,8 @@ impl EstimatedLaunch<'_> {
         })
     }
 
-    /// Divides the instructions of a node after each read of memory and each barrier; a number of warps executes them.
+    /// Divides the instructions of a node after each read of memory and each barrier, for a number of warps that
+    /// execute them.
     fn segments(
         &self,
         prepared: &Prepared<'_>,
@@ -105,6 +108,7 @@ impl EstimatedLaunch<'_> {
             let Some(op) = prepared.code.get(at) else {
                 continue;
             };
+            // A read belongs to the segment before it, because the warp issues it before it waits.
             self.advance(&mut time, op, at);
             let cut = match op.meaning {
                 Some(Meaning::Load { space, .. }) if is_far(space) => BlockSegment::Memory(at.0),
@@ -130,6 +134,7 @@ impl EstimatedLaunch<'_> {
         let waits = (0..).zip(time.released);
         let waits = waits.filter(|(number, _)| facts.wait_mask >> number & 1 == 1);
         let waits = waits.map(|(_, released)| released);
+        // An instruction waits for the scoreboards in its mask, and the latest one decides.
         time.alone = waits.fold(time.alone, u64::max);
         let latency = match (facts.completion, &op.meaning) {
             (Completion::Latency(latency), _) => self.numbers.slow(latency),
@@ -159,7 +164,7 @@ impl EstimatedLaunch<'_> {
 /// Time of the instructions between two reads of memory or barriers.
 #[derive(Clone, Copy, Default)]
 struct SegmentTime {
-    /// Thousandths of cycles for which they take issue slots and units.
+    /// Thousandths of cycles for which the instructions occupy issue slots and units.
     core: u64,
     /// Cycles that a warp alone takes.
     alone: u64,
@@ -168,8 +173,9 @@ struct SegmentTime {
 }
 
 impl SegmentTime {
-    /// Returns the segment from one operation to another, with the cycles that each of some warps adds.
+    /// Returns the segment from one operation to another, with the cycles that each of `warps` warps adds.
     fn of(&self, warps: u64, (first, last): (OpIndex, OpIndex)) -> BlockSegment {
+        // The simulation multiplies by the number of warps, so the time of a lone warp is divided by it.
         let core = self.core.div_ceil(MILLI.unsigned_abs());
         BlockSegment::Time {
             span: (first.0, last.0),
@@ -189,7 +195,7 @@ fn is_far(space: MemorySpace) -> bool {
     )
 }
 
-/// Iterations of the loops whose bounds are known, the same for all warps.
+/// Returns the iterations of the loops whose bounds are known, the same for all warps.
 fn iterations(
     elements: &[WarpElement],
     flow: &KernelFlow,
@@ -210,7 +216,7 @@ fn iterations(
             continue;
         };
         if let Some(bound) = bound_of(*index) {
-            // A loop that exits in its head executes it once more than the rest.
+            // A loop that exits in its head executes the head once more than the rest.
             let count = bound.saturating_sub(u64::from(!body.is_empty()));
             found.insert(*index, vec![count; warps as usize]);
         }

@@ -1,4 +1,8 @@
-//! Inputs of the time of a kernel: limits of its accesses, constants, steps, and what is counted once.
+//! Inputs of the time of a kernel: limits of its accesses, constants, steps, and costs that are counted once.
+//!
+//! Each input is a claim that holds in every run. For example, a load has at most 4 sectors, its line may be missing
+//! in the L2 cache, and it never looks up the L1 cache. Tests replace claims by observations of a run, or plant
+//! faults in them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -41,7 +45,7 @@ pub struct CycleInputs {
     pub steps: Vec<TimedStep>,
     /// Count variable of each step.
     pub(crate) variables: Vec<CountVar>,
-    /// Node in which the kernel begins.
+    /// Node at which the kernel begins.
     pub entry: usize,
     /// Limits of the accesses to memory.
     pub accesses: BTreeMap<OpIndex, AccessLimits>,
@@ -51,7 +55,7 @@ pub struct CycleInputs {
     pub scalar_loads: BTreeMap<OpIndex, ScalarLimits>,
     /// Splitting of the wave, if it may split.
     pub splits: Option<WaveSplits>,
-    /// Cycles by which splits delay each other at most.
+    /// Upper bound on the cycles by which splits delay each other.
     pub(crate) sibling_delay: u64,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
@@ -63,7 +67,7 @@ pub struct CycleInputs {
     pub reaches_dram: bool,
     /// Translations of global and local memory that are missing once.
     pub translations: [Translations; 2],
-    /// Sectors of the buffers, if they stay in the L2 cache.
+    /// Sectors of the buffers, if they stay in the L2 cache once they are in it.
     pub sectors: Option<u64>,
     pub(crate) counted_sectors: Option<u64>,
     /// Other warps on the GPU.
@@ -92,7 +96,7 @@ pub struct TimedSubject<'a> {
 }
 
 impl CycleInputs {
-    /// Returns the inputs as the crate of times reads them.
+    /// Returns the inputs in the form that the computation of times reads.
     pub fn kernel(&self) -> TimedKernel<'_> {
         TimedKernel {
             facts: match self.family {
@@ -115,7 +119,8 @@ impl CycleInputs {
         }
     }
 
-    /// Lets the wave split: accesses are served by the same servers, whatever they find in the caches.
+    /// Lets the wave split. Afterwards all accesses have the same flags of what may be missing, so that an access
+    /// waits for all earlier accesses of the wave, which may hold a window (SOUNDNESS 11.8).
     pub(crate) fn split(&mut self, splits: WaveSplits) {
         let spaces = || self.accesses.values().flat_map(|limits| &limits.spaces);
         let (misses, evicts, walks) = (
@@ -129,13 +134,15 @@ impl CycleInputs {
             space.may_evict = evicts;
             space.may_walk = walks;
         }
+        // SOUNDNESS 11.8 argues with a miss of each load, so misses are not counted by sector.
         self.sectors = None;
         self.splits = Some(splits);
     }
 
-    /// Lets stores to global memory wait for no data on its way if their lines are read by no access of the launch: a store
-    /// fetches nothing, and only what is read is fetched. `extents` are ranges of addresses that accesses touch; lines have
-    /// `line` bytes at most.
+    /// Lets stores to global memory wait for no data on its way if no access of the launch reads their lines: a store
+    /// fetches nothing, and only loads and atomic operations fetch (SOUNDNESS 20.2). `extents` are ranges of
+    /// addresses that accesses touch, and `line` is the maximum number of bytes of a line. For example, stores to
+    /// bytes 0x1000 to 0x10ff are limited if loads touch bytes from 0x1100 on, and not if they touch 0x10f0.
     pub(crate) fn limit_stores(&mut self, extents: &BTreeMap<OpIndex, Range<u64>>, line: u64) {
         let line = line.max(1);
         let lines = |at: &OpIndex| {
@@ -150,6 +157,7 @@ impl CycleInputs {
             .accesses
             .iter()
             .filter(|(_, limits)| limits.direction != AccessDirection::Store && has_global(limits));
+        // One read with an unknown range may be in any line.
         let Some(reads) = reads
             .map(|(at, _)| lines(at))
             .collect::<Option<Vec<Range<u64>>>>()
@@ -160,6 +168,7 @@ impl CycleInputs {
             if limits.direction != AccessDirection::Store || !has_global(limits) {
                 continue;
             }
+            // A store of unknown range may find any line on its way.
             let Some(own) = lines(at) else { continue };
             let overlaps = |read: &Range<u64>| read.start.max(own.start) < read.end.min(own.end);
             if !reads.iter().any(overlaps) {
@@ -171,7 +180,8 @@ impl CycleInputs {
         }
     }
 
-    /// Returns the inputs with the misses of loads in loops counted by sector; `None` if that is not possible.
+    /// Returns the inputs with the misses of loads in loops counted by sector; `None` if sectors do not stay in the
+    /// L2 cache or no load of global memory may miss.
     pub fn with_counted_sectors(&self) -> Option<CycleInputs> {
         let sectors = self.sectors?;
         let mut spaces = self.accesses.values().flat_map(|limits| &limits.spaces);
@@ -184,21 +194,22 @@ impl CycleInputs {
     }
 }
 
-/// Knowledge that decides the limits of accesses.
+/// Facts about a launch that decide the limits of accesses.
 pub(super) struct AccessKnowledge {
     caches: CacheState,
     memory: Option<LaunchMemory>,
     /// Whether loads from global memory may look up the L1 cache.
     all_loads_cached: bool,
-    /// Whether the launch has shared, and local memory; without it an access ends the run.
+    /// Whether the launch has shared memory, and local memory. An access to memory that it does not have ends the
+    /// run.
     has_shared: bool,
     has_local: bool,
-    /// Most lanes of a warp that exist.
+    /// Maximum number of lanes of a warp that have a thread.
     pub(super) lanes: u32,
 }
 
 impl AccessKnowledge {
-    /// Collects what is known of a launch, if it is stated.
+    /// Collects the facts about a launch, if it is stated.
     fn of(
         launch: Option<&Launch>,
         memory: Option<LaunchMemory>,
@@ -206,11 +217,13 @@ impl AccessKnowledge {
     ) -> AccessKnowledge {
         let lanes_of_block = launch.map_or(u32::MAX, |launch| {
             let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
+            // The minimum with the lanes of a warp makes the size of a larger block irrelevant.
             u32::try_from(threads.max(1)).unwrap_or(u32::MAX)
         });
         AccessKnowledge {
             caches,
             memory,
+            // Without a launch, both memories may exist.
             has_shared: launch.is_none_or(|launch| launch.shared > 0),
             has_local: launch.is_none_or(|launch| launch.local > 0),
             all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
@@ -219,7 +232,7 @@ impl AccessKnowledge {
     }
 }
 
-/// Facts about the instructions of warps, or of waves.
+/// Returns facts about the instructions of warps, or of waves.
 ///
 /// # Errors
 ///
@@ -246,6 +259,7 @@ fn timing_facts(
         );
         return Err(Diagnostic::new(message));
     }
+    // A function outside the file has a stated number of instructions, but no time.
     if let Some(name) = flow.external_names().first() {
         let message = format!("the time of {name}, which is outside the file, is not known");
         return Err(Diagnostic::new(message));
@@ -253,7 +267,7 @@ fn timing_facts(
     Ok(facts)
 }
 
-/// Collects the inputs of the time of a kernel: of a warp that runs alone, or of one among the resident warps of a
+/// Collects the inputs of the time of a kernel, for a warp that runs alone or for one among the resident warps of a
 /// launch.
 ///
 /// # Errors
@@ -276,6 +290,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
         None => None,
     };
     let mut limits = classes.values().flat_map(|class| &class.limits);
+    // Local memory takes sets of the L2 cache and pages only if some access may reach it.
     let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
     let memory = bound_launch.as_ref().map(|(launch, memory)| {
         let memory = AccessedMemory {
@@ -301,8 +316,10 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
         entry: flow.thread.entry.index(),
         accesses: BTreeMap::new(),
         loaded_constants: BTreeMap::new(),
-        // The host writes whole lines of the L2 cache, and code may end within a longer line.
+        // The host writes whole lines of the L2 cache. If lines of code are longer, the rest of the last one is in no
+        // cache.
         lines_may_miss: !access_knowledge.is_warm() || has_longer_lines,
+        // If the memory of the launch fits set by set, no line is evicted (SOUNDNESS 11.2).
         lines_may_evict: memory.is_none_or(|memory| !memory.fits),
         constants_may_miss,
         reaches_dram: constants_may_miss || has_longer_lines,
@@ -349,8 +366,9 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
     Ok(inputs)
 }
 
-/// Whether a constant may be in a line of the second constant cache of which the host has not written all: a bank may end
-/// within a line, and the rest of the line is in no cache.
+/// Whether a constant may be in a line of the second constant cache that the host has not written as a whole. A bank
+/// may end within a line, and the rest of the line is in no cache. For example, of a bank of 288 bytes, the host
+/// writes three lines of 128 bytes in the L2 cache, so the second line of 256 bytes is written in part.
 fn has_partial_lines(
     facts: &[InstrFacts],
     banks: &[(u8, Vec<u8>)],
@@ -371,6 +389,7 @@ fn has_partial_lines(
             |&(bank, offset): &(u8, u32)| (u64::from(offset) / line + 1) * line > written(bank);
         let loads_partial = match facts.completion {
             Completion::Constant(bank, ..) => {
+                // The address is not known, so any line of the bank may be loaded.
                 written(bank) == 0 || !written(bank).is_multiple_of(line)
             }
             _ => false,
@@ -379,10 +398,11 @@ fn has_partial_lines(
     })
 }
 
-/// Returns the instructions of the nodes that a warp may execute.
+/// Returns the first and last instruction of each node that a warp may execute.
 fn nodes(flow: &KernelFlow) -> Vec<Option<(OpIndex, OpIndex)>> {
     let space = &flow.thread.space;
     let range = |id| {
+        // A node without a state is unreachable, and its instructions are not refused.
         flow.warp.state(id)?;
         let block = space.block(id);
         Some((block.first, block.last))
@@ -391,7 +411,7 @@ fn nodes(flow: &KernelFlow) -> Vec<Option<(OpIndex, OpIndex)>> {
 }
 
 impl CycleInputs {
-    /// Adds what an instruction accesses.
+    /// Adds the accesses of an instruction.
     fn add_op(
         &mut self,
         at: OpIndex,
@@ -410,6 +430,7 @@ impl CycleInputs {
                 let direction = meaning.and_then(direction);
                 if let Some((class, direction)) = class.zip(direction) {
                     let condition = prepared.code.get(at).map(|op| op.condition);
+                    // Only an unguarded access certainly has a lane that takes part.
                     let always = condition.is_some_and(|condition| condition.is_always());
                     let limits = AccessLimits {
                         always,
@@ -425,11 +446,14 @@ impl CycleInputs {
             Completion::Constant(bank, ..) => {
                 let known = banks.and_then(|banks| banks.iter().find(|(known, _)| *known == bank));
                 let words =
+                    // Without a class, each lane may load a word of its own.
                     class.map_or(Family::Maxwell.lanes(), |class| class.worst().transactions);
                 self.loaded_constants.insert(
                     at,
                     LoadedConstants {
                         bank,
+                        // A bank that the launch does not describe may have its full size, and any line of it may be
+                        // loaded.
                         bytes: known.map_or(BANK_BYTES, |(_, bytes)| bytes.len() as u64),
                         words,
                     },
@@ -444,7 +468,7 @@ impl CycleInputs {
     }
 }
 
-/// Direction of an access.
+/// Returns the direction of an access.
 pub(super) fn direction(meaning: &Meaning) -> Option<AccessDirection> {
     match meaning {
         Meaning::Load { .. } => Some(AccessDirection::Load),
@@ -474,6 +498,7 @@ impl AccessKnowledge {
     ) -> AccessLimits {
         let order = [MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global];
         let spaces = order.into_iter().filter_map(|space| {
+            // An access to memory that the launch does not have ends the run, so it takes no time (SOUNDNESS 11.2).
             let exists = match space {
                 MemorySpace::Shared => self.has_shared,
                 MemorySpace::Local => self.has_local,
@@ -499,15 +524,17 @@ impl AccessKnowledge {
     ) -> SpaceLimits {
         let is_load = direction == AccessDirection::Load;
         let is_local = space == MemorySpace::Local;
-        // A class has the numbers of one access; an instruction with two addresses (ds_read2) makes two, one after the other.
+        // A class has the numbers of one access. An instruction with two addresses (ds_read2) makes two, one after
+        // the other.
         let of_all = |number: u32| number.saturating_mul(class.shape.parts());
         SpaceLimits {
             space,
             requests: of_all(counts.requests),
             lines: of_all(counts.transactions),
             sectors: of_all(counts.sectors),
+            // Machines differ in the width of banks (`lds.bank_shift`), and the worse one counts.
             conflicts: of_all(counts.conflicts.max(counts.byte_conflicts)),
-            // Patterns describe rows of lanes; lanes of different rows may have one word.
+            // Patterns describe rows of lanes, so lanes of different rows may access one word.
             same_word: class.lanes.max(1),
             // Local memory is not in the cache when a launch begins.
             may_miss: is_local || !self.is_warm(),
@@ -518,17 +545,19 @@ impl AccessKnowledge {
         }
     }
 
-    /// Returns the translations that are missing once, of global and of local memory.
+    /// Returns the translations of global and of local memory that are missing once.
     fn translations(&self) -> [Translations; 2] {
         let Some([buffers, local]) = self.memory.and_then(|memory| memory.pages) else {
             return Default::default();
         };
         let cold = |pages: PageCount| Translations {
+            // A page of the second TLB has several pages of the first one. Its first use walks, and the others miss
+            // in the first TLB only.
             walks: pages.second,
             first_level: pages.first.saturating_sub(pages.second),
         };
         let of_buffers = match self.caches {
-            // The host has written them: the second-level TLB has their translations.
+            // The host has just written the buffers, so the second-level TLB has their translations.
             CacheState::Warm => Translations {
                 walks: 0,
                 first_level: buffers.first,

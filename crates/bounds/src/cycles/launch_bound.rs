@@ -1,5 +1,10 @@
-//! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and what the others take
-//! (SOUNDNESS 20).
+//! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and the services that the
+//! others take (SOUNDNESS 20).
+//!
+//! The bound is a sum of times of warps alone and services by shared resources, so no order of issue or dispatch
+//! appears in it. For example, one block of five warps on four sub-partitions has two warps in one of them. If a warp
+//! takes 1000 cycles alone and 100 cycles of the issue slots and units, the block takes at most 1000 + 2 * 100 cycles
+//! and the services of the memory.
 
 use crate::cycles::TimedSubject;
 use crate::cycles::inputs::cycle_inputs;
@@ -41,7 +46,7 @@ use shares::Shares;
 use sums::ServiceProgram;
 pub use sums::{PathSums, SumVectors, Window, costs_among};
 
-/// Part of a launch, and the schedulers, that a bound in cycles is for.
+/// Part of a launch that a bound in cycles is for, and the schedulers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LaunchExtent {
     /// Part of the launch.
@@ -61,12 +66,12 @@ pub struct LaunchCycles {
     pub services: LaunchServices,
 }
 
-/// Services by shared resources that the bound of a launch counts: each for one warp, where a field does not say otherwise.
+/// Services by shared resources that the bound of a launch counts, for one warp unless a field says otherwise.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchServices {
     /// Issue slot and units of a sub-partition.
     pub core: UpperBound<Cycles>,
-    /// The most of it between two barriers, or between one and the start or end of the warp.
+    /// Largest part of `core` between two barriers, or between one and the start or end of the warp.
     pub segment: Cycles,
     /// Shared memory, barriers, tags and port of an SM, and waits for its windows.
     pub sm: UpperBound<Cycles>,
@@ -74,20 +79,21 @@ pub struct LaunchServices {
     pub gpu: UpperBound<Cycles>,
     /// Slices of the L2 cache and DRAM for the lines of code and constants that an SM requests once.
     pub lines: Cycles,
-    /// Services of whole blocks, if they are known; windows of requests that delay warps included.
+    /// Services of whole blocks, if they are known, including the windows of requests that delay warps.
     pub executed: Option<ExecutedServices>,
 }
 
-/// Way to count what a warp waits for once (SOUNDNESS 20.3).
+/// Way to count the waits that happen once for each line, page or sector (SOUNDNESS 20.3).
 #[derive(Clone, Copy)]
 struct WayOfWaiting {
-    /// First requests of lines and translations.
+    /// Payer of the first requests of lines and translations.
     first: OtherWarps,
-    /// Whether waits for sectors from DRAM are counted by sector, and not for each access.
+    /// Whether waits for DRAM are counted by sector, and not for each access.
     by_sector: bool,
 }
 
-/// Ways that are tried, in their order.
+/// Ways that are tried, in this order. The first one applies to every launch, and finds whether windows bind, which
+/// decides whether others apply.
 const WAYS: [WayOfWaiting; 6] = {
     const fn way(first: OtherWarps, by_sector: bool) -> WayOfWaiting {
         WayOfWaiting { first, by_sector }
@@ -102,7 +108,7 @@ const WAYS: [WayOfWaiting; 6] = {
     ]
 };
 
-/// Something for each way to count what a warp waits for once.
+/// One value for each way to count waits.
 pub type EachWay<T> = [T; WAYS.len()];
 
 /// Bounds of a launch for different flow facts.
@@ -119,7 +125,8 @@ pub struct LaunchTime {
     unknown_addresses: usize,
     /// Executions of nodes by the warps of a block and of the launch, if they are known.
     executed: Option<ExecutedNodes>,
-    /// Most waits of a chain of warps for lines from DRAM, if all of them stay in the L2 cache; `None` if not known.
+    /// Upper bound on the waits of a chain of warps for lines from DRAM, if all of them stay in the L2 cache; `None`
+    /// if not known.
     line_waits: Option<u64>,
     /// Names of the buffers whose contents the executions rest on.
     read: Vec<String>,
@@ -128,11 +135,12 @@ pub struct LaunchTime {
 }
 
 impl LaunchTime {
-    /// Collects what the time of a launch depends on besides flow facts. `options` have the launch.
+    /// Collects the inputs of the time of a launch, other than flow facts. `options` have the launch.
     ///
     /// # Errors
     ///
-    /// The reason why its time is not known: launches without a shape, code of another family, or a block that fits on no SM.
+    /// The reason why the time of the launch is not known: a launch without a shape, code of another family, or a
+    /// block that fits on no SM.
     pub fn new(
         analysed: AnalysedKernel<'_>,
         cycles: &CycleOptions,
@@ -161,7 +169,7 @@ impl LaunchTime {
         LaunchTime::with_findings(session, prepared, flow, &found, file, cycles, extent)
     }
 
-    /// As [`LaunchTime::new`], for known accesses and executions.
+    /// Collects the same as [`LaunchTime::new`], for known accesses and executions.
     pub fn with_findings(
         session: &Session,
         prepared: &Prepared<'_>,
@@ -175,12 +183,15 @@ impl LaunchTime {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
         let (launch, _) = session.bind(prepared, file, Default::default(), 0)?;
         let machine = LaunchMachine::new(prepared, &launch, &numbers, cycles)?;
+        // The argument for waves (SOUNDNESS 20.9) covers their two policies. Both issue whenever a wave is ready.
         if machine.spread.is_some() && schedulers == SchedulerClass::Any {
             return Err(Diagnostic::new(
                 "waves are scheduled by no policy but those that issue whenever a wave is ready",
             ));
         }
         let shape = shape(&launch, &numbers, &machine, scope);
+        // Local memory counts for all slots that the launch may use (SOUNDNESS 20.5), so the largest numbers are
+        // taken.
         let residents = ResidentWarps {
             sms: match scope {
                 TimeScope::Grid => machine.sms.1.min(shape.blocks),
@@ -201,7 +212,8 @@ impl LaunchTime {
         })?;
         inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
-            // Each page of the first level may wait for a walk that another SM has begun.
+            // A translation in the second TLB may be in flight by the request of another SM, so each page may wait
+            // for the walk (SOUNDNESS 20.3). Where no page has a walk, the second TLB has all translations.
             for pages in inputs
                 .translations
                 .iter_mut()
@@ -212,22 +224,27 @@ impl LaunchTime {
             }
         }
         let chain = match shape.warps {
+            // A block of one warp waits for no other warp at a barrier.
             1 => BlockChain::OneWarp,
             _ => barriers::chain(prepared, flow, &inputs),
         };
         let executions = found.executions.as_ref();
         let counts = match chain {
             BlockChain::Aligned => {
+                // A chain changes the warp at barriers, so only rows hold that are about each part between two
+                // barriers.
                 let of_chain = executions.and_then(|executions| executions.of_chain.as_ref());
                 with_rows(flow, rows_of_chain(&flow.counts), of_chain)
             }
+            // Each warp of the sum is a whole warp, so the rows of one warp hold for it.
             BlockChain::OneWarp | BlockChain::AllWarps => counts_of_launch(flow, found.of_warp()),
         };
         let line_waits = executions.map(|executions| match chain {
             BlockChain::Aligned => executions.line_waits_of_chain,
             BlockChain::OneWarp | BlockChain::AllWarps => executions.line_waits_of_warp,
         });
-        // The execution counts lines of this size.
+        // Waits are counted for lines of this size. An access waits for all sectors of its line, so with longer lines
+        // it may wait for sectors that the count gives to another line.
         let (_, line) = numbers.range(Parameter::L2Line);
         let line_waits = line_waits.filter(|_| line <= MemoryUnits::NVIDIA.line_bytes);
         let blocks = product(launch.grid);
@@ -253,12 +270,12 @@ impl LaunchTime {
         })
     }
 
-    /// Accesses of which nothing is known but that they access memory.
+    /// Number of accesses with unknown addresses.
     pub fn unknown_addresses(&self) -> usize {
         self.unknown_addresses
     }
 
-    /// Names of the buffers whose contents it rests on.
+    /// Names of the buffers whose contents the bound rests on.
     pub(crate) fn read(&self) -> &[String] {
         &self.read
     }
@@ -268,7 +285,7 @@ impl LaunchTime {
         self.not_executed.as_deref()
     }
 
-    /// Whether it is of warps, and not of waves.
+    /// Whether the code is for warps, and not for waves.
     pub(crate) fn is_of_warps(&self) -> bool {
         !self.numbers.family().has_exec_mask()
     }
@@ -283,7 +300,8 @@ impl LaunchTime {
         self.chain
     }
 
-    /// Estimates the launch by abstract CTA simulation, which is no bound; the error is the reason why that does not apply.
+    /// Estimates the launch by abstract CTA simulation. The estimate is no bound. The error is the reason why the
+    /// simulation does not apply.
     pub fn cta_estimate(
         &self,
         (prepared, flow): (&Prepared<'_>, &KernelFlow),
@@ -335,7 +353,8 @@ impl LaunchTime {
         };
         let mut found = self.in_each_way(|inputs, _| with(inputs))?;
         if self.is_lone_warp() {
-            // It takes no longer than one among others that do nothing.
+            // A launch of one warp also has the bound of a lone warp (SOUNDNESS 20.5, special cases): nothing else is
+            // served.
             let alone = self.inputs_among(OtherWarps::Absent);
             let counted = alone.with_counted_sectors();
             for inputs in counted.iter().chain([&alone]) {
@@ -349,8 +368,8 @@ impl LaunchTime {
             .ok_or_else(|| Diagnostic::new("no bound was computed"))
     }
 
-    /// Computes the bound as [`LaunchTime::bound`] for a launch of several warps, with the vectors that it was computed
-    /// with, for each way to count waits.
+    /// Computes the bound as [`LaunchTime::bound`] does for a launch of several warps. Also returns the vectors of
+    /// each way to count waits.
     pub fn bound_with_vectors(
         &self,
         stated: StatedCounts<'_>,
@@ -370,12 +389,12 @@ impl LaunchTime {
         Ok((found, vectors))
     }
 
-    /// Computes something in each way that applies (`WAYS`): with translations of a path only if no windows of requests
-    /// delay warps.
+    /// Computes something in each way that applies ([`WAYS`]). If windows of requests delay warps, the ways where
+    /// paths pay for translations do not apply.
     ///
     /// # Errors
     ///
-    /// Those of the computation.
+    /// The error of the computation.
     pub fn in_each_way<T>(
         &self,
         mut compute: impl FnMut(&CycleInputs, usize) -> Result<(T, bool), Diagnostic>,
@@ -383,7 +402,8 @@ impl LaunchTime {
         let mut found = Vec::new();
         let mut windows_bind = false;
         for (number, way) in WAYS.into_iter().enumerate() {
-            // Sectors of other warps hold places in a window while their own pages are translated.
+            // Sectors of other warps hold places in a window while their own pages are translated, and a path pays
+            // for its own pages only (SOUNDNESS 20.3).
             if way.first == OtherWarps::FirstOfPath && windows_bind {
                 continue;
             }
@@ -395,7 +415,8 @@ impl LaunchTime {
                     windows_bind |= binds;
                     found.push(one);
                 }
-                // The first way says whether windows bind; without another one its result holds.
+                // Each way gives a bound of its own, so those before the failed one hold. Without the first way it is
+                // not known whether windows bind, and so which other ways apply.
                 Err(why) if found.is_empty() => return Err(why),
                 Err(_) => break,
             }
@@ -403,9 +424,11 @@ impl LaunchTime {
         Ok(found)
     }
 
-    /// Returns the inputs with waits counted in a way; `None` if it does not apply. Of warps one after the other, each would
-    /// wait for sectors that another one has accessed. What another SM has requested may still be in front of its port or
-    /// its windows.
+    /// Returns the inputs with waits counted in one way; `None` if the way does not apply (SOUNDNESS 20.3).
+    ///
+    /// Waits are not counted by sector if warps follow one another, because each would wait again for sectors that
+    /// another one has accessed. Nor are they counted so on several SMs, because a request of another SM may still be
+    /// in front of its port or its windows.
     fn inputs_in(&self, way: WayOfWaiting) -> Option<CycleInputs> {
         let inputs = self.inputs_among(way.first);
         let has_one_sm = self.shape.blocks == 1 || self.shape.most_sms.max(self.shape.sms) == 1;
@@ -414,6 +437,7 @@ impl LaunchTime {
             true if self.chain == BlockChain::AllWarps || !has_one_sm => None,
             true => {
                 let inputs = inputs.with_counted_sectors()?;
+                // Both numbers limit the payments for flights, so the smaller one does.
                 let counted = inputs.counted_sectors.into_iter().chain(self.line_waits);
                 Some(CycleInputs {
                     counted_sectors: counted.min(),
@@ -435,8 +459,8 @@ impl LaunchTime {
         self.shape.blocks.saturating_mul(self.shape.warps) == 1
     }
 
-    /// Computes the bound with the first requests of lines and translations counted in one way; with whether windows of
-    /// requests delay warps, and the vectors of nodes.
+    /// Computes the bound with the first requests of lines and translations counted in one way. Also returns whether
+    /// windows of requests delay warps, and the vectors of nodes.
     fn bound_with(
         &self,
         inputs: &CycleInputs,
@@ -453,7 +477,8 @@ impl LaunchTime {
             None => LaunchBound::compose(&self.shape, &times, delays),
             Some(spread) => {
                 let end = match inputs.others {
-                    // The path of a wave alone has it.
+                    // The path of a lone wave contains the end of the launch; among others it is added once
+                    // (SOUNDNESS 20.9).
                     OtherWarps::Absent => 0,
                     _ => self.numbers.slow(Parameter::LaunchEnd),
                 };
@@ -482,15 +507,16 @@ impl LaunchTime {
         Ok((found, windows_bind, sums.vectors))
     }
 
-    /// Times that come on top of those of warps.
+    /// Times that are added to the times of the warps.
     pub fn delays(&self, inputs: &CycleInputs) -> Result<Delays, Diagnostic> {
         Ok(Delays {
+            // The delay by siblings is for splits, which launches refuse.
             once: 0,
             ..delays(inputs, &self.numbers)?
         })
     }
 
-    /// Whether warps of the launch may follow each other, on their SM or for the bound.
+    /// Whether some warp of the bound is followed by another one, on its SM or in the sum.
     fn needs_followed(&self) -> bool {
         let LaunchShape {
             blocks,
@@ -498,6 +524,8 @@ impl LaunchTime {
             resident,
             ..
         } = self.shape;
+        // Blocks beyond the places follow others. With barriers of unknown order all warps of a block are added, and
+        // a scheduler of the class `Any` may run warps one by one (SOUNDNESS 20.6).
         blocks > sms.saturating_mul(resident.0)
             || self.chain == BlockChain::AllWarps
             || self.schedulers == SchedulerClass::Any
@@ -513,7 +541,7 @@ fn lesser(first: LaunchCycles, second: LaunchCycles) -> LaunchCycles {
     }
 }
 
-/// Times for which the warps of a kernel take what others need.
+/// Times for which the warps of a kernel occupy what other warps need.
 pub fn contention_of(
     time: &KernelTime<'_>,
     numbers: &MachineNumbers,
@@ -522,7 +550,7 @@ pub fn contention_of(
     contention.ok_or_else(|| Diagnostic::new("the code has no services of a warp"))
 }
 
-/// Refusal of a sum.
+/// Refusal of a sum that does not fit into 64 bits.
 pub fn too_many_bits() -> Diagnostic {
     Diagnostic::new("the bound of the launch has more than 64 bits")
 }
@@ -532,14 +560,16 @@ fn of_node(contention: &Contention, node: usize) -> NodeServices {
     contention.nodes.get(node).copied().unwrap_or_default()
 }
 
-/// Whole cycles of thousandths.
+/// Converts thousandths of cycles to whole cycles, rounded up: 1001 thousandths are 2 cycles.
 fn whole_cycles(milli: u64) -> u64 {
     milli.div_ceil(MILLI.unsigned_abs())
 }
 
 /// Returns the rows that hold for the segments between barriers of different warps, one after the other (SOUNDNESS
-/// 20.4): not those that limit the executions of one warp in its whole run.
+/// 20.4). These are all rows except the ones that limit the executions of one warp in its whole run.
 fn rows_of_chain(counts: &CountSystem) -> CountSystem {
+    // For example, a thread executes a header at most 10 times in all. Two warps of the chain may execute it 10 times
+    // each, before and after a barrier.
     let of_run = |family: RowFamily| {
         matches!(
             family,

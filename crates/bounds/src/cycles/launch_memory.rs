@@ -1,5 +1,8 @@
-//! Memory of a launch as far as the time of a warp depends on it: whether everything stays in the L2 cache, and how many
-//! pages are translated.
+//! Part of the memory of a launch that the time of a warp depends on: whether everything stays in the L2 cache, and
+//! how many pages are translated.
+//!
+//! For example, two buffers of 1 MiB fit into a cache of 3 MiB if no set gets more lines than it has ways. Then each
+//! sector misses once at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +18,7 @@ const CONSTANTS_AT: u64 = 0x21_0000_0000;
 const BANK_STRIDE: u64 = 0x1_0000;
 const LOCAL_AT: u64 = 0x30_0000_0000;
 
-/// First address of a range and the one after its last.
+/// First address of a range, and the address after its last one.
 type AddressRange = (u64, u64);
 
 /// Memory of a launch with known addresses.
@@ -23,8 +26,8 @@ type AddressRange = (u64, u64);
 pub(crate) struct LaunchMemory {
     /// Whether all lines that the launch may access stay in the L2 cache once they are in it.
     pub(crate) fits: bool,
-    /// Pages of the buffers that vector accesses may touch, and of local memory: of the first and of the second TLB. `None` if some may be translated
-    /// more than once.
+    /// Pages of the buffers that vector accesses may touch, and of local memory, in the first and in the second TLB.
+    /// `None` if some may be translated more than once.
     pub(crate) pages: Option<[PageCount; 2]>,
     /// Sectors of the buffers.
     pub(crate) sectors: u64,
@@ -33,12 +36,12 @@ pub(crate) struct LaunchMemory {
 /// Memory that vector accesses of a launch may touch.
 #[derive(Clone, Copy)]
 pub(crate) struct AccessedMemory<'a> {
-    /// The buffers.
+    /// Buffers.
     pub(crate) global: &'a GlobalMemory,
-    /// Whether they touch what the runtime owns: the queue, the code object, the arguments, the dispatch packet. Scalar
-    /// loads and fetches of code are not translated, so they do not count.
+    /// Whether the accesses touch memory of the runtime: the queue, the code object, the arguments, the dispatch
+    /// packet. Scalar loads and fetches of code are not translated, so they do not count.
     pub(crate) of_runtime: bool,
-    /// Whether they touch local memory.
+    /// Whether the accesses touch local memory.
     pub(crate) local: bool,
 }
 
@@ -71,7 +74,7 @@ impl LaunchMemory {
         let lanes = lanes(numbers);
         let of_warp = u64::from(launch.local).next_multiple_of(4) * lanes;
         let residents = residents.unwrap_or_else(|| {
-            // The warp is in a slot of the first row of the first SM.
+            // A lone warp may be in any slot of its block, on one SM.
             let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
             ResidentWarps {
                 sms: 1,
@@ -83,6 +86,7 @@ impl LaunchMemory {
             true => residents.local_memory(of_warp).collect(),
             false => Vec::new(),
         };
+        // Lines after the end of the code may be prefetched, and take places in the cache as well.
         let ahead = numbers.range(Parameter::InstructionAhead).1 + 1;
         let line = numbers.slow(Parameter::InstructionLine);
         let code_end = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);
@@ -117,11 +121,11 @@ impl LaunchMemory {
 /// Warp slots that the blocks of a launch may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ResidentWarps {
-    /// SMs.
+    /// Number of SMs.
     pub(crate) sms: u64,
-    /// Slots used of each.
+    /// Number of slots used of each SM.
     pub(crate) slots: u64,
-    /// Slots of an SM.
+    /// Number of slots of an SM.
     pub(crate) stride: u64,
 }
 
@@ -143,17 +147,20 @@ pub(crate) fn lanes(numbers: &MachineNumbers) -> u64 {
     numbers.family().lanes().into()
 }
 
-/// Whether the lines of all ranges fit into the L2 cache, set by set.
+/// Whether the lines of all ranges fit into the L2 cache, set by set. For example, with 2 ways and 1024 sets, lines
+/// 0, 1024 and 2048 do not fit, because all three are in set 0.
 fn fits(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
     let [bytes, line, ways] =
         [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(|parameter| {
             let (least, most) = numbers.range(parameter);
             (least == most).then_some(least.max(1))
         });
+    // With a range of sizes, the sets of lines are not known, so nothing is presumed to stay.
     let (Some(bytes), Some(line), Some(ways)) = (bytes, line, ways) else {
         return false;
     };
     let total: u64 = ranges.iter().map(|(first, end)| end - first).sum();
+    // Checked first, because the lines of far larger memory would be collected one by one below.
     if total > bytes {
         return false;
     }
@@ -169,8 +176,8 @@ fn fits(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
     count.values().all(|&count| count <= ways)
 }
 
-/// Pages of buffers and of local memory, if both TLBs hold all of them. `all` has code and constants as well: the
-/// second-level TLB has their translations when a launch begins, if the host has just written them.
+/// Pages of buffers and of local memory, if both TLBs hold all of them. `all` also has code and constants, whose
+/// translations are in the second-level TLB when a launch begins, if the host has just written them.
 fn pages(
     (buffers, local): (&[AddressRange], &[AddressRange]),
     all: &[AddressRange],
@@ -188,6 +195,7 @@ fn pages(
         first: count(ranges, Parameter::TlbL1Page),
         second: count(ranges, Parameter::TlbL2Page),
     });
+    // The smallest TLBs within the ranges have to hold all pages.
     let [first, second] = [Parameter::TlbL1Entries, Parameter::TlbL2Entries]
         .map(|parameter| numbers.range(parameter).0);
     let accessed: u64 = counts.iter().map(|count| count.first).sum();

@@ -11,12 +11,12 @@ use super::clock::{slowest, times};
 use super::{CycleOptions, LaunchCycles, LaunchExtent, TimeScope};
 use crate::bound::profile_report::contents_assumption;
 
-/// Bound of a launch, and what it is of.
+/// Bound of a launch, and the launch that it is for.
 pub(crate) struct BoundedLaunch {
     pub(crate) cycles: LaunchCycles,
     pub(crate) shape: LaunchShape,
     pub(crate) chain: BlockChain,
-    /// Names of the buffers whose contents it rests on.
+    /// Names of the buffers whose contents the bound rests on.
     pub(crate) read: Vec<String>,
     /// Reason why the warps of the launch were not executed for the bound, if they were to be.
     pub(crate) not_executed: Option<String>,
@@ -59,6 +59,7 @@ pub(crate) fn launch_report(
     };
     let times = limit.map_or(Vec::new(), |cycles| times(&options.machine, cycles));
     let mut assumptions = options.assumptions(analysed);
+    // The warps of a launch do not run alone.
     assumptions.retain(|own| own.id != "lone-warp");
     assumptions.splice(0..0, of_launches(extent));
     let read = found.as_ref().map_or(&[][..], |found| &found.read);
@@ -89,7 +90,7 @@ pub(crate) fn launch_report(
     }
 }
 
-/// Returns what the bound of a launch rests on, besides what that of a lone warp does.
+/// Returns the assumptions that take the place of `lone-warp` for a launch.
 fn of_launches(extent: LaunchExtent) -> Vec<BoundAssumption> {
     let scope = match extent.scope {
         TimeScope::Grid => "no other kernel runs on the GPU",

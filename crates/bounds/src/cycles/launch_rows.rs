@@ -1,4 +1,7 @@
 //! Count rows of one launch: executions of nodes that the execution of its warps has counted (SOUNDNESS 6.5).
+//!
+//! For example, if each warp executes the block at 0x0100 at most 24 times, the row says that the executions of all
+//! nodes that begin there are at most 24. Nodes that begin with one operation differ in their calls.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +10,9 @@ use warpbound_simt::counts::{CountRow, CountSystem, Factor, RowFamily, RowRelati
 
 use warpbound_query::KernelFlow;
 
-/// Returns the count rows of a kernel, and a row for each operation that begins nodes: they are executed at most as often as
-/// `executions` says, and never if it is not named there. Without executions, the rows of the kernel alone.
+/// Returns the count rows of a kernel, and a row for each operation that begins nodes. A row limits the executions of
+/// its operation to the number in `executions`, or to 0 if there is none. Without executions, the result has the rows
+/// of the kernel alone.
 pub fn counts_of_launch(
     flow: &KernelFlow,
     executions: Option<&BTreeMap<OpIndex, u64>>,
@@ -32,11 +36,12 @@ pub(super) fn with_rows(
         by_first.entry(first).or_default().extend(terms);
     }
     let rows = by_first.into_iter().filter_map(|(first, terms)| {
+        // All operations that begin nodes were counted, so one without a number was executed by no warp.
         let most = executions.get(&first).copied().unwrap_or(0);
         Some(CountRow {
             terms,
             relation: RowRelation::AtMost,
-            // A number that does not fit limits nothing.
+            // A number that does not fit into a row limits nothing, so the row is left out.
             constant: i64::try_from(most).ok()?,
             family: RowFamily::LaunchExecutions,
             label: format!("executions of {} in the launch", first.0),

@@ -1,5 +1,6 @@
-//! Memory that the runtime of AMD's GPUs places for a launch: the queue, the code object, the arguments and the dispatch
-//! packet. Scalar loads read it without a translation, so its pages count only if vector accesses touch it (SOUNDNESS 11.7).
+//! Memory that the runtime of AMD's GPUs places for a launch: the queue, the code object, the arguments and the
+//! dispatch packet. Scalar loads read it without a translation, so its pages count only if vector accesses touch it
+//! (SOUNDNESS 11.7). For example, lanes that look up a table of constants in the code object touch it.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use warpbound_report::bound::BoundAssumption;
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{KernelFlow, Session};
 
-/// Whether vector accesses of a launch may follow the pointers to what the runtime owns.
+/// Whether vector accesses of a launch may follow the pointers to memory of the runtime.
 pub(super) fn may_be_accessed(code: &Code, flow: &KernelFlow, launch: &Launch) -> bool {
     let entry = launch.wave_entry.as_ref();
     entry.is_some_and(|entry| {
@@ -21,7 +22,7 @@ pub(super) fn may_be_accessed(code: &Code, flow: &KernelFlow, launch: &Launch) -
     })
 }
 
-/// States that vector accesses stay out of it.
+/// States that vector accesses stay out of the memory of the runtime.
 pub(super) fn assumption() -> BoundAssumption {
     BoundAssumption {
         id: "runtime-memory",
@@ -32,7 +33,8 @@ pub(super) fn assumption() -> BoundAssumption {
     }
 }
 
-/// Addresses that no vector access of a launch touches by the assumption `runtime-memory`; none for NVIDIA's GPUs.
+/// Returns the addresses that no vector access of a launch touches, by the assumption `runtime-memory`. There are
+/// none for NVIDIA's GPUs.
 ///
 /// # Errors
 ///

@@ -1,5 +1,10 @@
-//! Bound of a wave with all its splits: the time of the wave on its worst path, and what its other splits delay it by
+//! Bound of a wave with all its splits: the time of the wave on its worst path, and the delay by its other splits
 //! (SOUNDNESS 11.8).
+//!
+//! The worst path of a wave is the path of one split, with the operations of its parents before it. The other splits
+//! delay it by at most all their services. For example, a wave executes a marked branch in each of three iterations,
+//! and there is one reserve slot. Then at most 4 splits ever exist: the path and three others. The delay is at most
+//! three times the largest cost of a path after the branch.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +17,7 @@ use super::CycleInputs;
 use super::bound::solve;
 use warpbound_query::KernelFlow;
 
-/// Most lanes beside one: each split has a lane of its own.
+/// Maximum number of paths other than the worst one: operations are charged to the lowest lane of their split.
 const MOST_OTHERS: u64 = warpbound_launch::gcn::LANES as u64 - 1;
 
 /// Program and numbers of a bound.
@@ -26,7 +31,7 @@ pub(super) struct SplitProgram<'a> {
 }
 
 impl SplitProgram<'_> {
-    /// Returns the most that siblings delay a wave by, in cycles.
+    /// Returns an upper bound on the delay of a wave by its siblings, in cycles.
     ///
     /// # Errors
     ///
@@ -45,10 +50,12 @@ impl SplitProgram<'_> {
             true => self.merged(&graph, &sites, &merging, splits.splits)?,
             false => self.apart(&graph, &sites, splits.splits)?,
         };
+        // Each other split takes some path, so the worst path limits it.
         let of_path = self.most(|node| match others.nodes.contains(&node) {
             true => costs.nodes.get(node).copied().unwrap_or(0),
             false => 0,
         })?;
+        // First misses happen once for all splits, whichever of them misses.
         let once = if others.paths > 0 { costs.once } else { 0 };
         let delay = of_path.checked_mul(others.paths);
         delay
@@ -56,7 +63,7 @@ impl SplitProgram<'_> {
             .ok_or_else(|| Diagnostic::new("the bound of a wave has more than 64 bits"))
     }
 
-    /// Others of splits that run apart until they end.
+    /// Returns the other splits if splits run apart until they end.
     fn apart(
         self,
         graph: &StepGraph,
@@ -64,6 +71,7 @@ impl SplitProgram<'_> {
         splits: u32,
     ) -> Result<Others, Diagnostic> {
         let executions = self.most(|node| u64::from(sites.contains(&node)))?;
+        // What is before the first site is executed once, by the path itself.
         let nodes = graph.reached(sites, &BTreeSet::new());
         self.check_barriers(nodes.iter().filter(|node| !sites.contains(node)), |_| false)?;
         Ok(Others {
@@ -72,7 +80,7 @@ impl SplitProgram<'_> {
         })
     }
 
-    /// Others of splits that become one again.
+    /// Returns the other splits if splits become one again.
     fn merged(
         self,
         graph: &StepGraph,
@@ -93,13 +101,17 @@ impl SplitProgram<'_> {
                     "a split may end before it merges, and its sibling waits for it",
                 ));
             }
+            // The executions of this site are added below.
             let inner = |node: usize| u64::from(node != site && sites.contains(&node));
             let within = match graph.longest(site, &region, merging, inner) {
                 Some(within) => within,
+                // In a region with a loop the longest path is not defined, so the whole run limits the executions.
                 None => {
                     self.most(|node| u64::from(region.contains(&node) && sites.contains(&node)))?
                 }
             };
+            // Regions that are not within each other follow each other, because both splits wait at the merge point.
+            // So the region with the most splits counts for all.
             others.paths = others.paths.max(births(within.saturating_add(1), splits));
             others.nodes.extend(region);
         }
@@ -112,8 +124,8 @@ impl SplitProgram<'_> {
         splits.is_some_and(|splits| splits.merge_points.contains(&at))
     }
 
-    /// Checks that siblings do not wait for each other at barriers: up to the first operation of each node for which
-    /// `is_end` holds.
+    /// Checks that siblings do not wait for each other at barriers. In each node, only the operations before the
+    /// first one with `is_end` are checked.
     fn check_barriers<'n>(
         self,
         nodes: impl Iterator<Item = &'n usize>,
@@ -133,7 +145,7 @@ impl SplitProgram<'_> {
         Ok(())
     }
 
-    /// Greatest sum of a number of each node over the executions of a path.
+    /// Returns the weight of the worst path of a whole run, where each node has a weight.
     fn most(self, of_node: impl Fn(usize) -> u64) -> Result<u64, Diagnostic> {
         let step = |from: usize| {
             Some(StepCost {
@@ -161,20 +173,25 @@ impl SplitProgram<'_> {
     }
 }
 
-/// Code that other splits execute: at most a number of paths, of which the nodes count.
+/// Code that other splits execute: at most `paths` paths, each through these nodes.
 struct Others {
     nodes: BTreeSet<usize>,
     paths: u64,
 }
 
-/// Most splits that begin, if each path has at most `executions` executions of sites and at most `splits` splits live
-/// beside another one: the sum of the binomial coefficients of `executions` over 1 to `splits` (SOUNDNESS 11.8).
+/// Maximum number of other splits that ever exist, if each path has at most `executions` executions of sites, and at
+/// most `splits` other splits live at once. This is the sum of the binomial coefficients of `executions` over 1 to
+/// `splits` (SOUNDNESS 11.8). For example, 3 executions and 2 slots give 3 + 3 = 6.
 fn births(executions: u64, splits: u32) -> u64 {
     let mut sum: u64 = 0;
     let mut term: u128 = 1;
     for number in 1..=u64::from(splits).min(executions) {
+        // The division is exact, because its result is a binomial coefficient. The product fits into 128 bits,
+        // because `term` is 1 or, by the return below, less than 63.
         term = term * u128::from(executions - number + 1) / u128::from(number);
         sum = sum.saturating_add(u64::try_from(term).unwrap_or(u64::MAX));
+        // The operations that are charged to a lane are a path, so 63 other paths are enough in any case (SOUNDNESS
+        // 11.8).
         if sum >= MOST_OTHERS {
             return MOST_OTHERS;
         }
@@ -182,7 +199,7 @@ fn births(executions: u64, splits: u32) -> u64 {
     sum
 }
 
-/// Steps between nodes.
+/// Graph of the steps between nodes.
 struct StepGraph {
     nodes: Vec<Option<(OpIndex, OpIndex)>>,
     next: Vec<Vec<usize>>,
@@ -210,7 +227,7 @@ impl StepGraph {
         }
     }
 
-    /// Nodes whose last operation is wanted.
+    /// Returns the nodes whose last operation satisfies `is_wanted`.
     fn ending_with(&self, is_wanted: impl Fn(OpIndex) -> bool) -> BTreeSet<usize> {
         let ends = (0..).zip(&self.nodes);
         ends.filter_map(|(node, range)| {
@@ -220,7 +237,7 @@ impl StepGraph {
         .collect()
     }
 
-    /// Nodes with one of some operations.
+    /// Returns the nodes that contain one of these operations.
     fn containing(&self, ops: &BTreeSet<OpIndex>) -> BTreeSet<usize> {
         let ranges = (0..).zip(&self.nodes);
         ranges
@@ -231,7 +248,8 @@ impl StepGraph {
             .collect()
     }
 
-    /// Nodes that paths from some nodes reach, these included, without those after a node of `until`.
+    /// Returns the nodes on paths from the nodes `from`, including these. A path ends at a node of `until`, unless it
+    /// is in `from`.
     fn reached(&self, from: &BTreeSet<usize>, until: &BTreeSet<usize>) -> BTreeSet<usize> {
         let mut reached = from.clone();
         let mut waiting: VecDeque<usize> = from.iter().copied().collect();
@@ -248,8 +266,8 @@ impl StepGraph {
         reached
     }
 
-    /// Greatest sum of a number of each node over the paths from `from` within a region, up to the nodes of `until`; `None`
-    /// if the region has a cycle.
+    /// Returns the weight of the longest path from `from` within a region, up to the nodes of `until`; `None` if the
+    /// region has a cycle.
     fn longest(
         &self,
         from: usize,
@@ -262,6 +280,7 @@ impl StepGraph {
             let list = self.next.get(node).filter(|_| !stops).into_iter().flatten();
             list.copied().filter(|to| region.contains(to))
         };
+        // Nodes are visited in topological order: each when all its predecessors in the region are done.
         let mut before = vec![0usize; self.nodes.len()];
         for &node in region {
             for to in next(node) {
@@ -283,6 +302,7 @@ impl StepGraph {
                 }
             }
         }
+        // The nodes of a cycle wait for each other, so they are never visited.
         (visited == region.len()).then(|| region.iter().map(|&node| most[node]).max().unwrap_or(0))
     }
 }

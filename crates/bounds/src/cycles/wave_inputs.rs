@@ -1,4 +1,7 @@
 //! Inputs of the time of a GCN3 kernel: limits of its accesses and of its scalar loads.
+//!
+//! For example, a `ds_read_b32` of 64 lanes without a known address has at most 62 conflicts: in each half of the
+//! wave, all 32 lanes may have one bank.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +16,14 @@ use super::CycleInputs;
 use super::inputs::{AccessKnowledge, direction};
 use warpbound_query::prepared::Prepared;
 
-/// Lanes whose bank conflicts are resolved together (`memory-units`): the first pass of each such group is no conflict.
+/// Lanes whose bank conflicts are resolved together (`memory-units`). The first pass of such a group is no conflict.
 const LDS_GROUP: u32 = 32;
 
 /// Bytes of a line of the scalar cache (`memory-units`).
 const SCALAR_LINE: u32 = 64;
 
 impl CycleInputs {
-    /// Adds what an instruction of a wave accesses.
+    /// Adds the accesses of an instruction of a wave.
     pub(super) fn add_wave_op(
         &mut self,
         at: OpIndex,
@@ -35,6 +38,7 @@ impl CycleInputs {
         match facts.kind {
             IssueKind::VectorMemory | IssueKind::Lds => {
                 let lanes = knowledge.lanes;
+                // An access without a class is not refused; it has the worst one for its width.
                 let worst = meaning.and_then(|meaning| worst_class(meaning, facts, lanes));
                 let class = classes.get(&at).or(worst.as_ref());
                 let direction = meaning.and_then(direction);
@@ -43,6 +47,7 @@ impl CycleInputs {
                     let mut spaces = limits.spaces.iter();
                     self.reaches_dram |= spaces.any(|space| space.may_miss || space.may_evict);
                     self.accesses.insert(at, limits);
+                // Exchanges between lanes go through LDS, but their meaning is no load or store.
                 } else if facts.kind == IssueKind::Lds && direction.is_none() {
                     self.accesses.insert(at, exchange());
                 }
@@ -70,7 +75,7 @@ impl CycleInputs {
     }
 }
 
-/// Limits of an exchange between lanes, which passes LDS and accesses none of its words.
+/// Returns the limits of an exchange between lanes, which passes LDS and accesses none of its words.
 fn exchange() -> AccessLimits {
     AccessLimits {
         direction: AccessDirection::Load,
@@ -92,14 +97,15 @@ fn exchange() -> AccessLimits {
     }
 }
 
-/// Most lines of a scalar load: its address is a multiple of 4.
+/// Maximum number of lines of a scalar load, whose address is a multiple of 4. For example, 16 dwords from byte 60 of
+/// a line on touch two lines.
 fn scalar_lines(facts: &WaveFacts) -> u32 {
     let bytes = u32::from(facts.dwords) * 4;
     1 + (bytes - 4).div_ceil(SCALAR_LINE)
 }
 
-/// Class of an access of which nothing is known but its width: each of the lanes that exist has a line of its own, and all lanes have one
-/// bank.
+/// Returns the class of an access with unknown addresses: each lane that exists has a line of its own, and all lanes
+/// have one bank.
 fn worst_class(meaning: &Meaning, facts: &WaveFacts, lanes: u32) -> Option<AccessClass> {
     let (space, width) = match meaning {
         Meaning::Load { space, width, .. } | Meaning::Store { space, width, .. } => (space, *width),
@@ -119,7 +125,7 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts, lanes: u32) -> Option<Acces
         lines: lanes,
         ..AccessCounts::default()
     };
-    // Scratch is accessed dword by dword.
+    // Scratch is accessed dword by dword, because its dwords are interleaved by lane.
     let in_scratch = AccessCounts {
         requests: dwords,
         transactions: lanes * dwords,
@@ -133,9 +139,11 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts, lanes: u32) -> Option<Acces
         ..AccessCounts::default()
     };
     let spaces: &[MemorySpace] = match space {
+        // A generic address may be in each space, and all lanes may be in the same one.
         MemorySpace::Generic => &[MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global],
         MemorySpace::Shared => &[MemorySpace::Shared],
         MemorySpace::Local => &[MemorySpace::Local],
+        // An access through a descriptor may go to private memory (SOUNDNESS 5.13).
         _ => &[MemorySpace::Local, MemorySpace::Global],
     };
     let limit = |&space: &MemorySpace| match space {

@@ -1,5 +1,8 @@
-//! Facts about memory accesses: those that a facts file states, and lines of a facts file for accesses whose addresses are
-//! not known.
+//! Facts about memory accesses: the numbers that a facts file states, and lines of a facts file for accesses with
+//! unknown addresses.
+//!
+//! For example, `a[b[i]]` has unknown addresses and counts as up to 32 sectors. If the user knows that every 8
+//! consecutive lanes read one sector of 32 bytes, a fact of 4 sectors lowers the bound in cycles.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -23,10 +26,10 @@ use warpbound_query::loop_verdicts::LoopVerdicts;
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{AnalysedKernel, KernelFlow};
 
-/// Executions that a loop without a number counts for, where accesses are sorted by their cost.
+/// Executions that a loop without a number counts as, when accesses are sorted by their cost.
 const ASSUMED_ITERATIONS: u64 = 100;
 
-/// Returns what a facts file states about the accesses of a kernel, by operation.
+/// Returns the statements of a facts file about the accesses of a kernel, by operation.
 ///
 /// # Errors
 ///
@@ -43,13 +46,14 @@ pub fn stated_accesses(
     }
 }
 
-/// As [`stated_accesses`], of the facts about the kernel.
+/// Returns the same as [`stated_accesses`], from the facts about the kernel.
 pub(crate) fn stated_by(
     prepared: &Prepared<'_>,
     facts: &KernelFacts,
 ) -> Result<BTreeMap<OpIndex, StatedAccess>, Diagnostic> {
     let mut stated = BTreeMap::new();
     let Some(units) = MemoryUnits::of(prepared.family()) else {
+        // Other machines have no units to count in, so a fact about them would be ignored silently.
         return match facts.accesses().first() {
             None => Ok(stated),
             Some(fact) => Err(facts.locate_access(
@@ -80,7 +84,7 @@ pub(crate) fn stated_by(
     Ok(stated)
 }
 
-/// Checks that an access has the numbers that a fact states; the error is a message.
+/// Checks that an access has the numbers that a fact states. The error is a message.
 fn check_keys(fact: &AccessFact, shape: AccessShape) -> Result<(), String> {
     let spaces = possible_spaces(shape);
     let has_lines = spaces.iter().any(|space| *space != MemorySpace::Shared);
@@ -107,10 +111,10 @@ fn check_keys(fact: &AccessFact, shape: AccessShape) -> Result<(), String> {
     }
 }
 
-/// Returns the spaces that an access may reach, of those that facts are about.
+/// Returns the spaces that an access may reach, if facts can be about them.
 fn possible_spaces(shape: AccessShape) -> Vec<MemorySpace> {
     match (shape.mode, shape.space) {
-        // Their lines follow from their width.
+        // The lines of a scalar load follow from its width.
         (AccessMode::Scalar, _) => Vec::new(),
         (AccessMode::Buffer, _) => vec![MemorySpace::Global, MemorySpace::Local],
         (_, MemorySpace::Generic) => {
@@ -131,7 +135,8 @@ fn memory_space(space: StatedSpace) -> MemorySpace {
     }
 }
 
-/// Returns stated numbers as classes have them; no class has a number above 2^32 - 1.
+/// Returns stated numbers in the form of a class. No class has a number above 2^32 - 1, so a larger one states
+/// nothing.
 pub(super) fn numbers_of(fact: &AccessNumbersFact) -> StatedAccess {
     let number = |number: Option<u64>| number.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     StatedAccess {
@@ -157,8 +162,8 @@ pub(crate) fn stated_text(prepared: &Prepared<'_>, at: OpIndex, stated: &StatedA
     format!("{} ({})", prepared.location(at), parts.join(", "))
 }
 
-/// Returns the lines of a facts file for the accesses whose addresses are not known, those that cost most first,
-/// under comments with their costs.
+/// Returns the lines of a facts file for the accesses whose addresses are not known, under comments with their costs.
+/// The accesses that cost most come first.
 ///
 /// # Errors
 ///
@@ -191,6 +196,7 @@ pub(super) fn open_accesses(
         // Code that no thread reaches costs nothing.
         .filter(|(cost, ..)| *cost > 0)
         .collect();
+    // Accesses of equal cost are sorted by place, so that the file does not change from run to run.
     open.sort_by_key(|&(cost, at, _)| (Reverse(cost), at));
     let ops: Vec<OpIndex> = open.iter().map(|&(_, at, _)| at).collect();
     let prints = identify_accesses(&session.image, prepared, flow, &units, &ops);
@@ -202,7 +208,7 @@ pub(super) fn open_accesses(
         let line = line.format_line();
         let executions = executions.get(&at).copied().unwrap_or(0);
         let comment = format!("# {}", open_text(class, executions));
-        // Unrolled loops have many accesses with one comment.
+        // Unrolled loops have many accesses with the same comment, which is written once.
         match std::mem::replace(&mut last, comment.clone()) == comment {
             true => line,
             false => format!("{comment}\n    {line}"),
@@ -211,8 +217,8 @@ pub(super) fn open_accesses(
     Ok(lines.collect())
 }
 
-/// Returns the lines of a facts file with the numbers that an audit has seen of the accesses whose addresses are not
-/// known.
+/// Returns the lines of a facts file with the numbers that an audit has observed, for the accesses whose addresses
+/// are not known.
 pub(super) fn observed_accesses(analysed: AnalysedKernel<'_>, audit: &AuditReport) -> Vec<String> {
     let AnalysedKernel {
         session,
@@ -247,7 +253,7 @@ pub(super) fn observed_accesses(analysed: AnalysedKernel<'_>, audit: &AuditRepor
     lines.map(line).collect()
 }
 
-/// Whether a fact would help: an access to memory that facts are about, whose addresses are not known.
+/// Whether a fact would help: the access is to memory that facts are about, and its addresses are not known.
 fn is_open(class: &AccessClass) -> bool {
     let pattern = class.pattern;
     let worst = class.worst();
@@ -255,10 +261,11 @@ fn is_open(class: &AccessClass) -> bool {
         pattern,
         AccessPattern::Unknown(_) | AccessPattern::Array(_) | AccessPattern::Near(_)
     ) && !possible_spaces(class.shape).is_empty()
+        // One sector without conflicts is the least that an access takes.
         && (worst.sectors > 1 || worst.conflicts > 0)
 }
 
-/// Describes an access whose addresses are not known, by the most of one execution.
+/// Describes an access whose addresses are not known, by the maximum numbers of one execution.
 fn open_text(class: &AccessClass, executions: u64) -> String {
     let worst = class.worst();
     let numbers = match class.shape.space {
@@ -275,7 +282,8 @@ fn open_text(class: &AccessClass, executions: u64) -> String {
     )
 }
 
-/// Returns executions of each operation by a thread, from the bounds of the loops around it.
+/// Returns the executions of each operation by a thread, estimated from the bounds of the loops around it. For
+/// example, an operation in two nested loops with bounds of 10 and 20 has 200.
 fn executions(flow: &KernelFlow, verdicts: &LoopVerdicts) -> BTreeMap<OpIndex, u64> {
     let space = &flow.thread.space;
     let mut of_node: BTreeMap<_, u64> = BTreeMap::new();
@@ -283,6 +291,7 @@ fn executions(flow: &KernelFlow, verdicts: &LoopVerdicts) -> BTreeMap<OpIndex, u
         let bound = verdicts.bound(found.fact).map(|bound| bound.per_entry);
         for &node in &found.body {
             let count = of_node.entry(node).or_insert(1);
+            // The numbers only sort the lines, so they may saturate.
             *count = count.saturating_mul(bound.unwrap_or(ASSUMED_ITERATIONS));
         }
     }
@@ -297,7 +306,8 @@ fn executions(flow: &KernelFlow, verdicts: &LoopVerdicts) -> BTreeMap<OpIndex, u
     of_op
 }
 
-/// Returns the line of a facts file for an access: the keys that its memory has, with what is stated.
+/// Returns the line of a facts file for an access. The line has the keys that the memory of the access has, with the
+/// stated numbers.
 pub(super) fn access_line(
     prepared: &Prepared<'_>,
     at: OpIndex,

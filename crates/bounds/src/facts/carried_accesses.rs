@@ -1,4 +1,7 @@
 //! Facts about accesses of another build: which of them hold for a new one (SOUNDNESS 5.15).
+//!
+//! A fact is carried to each access whose deciding code has the same fingerprint: the code that computes its
+//! addresses and decides how often it is executed.
 
 use std::fmt::Write as _;
 
@@ -41,7 +44,7 @@ pub(super) fn complete_accesses(
 }
 
 impl NewKernel<'_> {
-    /// Lines of the facts about the accesses of a kernel whose code is the same.
+    /// Returns the lines of the facts about the accesses of a kernel whose code is the same.
     ///
     /// # Errors
     ///
@@ -60,7 +63,7 @@ impl NewKernel<'_> {
         Ok(lines.collect())
     }
 
-    /// Lines of the facts about accesses of other code that hold here; the others are listed in `text`.
+    /// Returns the lines of the facts about accesses of other code that hold here. The others are listed in `text`.
     pub(super) fn carried_accesses(&self, old: &[&KernelFacts], text: &mut String) -> Vec<String> {
         let facts: Vec<&AccessFact> = old.iter().flat_map(|facts| facts.accesses()).collect();
         if facts.is_empty() {
@@ -84,8 +87,8 @@ impl NewKernel<'_> {
             let Some(&first) = like.first() else {
                 continue;
             };
-            // Accesses with one fingerprint have the same addresses, so the facts about each hold for the others; where
-            // they differ, one of them may be wrong.
+            // Accesses with one fingerprint have the same addresses, so the fact about each of them holds for the
+            // others. If the facts differ, one of them may be wrong, and none is carried.
             let numbers = facts[first].numbers;
             if numbers.is_empty() || like.iter().any(|&i| facts[i].numbers != numbers) {
                 continue;
@@ -124,7 +127,7 @@ impl NewKernel<'_> {
         identify_accesses(image, self.prepared, self.flow, &units, ops)
     }
 
-    /// Line of a fact about an access of the kernel; `None` if the operation is none.
+    /// Returns the line of a fact about an access of the kernel; `None` if the operation is no access.
     fn access_fact(
         &self,
         at: OpIndex,
@@ -139,7 +142,7 @@ impl NewKernel<'_> {
     }
 }
 
-/// Address and numbers of an old fact.
+/// Returns the address and the numbers of an old fact.
 fn old_access(fact: &AccessFact) -> String {
     let AccessNumbersFact {
         sectors,

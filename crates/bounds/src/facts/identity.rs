@@ -1,4 +1,8 @@
-//! Digests by which loops and accesses are found again in another build of a kernel (SOUNDNESS 5.15).
+//! Digests that identify loops and accesses in another build of a kernel (SOUNDNESS 5.15).
+//!
+//! The digest covers the code that decides how often a loop iterates, or which addresses an access has. For example,
+//! another build may hold the limit of a loop in R7 instead of R5, and the digest stays the same. If it computes the
+//! limit as `n + 1`, the digest changes.
 
 use std::fmt::Write as _;
 
@@ -13,17 +17,18 @@ use warpbound_load::{Image, Kernel, VariableLocation, text_digest};
 use warpbound_query::KernelFlow;
 use warpbound_query::prepared::Prepared;
 
-/// Versions of the texts of the digests; digests of different versions never fit.
+/// Versions of the texts that digests are made of. Digests of different versions never match.
 const LOOP_VERSION: &str = "loop 1\n";
 const ACCESS_VERSION: &str = "access 1\n";
 
-/// First constant bank that is the module's, not the launch's or the compiler's.
+/// First constant bank of the module. Lower ones belong to the launch or the compiler.
 const FIRST_MODULE_BANK: u8 = 3;
 
-/// Fingerprint of a loop or access, with the reason if the code that decides what its fact is about is not known.
+/// Fingerprint of a loop or access. If the code that decides what its fact is about is not known, the obstacle is the
+/// reason.
 #[derive(Default)]
 pub struct IdentifiedFact {
-    /// Identity, by which an update of facts recognises it.
+    /// Identity, by which an update of facts recognises the loop or access.
     pub identity: FactIdentity,
     pub(crate) obstacle: Option<FingerprintObstacle>,
 }
@@ -42,7 +47,7 @@ pub fn identify_loops(
         .collect()
 }
 
-/// Computes the fingerprints of accesses of a kernel; an operation that accesses no memory has an empty one.
+/// Computes the fingerprints of accesses of a kernel. An operation that accesses no memory has an empty one.
 pub(crate) fn identify_accesses(
     image: &Image,
     prepared: &Prepared<'_>,
@@ -84,6 +89,7 @@ impl Digests {
         body: &str,
     ) -> IdentifiedFact {
         let digest = |slice: &CountSlice| {
+            // Data that the slice does not read may change without an effect on its count.
             let data = if slice.reads_data { &*self.data } else { "" };
             text_digest(&format!("{}{data}{}", self.interface, slice.text))
         };
@@ -97,7 +103,7 @@ impl Digests {
     }
 }
 
-/// Text of what a launch of the kernel may pass: the places of its parameters and the limits of its blocks.
+/// Returns the text of the interface of a kernel: the places of its parameters and the limits of its blocks.
 fn interface(kernel: &Kernel) -> String {
     let mut text = String::new();
     for param in &kernel.params {
@@ -117,7 +123,7 @@ fn interface(kernel: &Kernel) -> String {
     text
 }
 
-/// Text of the variables of the module with their places and initial contents.
+/// Returns the text of the variables of the module, with their places and initial contents.
 fn module_data(image: &Image, kernel: &Kernel) -> String {
     let mut lines: Vec<String> = image
         .variables()
@@ -138,6 +144,7 @@ fn module_data(image: &Image, kernel: &Kernel) -> String {
             VariableLocation::Loaded(_) => None,
         })
         .collect();
+    // Builds may list the same variables in another order.
     lines.sort_unstable();
     let module_banks = kernel
         .banks

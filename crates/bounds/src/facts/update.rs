@@ -1,4 +1,8 @@
 //! Facts of another build: which of them hold for a new one, and why others are asked again (SOUNDNESS 5.15).
+//!
+//! For example, a new build inserts a store into a loop. The code that decides the number of iterations is the same,
+//! so the bound is carried over to the new address of the header. If the limit of the loop changes, the bound is
+//! asked for again, with the old number in a comment.
 
 use std::path::Path;
 
@@ -19,16 +23,16 @@ use super::carried_accesses::complete_accesses;
 use super::identity::{IdentifiedFact, identify_loops};
 use super::{FactsExtent, loop_line, shared_header_note};
 
-/// Facts of an earlier build, to be carried over to the kernels of a new one.
+/// Facts of an earlier build, which are carried over to the kernels of a new one.
 pub struct FactsUpdate {
     old: FactsFile,
-    /// Positions of the kernels of the old facts that a kernel of the new build has been compared with.
+    /// Positions of the old facts that were compared with a kernel of the new build.
     compared: BTreeSet<usize>,
-    /// Positions of those whose fingerprints the old binary has given.
+    /// Positions of the old facts whose fingerprints were computed from the old binary.
     completed: BTreeSet<usize>,
 }
 
-/// Fact of the old build, as far as the new one needs it.
+/// Fact about a loop of the old build, and whether a loop of the new build has used it.
 struct OldLoop<'a> {
     fact: &'a LoopFact,
     is_used: bool,
@@ -70,7 +74,7 @@ impl FactsUpdate {
         Ok(update)
     }
 
-    /// Update from the facts of an earlier build.
+    /// Returns an update from the facts of an earlier build.
     pub fn new(old: FactsFile) -> FactsUpdate {
         FactsUpdate {
             old,
@@ -79,8 +83,8 @@ impl FactsUpdate {
         }
     }
 
-    /// Computes fingerprints that the facts lack from a kernel of the build that they were stated about; does nothing
-    /// for a kernel without facts.
+    /// Computes fingerprints that the facts lack, from a kernel of the build that they were stated about. Does
+    /// nothing for a kernel without facts.
     ///
     /// # Errors
     ///
@@ -100,6 +104,7 @@ impl FactsUpdate {
             .map_err(|d| session.locate(d))?;
         let flow = session.flow(&prepared, &launch, &options)?;
         let names = loop_names(&flow.loops);
+        // A fact about a loop that the kernel does not have is an error.
         facts.numbers(&names)?;
         let prints = identify_loops(&session.image, &prepared, &flow);
         for fact in facts.loops_mut() {
@@ -127,7 +132,7 @@ impl FactsUpdate {
         }
     }
 
-    /// Returns the lines about kernels of the facts that were compared with no kernel.
+    /// Returns the lines about the old facts that were compared with no kernel.
     ///
     /// # Errors
     ///
@@ -150,7 +155,8 @@ impl FactsUpdate {
         Ok(text)
     }
 
-    /// Positions of the old facts about a kernel: those about its present code, or else all of its name.
+    /// Returns the positions of the old facts about a kernel: the facts about its present code, or else all facts
+    /// about a kernel of its name.
     fn facts_of(&self, kernel: &Kernel) -> Vec<usize> {
         let (demangled, digest) = (kernel.demangled(), kernel.code_digest());
         let all = self.old.kernels().iter().enumerate();
@@ -165,7 +171,7 @@ impl FactsUpdate {
     }
 }
 
-/// Returns the lines of a facts file for a kernel, with the old facts that hold for it, and before them a list of
+/// Returns the lines of a facts file for a kernel, with the old facts that hold for it. A list comes before them:
 /// what was carried over, what has to be stated again, what is new and what is gone.
 ///
 /// # Errors
@@ -220,7 +226,7 @@ pub(super) struct NewKernel<'a> {
 }
 
 impl NewKernel<'_> {
-    /// Lines of a kernel whose code is the one that the facts are about: all of them.
+    /// Returns the lines of a kernel whose code is the code that the facts are about: all of them.
     fn unchanged(&self, facts: &KernelFacts) -> Result<String, Diagnostic> {
         let kernel = self.prepared.kernel;
         let numbers = facts.numbers(&self.names)?;
@@ -247,7 +253,7 @@ impl NewKernel<'_> {
         ))
     }
 
-    /// Lines of a kernel with other code than the facts are about.
+    /// Returns the lines of a kernel with other code than the code that the facts are about.
     fn updated(&self, old: &[&KernelFacts]) -> String {
         let kernel = self.prepared.kernel;
         let (name, digest) = (kernel.demangled(), kernel.code_digest());
@@ -275,7 +281,8 @@ impl NewKernel<'_> {
             .map(|name| format_call(name))
             .collect();
         for facts in old {
-            // Addresses are those of the old code, and what a call costs depends on what the kernel passes.
+            // These facts name addresses of the old code. The cost of a call depends on the arguments that the kernel
+            // passes.
             for never in facts.never() {
                 let _ = writeln!(
                     text,
@@ -301,6 +308,7 @@ impl NewKernel<'_> {
         }
         let is_carried =
             !accesses.is_empty() || outcomes.iter().any(|o| matches!(o, Outcome::Carried(_)));
+        // The signature is for the old code, so `bound` refuses the carried facts until a person has reviewed them.
         let is_signed = old.iter().any(|facts| facts.signed_off_by.is_some());
         let lines = KernelLines {
             status: (is_carried && is_signed).then_some(FactsFile::UNREVIEWED),
@@ -329,7 +337,7 @@ impl NewKernel<'_> {
         .collect()
     }
 
-    /// Finds for each loop the old one whose fact holds for it.
+    /// Finds, for each loop, the old loop whose fact holds for it.
     fn match_loops(&self, old: &mut [OldLoop<'_>]) -> Vec<Outcome> {
         let mut outcomes: Vec<Outcome> = self
             .prints
@@ -338,7 +346,7 @@ impl NewKernel<'_> {
             .collect();
         let is_open = |outcome: &Outcome| matches!(outcome, Outcome::New);
         let is_unknown = |l: &&OldLoop<'_>| !l.is_used && l.fact.identity.decides.is_none();
-        // Without a fingerprint an old loop may be any of the new ones.
+        // An old loop without a fingerprint may be any of the new ones.
         let lacks = old.iter().any(|l| is_unknown(&l));
         let unmatched: Vec<usize> = (0..old.len()).filter(|&i| !old[i].is_used).collect();
         let open: Vec<usize> = (0..outcomes.len())
@@ -348,6 +356,7 @@ impl NewKernel<'_> {
             let same_body = |&&i: &&usize| {
                 !old[i].is_used && old[i].fact.identity.body == self.prints[new].identity.body
             };
+            // If as many old as new loops are left, their order is the best guess. Only the comment rests on it.
             let by_rank = unmatched
                 .get(rank)
                 .filter(|_| unmatched.len() == open.len());
@@ -367,7 +376,7 @@ impl NewKernel<'_> {
         outcomes
     }
 
-    /// List of what became of the facts about loops, as comments.
+    /// Returns the list of what became of the facts about loops, as comments.
     fn summary(&self, kernel: &str, outcomes: &[Outcome], old: &[OldLoop<'_>]) -> String {
         let count = |choose: fn(&Outcome) -> bool| outcomes.iter().filter(|o| choose(o)).count();
         let gone: Vec<&OldLoop<'_>> = old.iter().filter(|l| !l.is_used).collect();
@@ -409,7 +418,7 @@ impl NewKernel<'_> {
 pub(super) const NO_FINGERPRINT: &str =
     "the old facts have no fingerprint, which --before computes from the old binary";
 
-/// The fact that a loop of the new build takes over.
+/// Returns the outcome for a loop of the new build, and marks the old loop whose fact it takes over.
 fn carried_from(new: &IdentifiedFact, old: &mut [OldLoop<'_>]) -> Outcome {
     let Some(decides) = &new.identity.decides else {
         return Outcome::New;
@@ -417,14 +426,14 @@ fn carried_from(new: &IdentifiedFact, old: &mut [OldLoop<'_>]) -> Outcome {
     let identity = |i: usize| &old[i].fact.identity;
     let like = (0..old.len()).filter(|&i| identity(i).decides.as_ref() == Some(decides));
     let mut like: Vec<usize> = like.collect();
-    // Any of them would do; the one with the same body is most likely the same loop of the source.
+    // All of them have the same counts. The one with the same body is most likely the same loop of the source.
     like.sort_by_key(|&i| identity(i).body != new.identity.body);
     let Some(&first) = like.first() else {
         return Outcome::New;
     };
     let numbers = old[first].fact.numbers;
     let is_clear = like.iter().all(|&i| old[i].fact.numbers == numbers);
-    // The next one of them, so that the list names each once.
+    // The next unused one, so that the list names each once.
     let from = like
         .iter()
         .copied()
@@ -443,7 +452,7 @@ fn carried_from(new: &IdentifiedFact, old: &mut [OldLoop<'_>]) -> Outcome {
     }
 }
 
-/// Difference of two fingerprints in words.
+/// Returns the difference of two fingerprints in words.
 fn changed(old: &FactIdentity, new: &FactIdentity) -> String {
     let text = match (&old.decides, old.body == new.body) {
         (None, _) => NO_FINGERPRINT,
@@ -453,7 +462,7 @@ fn changed(old: &FactIdentity, new: &FactIdentity) -> String {
     text.to_owned()
 }
 
-/// Name and numbers of an old fact.
+/// Returns the name and the numbers of an old fact.
 fn old_name(fact: &LoopFact) -> String {
     let LoopNumbers { bound, total } = fact.numbers;
     let id = fact.id.as_deref().unwrap_or("the loop");
@@ -468,7 +477,7 @@ fn number(number: Option<u64>) -> String {
     number.map_or_else(|| "?".to_owned(), |number| number.to_string())
 }
 
-/// Whether a fact is about the loop with a name; facts without an `id` are about all loops at their address.
+/// Whether a fact is about the loop with this name. A fact without an `id` is about all loops at its address.
 fn is_named(fact: &LoopFact, name: &LoopName) -> bool {
     name.at == fact.at && fact.id.as_ref().is_none_or(|id| *id == name.id)
 }

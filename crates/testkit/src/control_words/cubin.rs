@@ -81,7 +81,7 @@ impl KernelImage<'_> {
         sections[0].size = names.len() as u64;
         sections[0].contents = names;
         let mut file = vec![0u8; HEADER_BYTES as usize];
-        // The first header is that of no section.
+        // The first header belongs to no section.
         let mut headers = vec![0u8; SECTION_BYTES as usize];
         for (section, name) in sections.iter().zip(name_offsets) {
             while !file.len().is_multiple_of(32) {
@@ -157,7 +157,7 @@ impl KernelImage<'_> {
         let mut shared = SectionDraft::new(format!(".nv.shared.{name}"), NOBITS, Vec::new());
         shared.size = self.shared.into();
         let mut code = SectionDraft::new(format!(".text.{name}"), PROGBITS, self.code.to_vec());
-        // Allocated and executable; the number of barriers and that of registers are in the upper bits.
+        // Allocated and executable. The numbers of barriers and of registers are in the upper bits.
         code.flags = 6 | u64::from(self.barriers) << 20;
         code.info = KERNEL_SYMBOL | u32::from(self.registers) << 24;
         code.align = 32;

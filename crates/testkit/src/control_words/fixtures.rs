@@ -1,4 +1,4 @@
-//! Programs in which a bound in cycles is easily too small: one for each rule about what is still in flight when an
+//! Programs where a bound in cycles is easily too small: one for each rule about what is still in flight when an
 //! instruction needs it.
 
 mod global_lines;
@@ -138,7 +138,7 @@ fn ldc(l: &mut Listing, offset: u32) {
 }
 
 fn constant_behind_ldc(l: &mut Listing) {
-    // The line of the second cache is present, that of the first is not.
+    // The line of the second cache is present, and the line of the first cache is not.
     read_constant(l, Operand::Constant(words::BANK, 0x400));
     divergent_stores(l, 6);
     ldc(l, 0x440);
@@ -643,8 +643,8 @@ fn two_lines(l: &mut Listing) {
     l.chain(13, 1);
 }
 
-/// Four short segments between barriers, then one in which a warp after the other occupies a unit for 1,920 cycles: a
-/// block in its short segments waits for another one in one sub-partition after the other.
+/// Four short segments between barriers, then one where a warp after the other occupies a unit for 1,920 cycles. In
+/// its short segments, a block waits for another block in one sub-partition after the other.
 fn long_segment_from_warp_to_warp(l: &mut Listing) {
     l.op(words::special(LANE, words::THREAD_X));
     for _ in 0..4 {

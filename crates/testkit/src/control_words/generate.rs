@@ -35,7 +35,7 @@ const OF_GUARD: u8 = 3;
 /// Predicate of the bound of a loop that lanes leave one by one.
 const OF_LANES: u8 = 4;
 
-/// Most nested constructs.
+/// Maximum depth of nested constructs.
 const DEPTH: usize = 3;
 
 /// Position of a line, bound later.
@@ -58,7 +58,7 @@ pub(super) struct ProgramDraft<'r> {
     loops: Vec<(Mark, usize, u64)>,
     /// Alignment in bytes of the addresses in [`GLOBAL`], [`SHARED`] and [`LOCAL`]; `None` before they are set.
     aligned: [Option<u32>; 3],
-    /// Constructs around in which lanes may have diverged.
+    /// Number of enclosing constructs where lanes may have diverged.
     divergent: usize,
     loop_depth: usize,
     /// Instructions that may still be drawn.
@@ -538,7 +538,7 @@ impl<'r> ProgramDraft<'r> {
         }
     }
 
-    /// Writes an exit for some lanes, outside regions in which lanes wait for each other.
+    /// Writes an exit for some lanes, outside regions where lanes wait for each other.
     fn early_exit(&mut self) {
         if self.divergent > 0 || self.loop_depth > 0 {
             return;

@@ -1,4 +1,4 @@
-//! Short sequences in which waits are easily counted wrong. Random code contains them too, but rarely.
+//! Short sequences whose waits are easily counted wrong. Random code contains them too, but rarely.
 
 use super::generate::{Lanes, ProgramDraft, Space};
 use super::slot::{Raises, SCOREBOARDS};

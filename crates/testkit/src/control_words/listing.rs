@@ -1,4 +1,4 @@
-//! Programs written line by line, with loops and regions in which lanes diverge.
+//! Programs written line by line, with loops and regions where lanes diverge.
 
 use warpbound_base::CodeAddr;
 

@@ -1,5 +1,6 @@
-//! Programs for machines with odd numbers: lines of constants and of code that conflict in one cache and fit in another,
-//! warps that request lines which are on their way for others, and blocks that leave work unfinished when they end.
+//! Programs for machines with odd numbers: lines of constants and of code that conflict in one cache and fit in
+//! another, warps that request lines which are on their way for others, and blocks that leave work unfinished when
+//! they end.
 
 use fastrand::Rng;
 
@@ -245,8 +246,8 @@ fn beside_busy_blocks(
     l.bind(end);
 }
 
-/// Generates a program whose first 99 blocks are busy, while each other one shuffles without a scoreboard and ends. Each shuffle
-/// drains, or the next instruction follows it at once.
+/// Generates a program whose first 99 blocks are busy, while each other one shuffles without a scoreboard and ends.
+/// Each shuffle drains, or the next instruction follows it at once.
 pub fn shuffles_without_scoreboards(drain: bool) -> ControlWordProgram {
     let mut l = Listing::default();
     beside_busy_blocks(&mut l, (99, 600), |l| {

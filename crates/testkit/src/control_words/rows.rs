@@ -1,5 +1,5 @@
-//! Programs whose warps access the same lines of global memory again and again: they wait for DRAM only where a line, or a
-//! sector of it, is new, and for what other warps have requested.
+//! Programs whose warps access the same lines of global memory again and again: they wait for DRAM only where a line,
+//! or a sector of it, is new, and for what other warps have requested.
 
 use fastrand::Rng;
 

@@ -1,5 +1,5 @@
-//! Programs of a few instructions, most of one kind: their blocks end while units, queues and windows are still busy, and
-//! before others start in their place.
+//! Programs of a few instructions, most of one kind: their blocks end while units, queues and windows are still busy,
+//! and before others start in their place.
 
 use fastrand::Rng;
 
@@ -38,7 +38,7 @@ enum Kind {
     Add,
 }
 
-/// Kinds of which a program has instructions. One kind alone shows what a unit leaves; others would hide it.
+/// Kinds of instructions of a program. One kind alone shows what a unit leaves, and others would hide it.
 const POOLS: [&[Kind]; 22] = [
     &[Kind::Half],
     &[Kind::Float],
@@ -142,9 +142,9 @@ pub fn short_program(seed: u64) -> ControlWordProgram {
     }
 }
 
-/// Generates a program of segments between barriers, in each of which some warps do more than others, so that the warp that
-/// a block waits for is in another sub-partition in each segment. One segment may be long, with delays that let its warps
-/// follow those of another block from one sub-partition to the next.
+/// Generates a program of segments between barriers. In each segment some warps do more than others, so that the warp
+/// that a block waits for is in another sub-partition in each segment. One segment may be long, with delays that let
+/// its warps follow the warps of another block from one sub-partition to the next.
 pub fn segment_program(seed: u64) -> ControlWordProgram {
     let mut rng = Rng::with_seed(mix(&[0x5e63, seed]));
     let pool = [

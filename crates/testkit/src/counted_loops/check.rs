@@ -21,7 +21,7 @@ pub struct LoopedCode<'a> {
     pub loops: Loops,
 }
 
-/// Most header executions of a site by one thread.
+/// Maximum number of header executions of a site by one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SiteCount {
     /// In one entry of the loop.
@@ -48,7 +48,7 @@ impl ObservedCounts {
         }
     }
 
-    /// Raises the counts to those of another observation.
+    /// Raises the counts to the counts of another observation.
     pub fn raise(&mut self, other: &ObservedCounts) {
         for (most, new) in self.sites.iter_mut().zip(&other.sites) {
             most.per_entry = most.per_entry.max(new.per_entry);
@@ -187,9 +187,9 @@ impl<'a> HeaderCounter<'a> {
 /// Claim of a derived bound that an observation contradicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum BrokenCount {
-    /// Most executions per entry.
+    /// Maximum number of executions per entry.
     PerEntry,
-    /// Most executions in the whole run.
+    /// Maximum number of executions in the whole run.
     Total,
     /// Executions that some thread of each launch reaches.
     Certain,

@@ -137,7 +137,7 @@ impl<'r> ProgramDraft<'r> {
         self.out.line(format!("if {} exit", condition.guard()));
     }
 
-    /// Writes what a loop has in its body beside the counter.
+    /// Writes the body of a loop without its counter.
     fn body(&mut self, depth: usize) {
         for _ in 0..self.rng.usize(0..3) {
             match self.rng.u8(0..12) {

@@ -11,7 +11,7 @@ use super::writer::PARAMETERS;
 /// Byte offset of the sizes of block and grid in constant bank 0.
 const SIZES: u32 = 8;
 
-/// Most threads of a launch that all run; of larger ones some run.
+/// Maximum number of threads of a launch that all run. Of a larger launch some threads run.
 const ALL_THREADS: u64 = 96;
 
 /// Launch: sizes, and words of constant banks.
@@ -206,7 +206,7 @@ fn draw_grid(rng: &mut Rng) -> [u32; 3] {
     }
 }
 
-/// Draws the range of a word: none, one word, or numbers around it of which it is one.
+/// Draws the range of a word: none, the word alone, or numbers around it.
 fn draw_range(word: u32, rng: &mut Rng) -> Option<WordRange> {
     let width = match rng.u8(0..8) {
         0 => return None,

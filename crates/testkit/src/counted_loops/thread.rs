@@ -59,8 +59,8 @@ enum LoadedWords {
     Changing(u32),
 }
 
-/// Runs a thread for at most `steps` operations; `visit` receives each of them before it is executed, and the contents of
-/// the cells, by [`Cell::index`].
+/// Runs a thread for at most `steps` operations; `visit` receives each of them before it is executed, and the
+/// contents of the cells, by [`Cell::index`].
 pub fn run_thread(
     code: &Code,
     launch: &OneLaunch,

@@ -34,7 +34,7 @@ pub(super) struct TextWriter {
 impl TextWriter {
     /// Returns a register that the program does not use yet.
     pub(super) fn register(&mut self) -> String {
-        // Registers above are for long programs, in which some are shared.
+        // Registers above are for long programs, where some are shared.
         self.registers = (self.registers + 1) % 250;
         format!("R{}", self.registers)
     }

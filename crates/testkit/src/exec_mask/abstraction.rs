@@ -1,20 +1,20 @@
 //! Abstract execution model with an EXEC mask, and compiled programs as inputs of the graph builder.
 //!
-//! A claim of agreement is about a mask: *the lanes of mask m hold equal values in cell c*. The state has the claims for
-//! EXEC and for every scalar register, because EXEC grows back to saved masks. Rules:
+//! A claim of agreement is about a mask: *the lanes of mask m hold equal values in cell c*. The state has the claims
+//! for EXEC and for every scalar register, because EXEC grows back to saved masks. Rules:
 //!
-//! * A write under EXEC establishes (equal values) or ends (other values) agreement in EXEC and in the masks that EXEC is
-//!   known to contain. In any other mask it ends agreement, whatever is written: lanes that are switched off keep their
-//!   old values, and when EXEC grows back they stand beside the new ones.
+//! * A write under EXEC establishes (equal values) or ends (other values) agreement in EXEC and in the masks that
+//!   EXEC is known to contain. In any other mask it ends agreement, whatever is written: lanes that are switched off
+//!   keep their old values, and when EXEC grows back some lanes have old values and others new ones.
 //! * A mask agrees on all cells on which a mask that contains it agrees. So an intersection has the claims of both
-//!   operands, a difference those of its first, and lanes switched on again by the restore of a saved mask have
+//!   operands, a difference the claims of its first, and lanes switched on again by the restore of a saved mask have
 //!   the claims of that mask, which the writes since have reduced.
-//! * A union has no claim of its own, not even one that both operands have: each may agree on another value. It has the
-//!   claims of the masks that contain both.
+//! * A union has no claim of its own, not even one that both operands have: each may agree on another value. It has
+//!   the claims of the masks that contain both.
 //!
 //! The wavefront has one program counter, so all its steps are walks. A lane alone branches over code for which it is
-//! not active; so, where the wavefront does not take a branch on an empty EXEC, lanes alone may wait at the target until
-//! it comes there. These are the pending entries on which the count rows of lockstep rest.
+//! not active; so, where the wavefront does not take a branch on an empty EXEC, lanes alone may wait at the target
+//! until it comes there. These are the pending entries on which the count rows of lockstep rest.
 
 use warpbound_analyse::warp_graph::{NodeEnd, WarpProgram};
 use warpbound_simt::warp::{CellSet, KnownCondition, MayUnderflow, Via, WarpStep};

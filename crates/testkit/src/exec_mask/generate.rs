@@ -9,7 +9,7 @@ use super::{LaneComparison, LaneOp, LaneOperand};
 /// Vector registers that statements read and write; the others are iteration numbers and limits of loops.
 const VARIABLES: u8 = 6;
 
-/// Most loops around each other in which lanes iterate separately.
+/// Maximum depth of nested loops whose lanes iterate separately.
 const LOOPS: u8 = 3;
 
 /// Generates a program.

@@ -53,7 +53,7 @@ pub fn simulate(seed: u64, programs: usize, inputs: usize) -> SimulatedRuns {
     found
 }
 
-/// Listener that compares each step of the program with that of the other machine.
+/// Listener that compares each step of the program with the step of the other machine.
 struct StepCheck<'a> {
     wave: Wavefront<'a>,
     /// Operations of the program: the first, and the one after the last.
@@ -77,7 +77,7 @@ impl ExecutionListener<WaveModel> for StepCheck<'_> {
     }
 }
 
-/// Whether a run on the simulator is that of the machine of this module.
+/// Whether a run on the simulator is the same as on the machine of this module.
 fn is_same(
     program: &MaskProgram,
     live: Mask,
@@ -168,7 +168,7 @@ fn op(scope: OpScope, meaning: Meaning, control: ControlEffect) -> Op {
     }
 }
 
-/// Writes of two words, once for the wave; the active lanes change if they are those of EXEC.
+/// Writes two words, once for the wave. The active lanes change if these are the words of EXEC.
 fn set_mask(dest: [Cell; 2], values: [Expr; 2], more: Vec<(Cell, Expr)>) -> Op {
     let control = match dest == Cell::EXEC_WORDS {
         true => ControlEffect::SetActive(Cell::of(Reg::EXEC)),

@@ -1,4 +1,4 @@
-//! Structured programs of one lane, and their plain execution: the reference for masks, of which it knows nothing.
+//! Structured programs of one lane, and their plain execution: the reference for masks, which does not know of masks.
 
 use super::{LaneComparison, LaneOp, LaneOperand, VECTORS};
 
@@ -42,9 +42,9 @@ pub enum Statement {
     },
     /// One of two sides.
     If(IfElse),
-    /// A loop in which each lane iterates as often as its condition says.
+    /// A loop that each lane iterates as often as its condition says.
     While(WhileLoop),
-    /// A loop in which all lanes iterate equally often.
+    /// A loop that all lanes iterate equally often.
     Repeat {
         /// Scalar register of the number of the iteration, from 0.
         counter: u8,
@@ -73,7 +73,7 @@ pub enum Statement {
 pub struct IfElse {
     /// The condition.
     pub condition: LaneCondition,
-    /// Another condition, of which either suffices.
+    /// Another condition. One of both suffices.
     pub or: Option<LaneCondition>,
     /// Statements if one holds.
     pub then: Vec<Statement>,

@@ -98,7 +98,8 @@ pub fn audit_waves(
         let Some((live, vectors)) = runs.first() else {
             continue;
         };
-        // One program for all inputs: scalars and live lanes are those of the first, vectors are in memory.
+        // One program for all inputs: it has the scalars and live lanes of the first input, and vectors are in
+        // memory.
         let wave = Wavefront::new(&program, *live, vectors, None);
         let mut memory = GlobalMemory::default();
         let bytes = vec![0; size_of_val(vectors)];
@@ -129,7 +130,7 @@ struct WaveSubject<'a> {
     claims: Claims<'a>,
     /// By site of loops.
     derived: Vec<Option<u64>>,
-    /// Greatest observed header executions per entry, by site.
+    /// Largest observed number of header executions per entry, by site.
     observed: Vec<Option<u64>>,
     /// Instructions of each wave.
     issued: Vec<u64>,
@@ -150,7 +151,7 @@ pub struct PointClaims {
     holds: Option<MaskSite>,
 }
 
-/// Collects the claims of an analysis about code in which each operation is in one context; `None` if one is in several.
+/// Collects the claims of an analysis about code that has each operation in one context; `None` if one is in several.
 pub fn point_claims(
     flow: &KernelFlow,
     masks: &Masks<'_>,

@@ -21,7 +21,7 @@ pub(super) fn round(value: f64, rest: f64, to: Direction) -> f32 {
     if value.is_nan() || value.is_infinite() {
         return near;
     }
-    // Its sign is that of the exact number minus the nearest single, which may be infinite.
+    // The error has the sign of the exact number minus the nearest single, which may be infinite.
     let difference = value - f64::from(near);
     let error = if difference == 0.0 { rest } else { difference };
     let to = match to {

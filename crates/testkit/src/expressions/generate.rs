@@ -65,7 +65,7 @@ impl Expression {
         }
     }
 
-    /// Returns the value as bits; `variable` returns those of a variable.
+    /// Returns the value as bits. `variable` returns the bits of a variable.
     pub fn value(&self, variable: &impl Fn(Type, usize) -> u64) -> u64 {
         match self {
             Expression::Variable(of, number) => variable(*of, *number),

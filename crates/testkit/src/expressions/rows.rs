@@ -363,7 +363,7 @@ rows! { DIRECTED:
     "__fmaf_rd($0, $1, $2)" (a: f32, b: f32, c: f32) -> f32 { directed::fma(a, b, c, Direction::Down) }
 }
 
-// Halves are the low 16 bits of unsigned numbers; the functions are those of the prelude in `generate.rs`.
+// Halves are the low 16 bits of unsigned numbers, and the functions are in the prelude of `generate.rs`.
 rows! { HALVES:
     "half_of($0)" (a: f32) -> f32 { f16::from_f32(a).to_f32() }
     "float_of_half($0)" (a: u32) -> f32 { f16::from_bits(a as u16).to_f32() }

@@ -60,7 +60,7 @@ pub fn by_thread_index(rng: &mut fastrand::Rng) -> Code {
 }
 
 impl ProgramWriter<'_> {
-    /// Emits a branch on the thread index, and code in which the lanes that pass diverge.
+    /// Emits a branch on the thread index, and code where the lanes that pass diverge.
     fn thread_index_statement(&mut self, function: Option<Label>) {
         let guard = self.thread_index_guard();
         let (end, other) = (self.new_label(), self.new_label());
@@ -147,7 +147,7 @@ impl ProgramWriter<'_> {
                 let sum_of = Expr::binary(BinaryOp::Add, Expr::Cell(tid), Expr::Cell(sum));
                 self.write_meaning(ALWAYS, sum, sum_of);
             }
-            // The second value replaces the first in lanes in which another guard holds.
+            // The second value replaces the first in lanes where another guard holds.
             4 => {
                 self.write_meaning(ALWAYS, sum, of(BinaryOp::Add, tid, 0));
                 let condition = self.predicate();

@@ -1,6 +1,6 @@
 //! Results of GCN3 instructions on a whole wave, computed from their assembly text: the reference of the meanings in
-//! `warpbound_ir`, with which it shares nothing. Written from the descriptions of the operations in AMD's *Graphics Core
-//! Next Architecture, Generation 3* manual.
+//! `warpbound_ir`, with which it shares nothing. Written from the descriptions of the operations in AMD's *Graphics
+//! Core Next Architecture, Generation 3* manual.
 
 mod exact;
 mod float;
@@ -49,7 +49,7 @@ pub struct WaveChanges {
     pub unknown: u64,
 }
 
-/// Comparison of a result with that of the reference.
+/// Comparison of a result with the result of the reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ComparedBits {
     /// All bits are equal.

@@ -176,8 +176,9 @@ impl Campaign<'_> {
     }
 }
 
-/// Describes a register that the instruction changes without stating it among its writes, or on which its results depend
-/// without stating it among its reads: registers that are not read are those of `other` in a second execution.
+/// Describes a register that the instruction changes without stating it among its writes, or that its results depend
+/// on without stating it among its reads. In a second execution, registers that are not read have the values of
+/// `other`.
 fn unstated_effect(
     text: &str,
     effects: &GcnEffects,
@@ -281,7 +282,7 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
     })
 }
 
-/// Whether a result is as near to that of the reference as the comparison asks for.
+/// Whether a result is as near to the result of the reference as the comparison asks for.
 fn is_near(compare: ComparedBits, expected: u64, found: u64) -> bool {
     let (kind, ulps) = match compare {
         _ if expected == found => return true,
@@ -446,8 +447,8 @@ impl Random {
             }
             "VOPC" => first | self.vector_source(true) | self.register() << 9,
             "VOP3" => {
-                // Fields that an instruction does not have must be 0: there are one to three sources, a second result or
-                // modifiers.
+                // Fields that an instruction does not have must be 0: there are one to three sources, a second result
+                // or modifiers.
                 let fields = match self.0.u8(..6) {
                     0 => self.0.u32(..) & ((1 << count) - 1) << 8 | self.0.u32(..2) << 15,
                     1 | 2 => self.scalar_target() << 8 & 0x7f00,
@@ -509,7 +510,8 @@ impl Random {
                 self.register() | control << 8 | self.0.u32(..2) << 19 | masks
             }
             _ => loop {
-                // The text of a double is the same for small literals, which are its high half, and for inline constants.
+                // The text of a double is the same for small literals, which are its high half, and for inline
+                // constants.
                 let word = self.word();
                 if !(-16..=64).contains(&(word as i32)) {
                     return word;

@@ -172,7 +172,7 @@ impl<'a> InstrCase<'a> {
     }
 
     /// Writes bits to the register, and their sign and zero flag to the condition code. With `chained`, the zero flag
-    /// also requires that of the lower words.
+    /// also requires the zero flag of the lower words.
     fn write_bits(&self, value: u32, chained: bool) -> InstrOutputs {
         let is_zero = value == 0 && (!chained || self.zero());
         let flags = [is_zero, value >> 31 == 1, false, false];

@@ -104,7 +104,8 @@ impl FormVariants {
     }
 }
 
-/// Decoded instruction with its text: references read the text, as it is printed, and not the values that meanings read.
+/// Decoded instruction with its text: references read the text, as it is printed, and not the values that meanings
+/// read.
 #[derive(Clone)]
 pub struct SpelledView {
     /// The instruction.

@@ -84,7 +84,7 @@ fn narrow(x: f32, y: f32, n: usize) -> (f64, f64) {
     // The fast part is added twice: at the end, and in the multiplication that rounds towards zero.
     let terms = || fast.iter().chain(&fast).chain(&exact);
     let magnitude = terms().map(|term| term.abs()).sum::<f64>() + product.abs();
-    // A term is rounded at most once per operation, one of which has an error of a whole unit.
+    // A term is rounded at most once per operation, and one operation has an error of a whole unit.
     let rounding = (terms().count() as f64 + 1.0) / 2.0 * ULP * magnitude;
     (terms().sum(), 2.0 * fast_error + rounding)
 }

@@ -196,15 +196,15 @@ pub fn gcn3() -> Vec<KernelReference> {
     in_order(all)
 }
 
-/// Returns the references of [`gcn3`] whose launches end without a fault: not that of `bit_tricks`, where `v_alignbyte` by
-/// a variable number of bytes has no meaning, as manuals differ from four on.
+/// Returns the references of [`gcn3`] whose launches end without a fault. `bit_tricks` is left out, because
+/// `v_alignbyte` by a variable number of bytes has no meaning: manuals differ from four bytes on.
 pub fn gcn3_executable() -> Vec<KernelReference> {
     let all = gcn3().into_iter();
     all.filter(|reference| reference.source != "bit_tricks")
         .collect()
 }
 
-/// Returns the references of kernels in `kernels/gcn3` whose launches are not those of a source in `kernels/cuda`.
+/// Returns the references of kernels in `kernels/gcn3` whose launches do not come from a source in `kernels/cuda`.
 pub fn gcn3_launches() -> Vec<KernelReference> {
     let own = [
         arithmetic::KERNELS,
@@ -225,8 +225,8 @@ pub fn gcn3_launches() -> Vec<KernelReference> {
     in_order(all)
 }
 
-/// Returns the references of the kernels that are like others, for the sources that are chosen by their name and that of
-/// the source in `kernels/cuda`.
+/// Returns the references of the kernels that are like others. The sources are chosen by their own name and by the
+/// name of the source in `kernels/cuda`.
 fn like_cuda(is_chosen: impl Fn(&str, &str) -> bool) -> Vec<KernelReference> {
     let cuda = super::all();
     let mut all = Vec::new();

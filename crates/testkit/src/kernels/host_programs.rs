@@ -1,9 +1,9 @@
-//! Host programs: those of Klashtorny, "GPU Wavefront Splitting for Safety-Critical Systems" (Waterloo 2022), Table 6.1,
-//! with inputs of the table's three sizes and their results.
+//! Host programs: the programs of Klashtorny, "GPU Wavefront Splitting for Safety-Critical Systems" (Waterloo 2022),
+//! Table 6.1, with inputs of the table's three sizes and their results.
 //!
-//! A program makes its input from a fixed seed, launches kernels of `kernels/gcn3` as the host of a GPU does, reads what
-//! they leave, and compares the end with a computation of its own. Whoever runs it executes the launches: without time, with time,
-//! with split waves.
+//! A program makes its input from a fixed seed, launches kernels of `kernels/gcn3` as the host of a GPU does, reads
+//! what they leave, and compares the end with a computation of its own. Whoever runs it executes the launches:
+//! without time, with time, with split waves.
 
 mod elimination;
 mod images;
@@ -81,11 +81,11 @@ pub const HOST_PROGRAMS: &[HostProgram] = &[
 ];
 
 impl HostProgram {
-    /// Runs the program with an input of the table, counted from 0; `execute` executes its launches.
+    /// Runs the program with an input of the table, counted from 0. `execute` executes its launches.
     ///
     /// # Errors
     ///
-    /// Those of `execute`; the input is too large to be made; a result is wrong.
+    /// An error of `execute`, an input that is too large to be made, or a wrong result.
     pub fn run<'a>(
         &self,
         input: usize,

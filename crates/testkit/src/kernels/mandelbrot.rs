@@ -47,8 +47,8 @@ fn mandelbrot(number: u64) -> LaunchFile {
     }
 }
 
-/// Returns the rounds of a point; `None` when rounding to `f32` may change them. Computed in `f64`, with a bound on the
-/// difference from any computation in which each operation may round to `f32`.
+/// Returns the rounds of a point; `None` when rounding to `f32` may change them. The rounds are computed in `f64`,
+/// with a bound on the difference from any computation whose operations may each round to `f32`.
 fn rounds(cx: f64, cy: f64, limit: i32) -> Option<i32> {
     let unit = f64::from(f32::EPSILON) / 2.0;
     // The corner is a float; the product and the sum are rounded.

@@ -37,7 +37,8 @@ fn tiles(number: u64) -> LaunchFile {
                 .max(full[at - columns] - penalty),
         };
     }
-    // At the start borders and tiles of previous diagonals are computed; at the end also those of the launch.
+    // At the start, borders and tiles of previous diagonals are computed. At the end the tiles of the launch are,
+    // too.
     let of = |is_there: &dyn Fn(usize, usize) -> bool| -> Vec<i32> {
         (0..columns * rows)
             .map(|at| match (at % columns, at / columns) {

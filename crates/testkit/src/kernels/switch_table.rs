@@ -7,7 +7,7 @@ use super::{Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[("switch_table", "switch_table", launch)];
 
-/// Number of cells after those of the threads to which threads add atomically.
+/// Number of cells that threads add to atomically. They follow the cells of the threads.
 const SUMS: usize = 5;
 
 fn launch(number: u64) -> LaunchFile {

@@ -58,7 +58,7 @@ fn vote(number: u64) -> LaunchFile {
             })
             .collect();
         if is_above {
-            // The next lane's result overwrites what a lane writes here; only that of the last lane remains.
+            // The next lane's result overwrites what a lane writes here, so only the result of the last lane remains.
             end[first + 32] = numbers[warp[31] as usize] % n;
         }
         let positive = values.iter().filter(|&&value| value > 0).count();

@@ -51,7 +51,7 @@ impl UnorderedWrites {
 /// Number of draws for one number of threads.
 const DRAWS: usize = 300;
 
-/// Returns the most varied of [`DRAWS`] draws in which no cell is contested. If there is none, tries half the number of
+/// Returns the most varied of [`DRAWS`] draws without a contested cell. If there is none, tries half the number of
 /// threads, and so on.
 pub(super) fn uncontested<T>(
     threads: usize,

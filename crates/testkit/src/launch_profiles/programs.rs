@@ -1,5 +1,5 @@
-//! Random programs that end, for launch profiles: structured control flow with SSY, PBK, calls and early exits, decided by
-//! indices, loaded words, and values of other lanes.
+//! Random programs that end, for launch profiles: structured control flow with SSY, PBK, calls and early exits,
+//! decided by indices, loaded words, and values of other lanes.
 
 mod divisions;
 mod shapes;
@@ -54,8 +54,8 @@ impl ProfiledProgram {
         builder.finish()
     }
 
-    /// A random program with barriers between its statements, some of them in a loop: all lanes that have not ended pass
-    /// them together.
+    /// A random program with barriers between its statements, some of them in a loop: all lanes that have not ended
+    /// pass them together.
     pub fn random_with_barriers(seed: u64) -> ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(seed));
         builder.rejoins = true;
@@ -342,8 +342,8 @@ impl Builder {
         self.data(Meaning::set(cell, Expr::binary(op, a, b)), condition);
     }
 
-    /// Sets a number to a constant where a comparison holds, and decides a branch by it: in a warp whose lanes all fail, the
-    /// number still follows from the comparison.
+    /// Sets a number to a constant where a comparison holds, and decides a branch by it: in a warp whose lanes all
+    /// fail, the number still follows from the comparison.
     fn constant_for_some(&mut self) {
         let index = [Cell::gpr(0), Cell::gpr(1), Cell::gpr(4)][self.rng.usize(0..3)];
         let (number, few) = (self.number(), self.rng.u32(0..4));
@@ -500,7 +500,8 @@ impl Builder {
         self.code.ops[at].barrier = true;
     }
 
-    /// A loop of at most as many rounds as the limit at its entry says, and at least one; sometimes with an early break.
+    /// A loop of at most as many rounds as the limit at its entry says, and at least one; sometimes with an early
+    /// break.
     fn counted_loop(&mut self, limit: Expr, body: impl FnOnce(&mut Builder)) {
         self.loop_until(limit, true, body);
     }

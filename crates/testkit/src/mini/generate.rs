@@ -113,8 +113,7 @@ pub fn unstructured_program(rng: &mut Rng) -> Generated {
 
 /// Generates a program whose first `split` warps of `width` lanes enter a loop in two parts, one of them after a
 /// barrier. Data decide the loop, and lanes of both parts diverge in it. The `other` warps wait at the same barriers
-/// and load in between. The expected counts of most barriers are those of the threads that arrive; some open for one
-/// part only.
+/// and load in between. Most barriers expect the threads that arrive, and some open for one part only.
 ///
 /// In one case of six the first part enters the loop at another operation than the reconvergence point, so that the
 /// loop has two entries.

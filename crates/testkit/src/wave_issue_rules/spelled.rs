@@ -62,7 +62,7 @@ impl SpelledInstr {
         self.is("s_barrier")
     }
 
-    /// Least cycles up to the next issue of the wave, for an instruction that idles.
+    /// Minimum number of cycles up to the next issue of the wave, for an instruction that idles.
     pub(super) fn idle_cycles(&self, machine: &MachineConfig) -> u64 {
         match self.name.as_str() {
             "s_nop" => (self.idle + 1) * machine[Parameter::NopState],
@@ -71,7 +71,7 @@ impl SpelledInstr {
         }
     }
 
-    /// Least cycles for which the instruction occupies its unit.
+    /// Minimum number of cycles for which the instruction occupies its unit.
     pub(super) fn unit_cycles(&self, machine: &MachineConfig) -> u64 {
         let full = machine[Parameter::ValuCycles];
         match self.kind {
@@ -96,7 +96,7 @@ impl SpelledInstr {
         }
     }
 
-    /// Cycles from the issue to that of an instruction that reads `register`, which this one writes.
+    /// Cycles from the issue to the issue of an instruction that reads `register`, which this one writes.
     pub(super) fn latency(&self, register: SpelledRegister, machine: &MachineConfig) -> u64 {
         match (self.kind, register) {
             (SpelledKind::Vector, SpelledRegister::Vector(_)) => machine[Parameter::ValuLatency],

@@ -16,7 +16,7 @@ pub(super) struct Split {
     pub(super) lanes: Mask,
     /// Cycle of the last issue and the issued instruction.
     pub(super) last: Option<(u64, usize)>,
-    /// First cycle in which it may issue, for a reason other than its last instruction.
+    /// First cycle when it may issue, for a reason other than its last instruction.
     pub(super) not_before: u64,
     /// Instruction that it has to issue next, if that is known.
     pub(super) next: Option<usize>,
@@ -38,7 +38,7 @@ pub(super) struct Access {
     pub(super) kind: SpelledKind,
     /// By how much it raises its counter.
     pub(super) count: u64,
-    /// Cycle in which it completes, as the events of its memory say; that of its issue if there are none.
+    /// Cycle when it completes, as the events of its memory say, or the cycle of its issue if there are none.
     pub(super) done: u64,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn check_waits(cycle: u64, split: &Split, instr: &SpelledInstr) -> Ve
             .iter()
             .filter(|access| {
                 let open = is_open(access.done);
-                // Those of LDS complete in order.
+                // Accesses to LDS complete in order.
                 if access.kind == SpelledKind::Lds {
                     is_lds_open |= open;
                     return is_lds_open;

@@ -18,8 +18,8 @@ pub(super) enum TurnFault {
 }
 
 impl Turn {
-    /// Adds an issue of some lanes of a launch wave to the turn of its cycle. `together` is the number of siblings that may
-    /// issue one kind, `most_kinds` that of kinds.
+    /// Adds an issue of some lanes of a launch wave to the turn of its cycle. `together` is the number of siblings
+    /// that may issue one kind, and `most_kinds` the number of kinds.
     pub(super) fn issue(
         &mut self,
         cycle: u64,

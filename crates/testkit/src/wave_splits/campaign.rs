@@ -16,10 +16,11 @@ use super::statement::{self, COUNTERS, OUTPUTS, PRIVATE};
 /// Numbers of slots with which each program runs.
 pub const SLOTS: [u32; 4] = [0, 1, 3, 7];
 
-/// Most instructions of a launch without splitting. No program comes near it.
+/// Maximum number of instructions of a launch without splitting. No program comes near it.
 const MOST_INSTRUCTIONS: u64 = 1 << 24;
 
-/// Most instructions of a launch with splitting, as a multiple of those without: a planted fault may make it endless.
+/// Maximum number of instructions of a launch with splitting, as a multiple of the number without: a planted fault
+/// may make it endless.
 const MOST_TIMES: u64 = 80;
 
 /// Numbers of programs and orders, and the planted fault.
@@ -29,7 +30,7 @@ pub struct SplitCampaign {
     pub seed: u64,
     /// Number of programs.
     pub programs: usize,
-    /// Number of orders in which splits take turns, for each number of slots, with and without merging.
+    /// Number of orders of the turns of splits, for each number of slots, with and without merging.
     pub orders: usize,
     /// Planted fault.
     pub fault: Option<SplitFault>,

@@ -1,10 +1,11 @@
-//! Compilation of structured programs to GCN3 machine code, as compilers write it: lanes are switched off and on by writes of
-//! EXEC, and waves branch over sides that no lane takes. The compiler knows the branches at which a wave may split, and where
-//! both parts may merge.
+//! Compilation of structured programs to GCN3 machine code, as compilers write it: lanes are switched off and on by
+//! writes of EXEC, and waves branch over sides that no lane takes. The compiler knows the branches at which a wave
+//! may split, and where both parts may merge.
 //!
-//! Registers: `s[0:3]` buffer of private memory, `s[4:5]` output, `s[6:7]` FLAT_SCRATCH at the start, `s8` group, `s9` offset
-//! of private memory; `s[12:..]` masks, `s96` to `s98` iteration numbers, `s99` temporary, `s[100:101]` counters; `v0`
-//! work-item in its group, `v[2:3]` its output, from `v4` on the registers of statements, `v16` to `v19` temporaries.
+//! Registers: `s[0:3]` buffer of private memory, `s[4:5]` output, `s[6:7]` FLAT_SCRATCH at the start, `s8` group,
+//! `s9` offset of private memory; `s[12:..]` masks, `s96` to `s98` iteration numbers, `s99` temporary, `s[100:101]`
+//! counters; `v0` work-item in its group, `v[2:3]` its output, from `v4` on the registers of statements, `v16` to
+//! `v19` temporaries.
 
 use warpbound_isa::Program;
 use warpbound_isa::amd::GcnProgram;
@@ -123,8 +124,7 @@ impl CompiledWaves {
     }
 }
 
-/// Compiles a program for groups of some work-items, of which a launch has these many; `None` if it takes too many
-/// registers.
+/// Compiles a program for a launch of `groups` groups of `threads` work-items; `None` if it takes too many registers.
 pub fn compile(statements: &[LaneStatement], groups: u32, threads: u32) -> Option<CompiledWaves> {
     let mut compiler = WaveCompiler {
         code: MachineCode::default(),
@@ -357,8 +357,8 @@ impl WaveCompiler {
         self.sites.len() - 1
     }
 
-    /// Sets the merge point of sites before the next instruction, unless lanes of a side leave a loop around it: the mask of
-    /// those lanes would differ.
+    /// Sets the merge point of sites before the next instruction, unless lanes of a side leave a loop around it: the
+    /// mask of those lanes would differ.
     fn merge_here(&mut self, sites: &[Option<usize>], sides: &TwoSides) {
         let leaves = breaks(&sides.then) || breaks(&sides.otherwise);
         let here = self.code.count();
@@ -367,7 +367,7 @@ impl WaveCompiler {
         }
     }
 
-    /// An if in which the saved mask has the lanes that are not active, so that lanes that a side drops stay away.
+    /// An if whose saved mask has the lanes that are not active, so that lanes that a side drops stay away.
     fn sides(&mut self, sides: &TwoSides, end: Label) {
         let waiting = self.mask();
         self.compare(sides.condition);
@@ -401,7 +401,7 @@ impl WaveCompiler {
         self.merge_here(&[first, second], sides);
     }
 
-    /// An if in which the saved mask has all lanes.
+    /// An if whose saved mask has all lanes.
     fn moved(&mut self, sides: &TwoSides, end: Label) {
         let [saved, condition] = [self.mask(), self.mask()];
         self.compare(sides.condition);
@@ -532,7 +532,7 @@ impl WaveCompiler {
     fn count(&mut self, counter: u8, by_ballot: bool) {
         let [lanes, saved] = [self.mask(), self.mask()];
         let source = match by_ballot {
-            // The number of lanes is that of EXEC all the same.
+            // The number of lanes is the number in EXEC all the same.
             true => {
                 let zero = Source::Number(0);
                 self.code.vop1(V_MOV_B32, TEMPORARY, zero);

@@ -1,4 +1,5 @@
-//! Random structured programs of work-items. All loops end. A program is a deterministic function of the random generator.
+//! Random structured programs of work-items. All loops end. A program is a deterministic function of the random
+//! generator.
 
 use fastrand::Rng;
 
@@ -20,7 +21,7 @@ pub struct LaneProgram {
     pub threads: u32,
 }
 
-/// Generates a program in which lanes meet at exchanges only.
+/// Generates a program whose lanes meet at exchanges only.
 pub fn program(rng: &mut Rng) -> LaneProgram {
     program_with(rng, false)
 }

@@ -1,5 +1,5 @@
-//! Writer of GCN3 machine code, for the instructions that compiled programs have. The words are those of
-//! `isa/amd/gfx803.forms`; branches go to labels.
+//! Writer of GCN3 machine code, for the instructions that compiled programs have. The words follow
+//! `isa/amd/gfx803.forms`, and branches go to labels.
 
 /// Operand of an instruction, as scalar and vector sources encode it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,21 +16,22 @@ use super::compile::BranchKind;
 use super::generate;
 use super::statement::{LaneStatement, any};
 
-/// Most instructions of a launch without splitting.
+/// Maximum number of instructions of a launch without splitting.
 const MOST_INSTRUCTIONS: u64 = 1 << 18;
 
-/// Most instructions of a launch with splitting, as a multiple of those without.
+/// Maximum number of instructions of a launch with splitting, as a multiple of the number without.
 const MOST_TIMES: u64 = 80;
 
 /// Results of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct SiteFindings {
-    /// Number of programs, and of those in which lanes influence each other.
+    /// Number of programs, and of programs whose lanes influence each other.
     pub programs: [usize; 2],
-    /// Number of known branches over a side of an if, in programs in which lanes meet at exchanges only; of those that the
-    /// analysis accepts without merging, and with merging.
+    /// Number of known branches over a side of an if, in programs whose lanes meet at exchanges only; number of them
+    /// that the analysis accepts without merging, and with merging.
     pub plain: [usize; 3],
-    /// Number of branches on EXEC that the analysis reports; of those that it accepts without, and with merging.
+    /// Number of branches on EXEC that the analysis reports; number of them that it accepts without, and with
+    /// merging.
     pub found: [usize; 3],
     /// Numbers of obstacles to plain branches, by reason.
     pub obstacles: BTreeMap<String, usize>,
@@ -42,7 +43,7 @@ pub struct SiteFindings {
     pub runs: SplitFindings,
 }
 
-/// Runs random programs, half of which have lanes that influence each other, with the sites that the analysis accepts.
+/// Runs random programs with the sites that the analysis accepts. In half of the programs lanes influence each other.
 pub fn campaign(seed: u64, programs: usize) -> SiteFindings {
     let mut rng = Rng::with_seed(seed);
     let mut all = SiteFindings::default();

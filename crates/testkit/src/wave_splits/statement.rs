@@ -1,5 +1,5 @@
-//! Structured programs of work-items and their plain execution, one lane alone: the reference for splits, of which it knows
-//! nothing. Lanes meet at exchanges only, outside of all divergence.
+//! Structured programs of work-items and their plain execution, one lane alone: the reference for splits, which does
+//! not know of splits. Lanes meet at exchanges only, outside of all divergence.
 
 use crate::exec_mask::statement::LaneCondition;
 use crate::exec_mask::{LaneOp, LaneOperand};
@@ -10,13 +10,13 @@ pub const VARIABLES: usize = 6;
 /// Vector registers of a lane that statements name: variables, then iteration numbers and limits of nested loops.
 pub const REGISTERS: usize = VARIABLES + 2 * LOOPS;
 
-/// Most loops around each other in which lanes iterate separately.
+/// Maximum depth of nested loops whose lanes iterate separately.
 pub const LOOPS: usize = 3;
 
-/// Most loops around each other in which all lanes iterate equally often.
+/// Maximum depth of nested loops that all lanes iterate equally often.
 pub const REPEATS: usize = 3;
 
-/// Words of output of each work-item that statements store; those of the variables at the end follow.
+/// Words of output of each work-item that statements store. The words of the variables at the end follow.
 pub const SLOTS: usize = 4;
 
 /// Words of output of each work-item.
@@ -44,7 +44,7 @@ pub enum LaneStatement {
     },
     /// One of two sides.
     If(TwoSides),
-    /// A loop in which each lane iterates as often as its limit says.
+    /// A loop that each lane iterates as often as its limit says.
     Loop {
         /// Number of loops of this kind around it, which gives the registers of its iteration number and limit.
         level: u8,
@@ -59,7 +59,7 @@ pub enum LaneStatement {
     Break(LaneCondition),
     /// Ends the lane.
     Return(LaneCondition),
-    /// A loop in which all lanes iterate equally often.
+    /// A loop that all lanes iterate equally often.
     Repeat {
         /// Number of loops of this kind around it.
         level: u8,
@@ -102,7 +102,7 @@ pub enum LaneStatement {
     Count {
         /// The counter.
         counter: u8,
-        /// Whether the lanes that count are those of a comparison (a ballot), not those of EXEC.
+        /// Whether the lanes of a comparison (a ballot) count, and not the lanes of EXEC.
         by_ballot: bool,
     },
     /// Gives a variable to another work-item of the group, through LDS, between two barriers.
@@ -352,8 +352,8 @@ pub fn start_value(variable: usize, number: u32) -> u32 {
     product >> 13 & 7
 }
 
-/// Factor and addend of the start value of each variable: three differ between lanes, one between blocks of lanes, two are
-/// equal.
+/// Factor and addend of the start value of each variable: three differ between lanes, one between blocks of lanes,
+/// two are equal.
 pub const START: [(u32, u32); VARIABLES] = [
     (0x9e37_79b1, 0x7f4a_7c15),
     (0x85eb_ca6b, 0x1234_5678),

@@ -1,4 +1,5 @@
-//! The same programs on compute units with time: memory at the end, lanes of the splits that issue, and runs without splitting.
+//! The same programs on compute units with time: memory at the end, lanes of the splits that issue, and runs without
+//! splitting.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,8 @@
 //! Chain of warps in a block: whether all warps pass the same barriers in the same order (SOUNDNESS 20.4).
+//!
+//! If they do, the chain consists of segments between barriers, each of the warp that arrives last. For example, with
+//! one `__syncthreads()` in straight-line code, the chain is the slowest warp before it and the slowest one after it.
+//! If they may not, the times of all warps are added.
 
 use std::collections::BTreeSet;
 
@@ -34,6 +38,7 @@ pub(super) fn chain(
     if barriers.is_empty() {
         return BlockChain::OneWarp;
     }
+    // The waves of a group with any barrier count one after the other (SOUNDNESS 20.9).
     if let Program::Amd(_) = prepared.program {
         return BlockChain::AllWarps;
     }
@@ -43,7 +48,8 @@ pub(super) fn chain(
     }
 }
 
-/// Whether all warps of a block pass the same barriers, each with all its lanes together.
+/// Whether all warps of a block pass the same barriers, each warp with all its lanes together. The conditions are in
+/// SOUNDNESS 20.4.
 fn are_aligned(
     code: &Code,
     flow: &KernelFlow,
@@ -55,16 +61,19 @@ fn are_aligned(
         let ends = range(node).into_iter();
         ends.flat_map(|(first, last)| (first.0..=last.0).map(OpIndex))
     };
+    // Condition 1. A barrier with a number of threads may open before some warp has arrived.
     let plain = |op: &Op| !op.barrier || is_plain_barrier(op);
     let mut all = barriers.iter().flat_map(|&node| ops(node));
     if !all.all(|at| code.get(at).is_some_and(plain)) {
         return false;
     }
     let dependence = flow.dependence();
+    // Condition 3. Otherwise groups of lanes of one warp may arrive at a barrier one after the other.
     if !find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence).is_empty() {
         return false;
     }
     let determinacy = determinacy_of(code, flow);
+    // Condition 2. Parameters and the index of the block are the same in all threads of a block.
     let is_uniform = |node: usize| {
         let origins = range(node).and_then(|(first, _)| determinacy.blocks.get(&first));
         let of_block = Origins::PARAM.with(Origins::BLOCK);
@@ -96,6 +105,7 @@ fn is_plain_barrier(op: &Op) -> bool {
     else {
         return false;
     };
+    // A warp that arrives without waiting may be at its next barrier while others are still in front of this one.
     let waits = !matches!(arrival, BarrierArrival::Arrive);
     waits
         && op.condition.is_always()

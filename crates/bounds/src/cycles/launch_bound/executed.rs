@@ -1,4 +1,8 @@
-//! Services of whole blocks and of a whole launch, by the executions and accesses that the launch fixes (SOUNDNESS 20.5).
+//! Services of whole blocks and of a whole launch, by the executions and accesses that the launch fixes (SOUNDNESS
+//! 20.5).
+//!
+//! For example, the first warp of a block loads a table and takes 1000 cycles of the SM, and each of the other seven
+//! takes 200. The block takes 1000 + 7 * 200 = 2400 cycles, whereas eight times the worst warp is 8000.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,17 +21,17 @@ use warpbound_query::KernelFlow;
 #[derive(Clone, Debug)]
 pub(super) struct ExecutedNodes {
     groups: Vec<NodeGroup>,
-    /// Together all blocks of the launch.
+    /// Kinds of blocks, which together have all blocks of the launch.
     kinds: Vec<ExecutedKind>,
-    /// Executions of each group by the whole launch, if one kind stands for blocks of several.
+    /// Executions of each group by the whole launch, if one kind stands for different blocks.
     of_launch: Option<Vec<u64>>,
 }
 
-/// Nodes that begin with the same operation, which differ in their calls.
+/// Nodes that begin with the same operation. They differ in their calls.
 #[derive(Clone, Debug)]
 struct NodeGroup {
     nodes: Vec<usize>,
-    /// Operations of each.
+    /// Operations of the nodes.
     ops: BTreeSet<OpIndex>,
 }
 
@@ -62,6 +66,7 @@ impl ExecutedNodes {
             nodes.push(node.index());
             ops.extend((block.first.0..=block.last.0).map(OpIndex));
         }
+        // An operation that no warp executes takes nothing.
         by_first.retain(|first, _| executions.of_launch.contains_key(first));
         let of_groups = |of_ops: &BTreeMap<OpIndex, u64>| -> Vec<u64> {
             let firsts = by_first.keys();
@@ -84,7 +89,8 @@ impl ExecutedNodes {
         };
         let kinds = match &executions.kinds {
             Some(kinds) => kinds.iter().map(kind).collect(),
-            // Of each operation the most executions by a block.
+            // The launch has too many kinds of blocks. Each block counts with the largest number of executions of
+            // each operation that any block has.
             None => vec![ExecutedKind {
                 blocks,
                 groups: of_groups(&executions.of_block),
@@ -104,7 +110,7 @@ impl ExecutedNodes {
         }
     }
 
-    /// Sums the services of blocks of this many warps, each with the services of its nodes and accesses.
+    /// Sums the services of blocks of `warps` warps, from the services of their nodes and accesses.
     pub(super) fn services(&self, of: &ExecutionServices<'_>, warps: u64) -> ExecutedServices {
         let sums = BlockSums {
             groups: &self.groups,
@@ -141,7 +147,7 @@ impl MilliServices {
     }
 }
 
-/// Whole cycles of thousandths.
+/// Converts thousandths of cycles to whole cycles, rounded up.
 fn whole_cycles_of_sum(milli: u128) -> u128 {
     milli.div_ceil(warpbound_cycles::MILLI.unsigned_abs().into())
 }
@@ -162,6 +168,7 @@ struct BlockSums<'a> {
 
 impl BlockSums<'_> {
     fn of_kind(&self, kind: &ExecutedKind, warps: u64) -> ServicesOfBlocks {
+        // Executions with known numbers are served for these numbers; `of_groups` adds the rest.
         let mut known: BTreeMap<OpIndex, u64> = BTreeMap::new();
         let mut sums = MilliServices::default();
         for counted in &kind.accesses {
@@ -174,6 +181,7 @@ impl BlockSums<'_> {
             }
         }
         let others = self.of_groups(&kind.groups, &known);
+        // The barriers of the SM may serve a warp when it ends, whatever its nodes are.
         let of_warps = u128::from(warps) * u128::from(self.of.of_sm.of_warp());
         ServicesOfBlocks {
             blocks: kind.blocks,
@@ -183,7 +191,7 @@ impl BlockSums<'_> {
         }
     }
 
-    /// Services of executions of the groups; accesses that are `known` are left out.
+    /// Services of executions of the groups, without the accesses that are `known`.
     fn of_groups(&self, executions: &[u64], known: &BTreeMap<OpIndex, u64>) -> MilliServices {
         let mut sums = MilliServices::default();
         for (group, &executions) in self.groups.iter().zip(executions) {
@@ -192,6 +200,8 @@ impl BlockSums<'_> {
                 Some((self.of.contention.ops.get(at.index())?, *times))
             });
             let of_ops: Vec<(&NodeServices, u64)> = of_ops.collect();
+            // The counts are by operation, so the node of an execution is not known. The worst node is taken for each
+            // resource.
             let mut worst = NodeServices::default();
             for &node in &group.nodes {
                 let mut services = of_node(self.of.contention, node);
@@ -205,7 +215,7 @@ impl BlockSums<'_> {
                 }
             }
             sums.add(&worst, executions, self.of.of_sm);
-            // Of executions without numbers the most counts.
+            // Executions with unknown numbers take the largest service of the access.
             for (of_op, times) in of_ops {
                 sums.add(of_op, executions.saturating_sub(times), self.of.of_sm);
             }
@@ -214,12 +224,13 @@ impl BlockSums<'_> {
     }
 }
 
-/// Limits of an access to one space, of an execution with these numbers.
+/// Limits of an execution of an access with these numbers; `None` if the access may be to several spaces.
 fn limits_of(limits: &AccessLimits, counts: AccessCounts) -> Option<AccessLimits> {
     let mut limits = limits.clone();
     let [limit] = &mut limits.spaces[..] else {
         return None;
     };
+    // Both numbers hold for the execution. Limits count the lines of each request, which `transactions` are.
     limit.requests = limit.requests.min(counts.requests);
     limit.lines = limit.lines.min(counts.transactions);
     limit.sectors = limit.sectors.min(counts.sectors);

@@ -1,4 +1,8 @@
-//! Greatest service of a sub-partition that a warp takes between two barriers (SOUNDNESS 20.5).
+//! Upper bound on the service of a sub-partition that a warp takes between two barriers (SOUNDNESS 20.5).
+//!
+//! The bound is the weight of the longest path in the graph of warp steps, where nodes are divided at barriers. For
+//! example, a node with services 5, barrier, 7, barrier, 3 has a part of 5 that ends a path, a part of 3 that begins
+//! one, and a part of 7 that is a path of its own. A loop without barriers counts with its service in a whole run.
 
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_cycles::{Contention, Service};
@@ -8,22 +12,22 @@ use warpbound_ir::OpIndex;
 use super::whole_cycles;
 use crate::cycles::CycleInputs;
 
-/// Most loops without barriers for each of which an integer program is solved.
+/// Maximum number of loops without barriers. An integer program is solved for each.
 const MOST_LOOPS: usize = 8;
 
-/// Returns the greatest service between two barriers, or between one and the start or end of the warp. `in_run` returns
-/// the greatest service in a whole run by some nodes. `None` if there are too many loops without barriers.
+/// Returns the largest service between two barriers, or between one and the start or end of the warp. `in_run`
+/// returns the largest service in a whole run by some nodes. `None` if there are too many loops without barriers.
 ///
 /// # Errors
 ///
-/// Those of `in_run`.
+/// The error of `in_run`.
 pub(super) fn greatest_segment(
     inputs: &CycleInputs,
     contention: &Contention,
     in_run: impl Fn(&[usize]) -> Result<u64, Diagnostic>,
 ) -> Result<Option<Cycles>, Diagnostic> {
-    // Of each node the part up to its first barrier, and the part after its last one; of a node without barriers the
-    // first part is all.
+    // Vertex 2n is the part of node n up to its first barrier, or the whole node if it has none. Vertex 2n + 1 is the
+    // part after its last barrier.
     let parts: Vec<NodeParts> = (0..inputs.nodes.len())
         .map(|node| NodeParts::of(inputs, contention, node))
         .collect();
@@ -40,7 +44,7 @@ pub(super) fn greatest_segment(
         return Ok(None);
     }
     let mut greatest = vec![0u64; graph.len()];
-    // Components come after all that can be reached from them.
+    // A component comes after all components that it reaches, so `greatest` of its successors is final.
     for members in &components {
         let after = members
             .iter()
@@ -49,11 +53,13 @@ pub(super) fn greatest_segment(
             .map(|&next| greatest[next])
             .max();
         let own = match (is_loop(members), members.as_slice()) {
-            // No part beside a barrier is in a loop: none is left after, or reached before, a barrier.
+            // Only whole nodes are in a loop: the part before a barrier has no successor, and the part after it has
+            // no predecessor.
             (true, _) => in_run(&members.iter().map(|vertex| vertex / 2).collect::<Vec<_>>())?,
             (false, [vertex]) => parts[vertex / 2].service(vertex % 2 == 1),
             (false, _) => 0,
         };
+        // A saturated sum is above the service of a whole warp, which the caller takes instead.
         let sum = own.saturating_add(after.unwrap_or(0));
         for &vertex in members {
             greatest[vertex] = sum;
@@ -66,11 +72,11 @@ pub(super) fn greatest_segment(
 
 /// Services of the parts of a node, in cycles.
 struct NodeParts {
-    /// Up to the first barrier, or of the whole node.
+    /// Part up to the first barrier, or the whole node without barriers.
     before: u64,
-    /// The most between two barriers.
+    /// Largest part between two barriers.
     between: u64,
-    /// After the last barrier; `None` without barriers.
+    /// Part after the last barrier; `None` without barriers.
     after: Option<u64>,
 }
 
@@ -107,7 +113,7 @@ impl NodeParts {
         }
     }
 
-    /// Service of the part after the last barrier, or of that before the first one.
+    /// Service of the part after the last barrier, or of the part before the first one.
     fn service(&self, is_after: bool) -> u64 {
         match is_after {
             true => self.after.unwrap_or(0),

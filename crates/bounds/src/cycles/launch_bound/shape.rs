@@ -1,4 +1,8 @@
 //! Shape of a launch on a machine: blocks, warps, SMs, and the blocks that an SM holds.
+//!
+//! A machine has ranges of numbers, so the shape has the least and greatest values for which the bound has to hold.
+//! For example, if a block needs 24 KiB of shared memory and an SM has 64 to 96 KiB, the SM holds 2 to 4 blocks, if
+//! nothing else limits it.
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::{LaunchShape, WaveSpread};
@@ -23,6 +27,7 @@ pub(super) fn shape(
     let shape = LaunchShape {
         blocks: product(launch.grid),
         warps: product(launch.block).div_ceil(lanes(numbers)),
+        // The fewest SMs make the fullest SM; the most SMs request the most lines.
         sms: machine.sms.0.max(1),
         most_sms: machine.sms.1.max(1),
         resident,
@@ -37,6 +42,7 @@ pub(super) fn shape(
             ..shape
         },
         TimeScope::Sm => LaunchShape {
+            // An SM has no queue here: it holds all of its blocks at once.
             blocks: blocks_of_sm(&shape),
             sms: 1,
             most_sms: 1,
@@ -46,7 +52,7 @@ pub(super) fn shape(
     }
 }
 
-/// Blocks that an SM of a launch holds at once, at most: if all blocks are dispatched at once, they are spread evenly
+/// Maximum number of blocks that an SM holds at once. If all blocks are dispatched at once, they are spread evenly
 /// (SOUNDNESS 20.5).
 fn blocks_of_sm(shape: &LaunchShape) -> u64 {
     let (least, most) = shape.resident;
@@ -59,16 +65,17 @@ fn blocks_of_sm(shape: &LaunchShape) -> u64 {
 /// Number of threads or blocks of a size.
 pub(super) fn product(size: [u32; 3]) -> u64 {
     let sizes = size.iter().map(|&n| u64::from(n));
+    // Launch files are refused above 2^31 blocks, so the product does not saturate.
     sizes.fold(1u64, u64::saturating_mul).max(1)
 }
 
-/// Machine as far as the shape of a launch depends on it.
+/// Part of a machine that the shape of a launch depends on.
 pub(super) struct LaunchMachine {
-    /// SMs, or compute units, at least and at most.
+    /// Minimum and maximum number of SMs, or of compute units.
     pub(super) sms: (u64, u64),
-    /// Sub-partitions of an SM at least.
+    /// Minimum number of sub-partitions of an SM.
     pub(super) parts: u64,
-    /// Blocks that an SM holds at least and at most.
+    /// Minimum and maximum number of blocks that an SM holds.
     pub(super) resident: (u64, u64),
     /// Distance of the local memories of two SMs, in warps.
     pub(super) stride: u64,
@@ -93,6 +100,7 @@ impl LaunchMachine {
         );
         let resident = resident_blocks(&cycles.machine, needs)?;
         let slots = numbers.range(Parameter::SmWarps);
+        // The addresses of local memory follow from the number of slots, so that a range has no single layout.
         if slots.0 != slots.1 {
             return Err(Diagnostic::new(
                 "bounds of launches are for machines whose sm.warps is one number",
@@ -108,10 +116,10 @@ impl LaunchMachine {
     }
 }
 
-/// Most combinations of values of a machine for which the number of resident blocks is computed.
+/// Maximum number of combinations of values of a machine for which the number of resident blocks is computed.
 const MOST_MACHINES: usize = 256;
 
-/// Returns the least and the greatest number of blocks that an SM holds, over all values of the machine.
+/// Returns the minimum and maximum number of blocks that an SM holds, over all values of the machine.
 ///
 /// # Errors
 ///
@@ -120,7 +128,8 @@ fn resident_blocks(
     machine: &GpuModel,
     (threads, registers, shared): (u64, u64, u64),
 ) -> Result<(u64, u64), Diagnostic> {
-    // Fewer blocks fit on an SM with less of a resource; steps act both ways.
+    // Fewer blocks fit on an SM with less of a resource. A longer step may waste more or less: a need of 12 takes 16
+    // in steps of 8, and 12 in steps of 12.
     let is_step = |parameter| {
         matches!(
             parameter,
@@ -134,8 +143,8 @@ fn resident_blocks(
     })
 }
 
-/// Returns the least and the greatest of a number of blocks over all values of some parameters of a machine: both ends of
-/// those in which it is monotone, and each value of the others.
+/// Returns the minimum and maximum number of blocks over all values of some parameters of a machine. A parameter in
+/// which the number is monotone is tried at both ends of its range, and any other one at each value.
 ///
 /// # Errors
 ///
@@ -145,6 +154,7 @@ pub(super) fn resident_range(
     (parameters, is_step): (&[Parameter], &dyn Fn(Parameter) -> bool),
     blocks_of: impl Fn(&MachineConfig) -> u64,
 ) -> Result<(u64, u64), Diagnostic> {
+    // The number of blocks depends on none of the other parameters, so any selection of them will do.
     let mut machines = vec![machine.select(Selection::Typical)];
     for &parameter in parameters {
         let range = machine.range(parameter);
@@ -152,6 +162,7 @@ pub(super) fn resident_range(
             continue;
         }
         let values: Vec<u64> = match is_step(parameter) {
+            // One value more than allowed is enough for the refusal below.
             true => (range.least..=range.most).take(MOST_MACHINES + 1).collect(),
             false => vec![range.least, range.most],
         };
@@ -182,7 +193,7 @@ pub(super) fn resident_range(
     range.ok_or_else(|| Diagnostic::new("the machine has no values"))
 }
 
-/// Number of blocks that an SM holds.
+/// Number of blocks that fit on an SM, one after the other.
 pub(super) fn blocks_on(mut sm: BlockResources, block: BlockResources) -> u64 {
     let mut blocks = 0;
     while let Some(rest) = sm.without(&block) {

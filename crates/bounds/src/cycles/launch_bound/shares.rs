@@ -1,4 +1,7 @@
 //! Cycles of the bound of a launch by operation: each term of the sum is divided as its worst path divides it.
+//!
+//! For example, if a term has 600 cycles and its worst path spends one third of its services in a load, the load gets
+//! 200 of them. The shares are for reports: no bound rests on them, so floating-point numbers are precise enough.
 
 use warpbound_base::Cycles;
 use warpbound_bound::WarpBound;
@@ -59,16 +62,17 @@ impl<'a> Shares<'a> {
         self.add(&of_path, cycles);
     }
 
-    /// Executions of each step on the worst path; 0 if none is known.
+    /// Executions of each step on the worst path; 0 if no worst path is known.
     fn counts(&self, solved: &WarpBound<Cycles>) -> Vec<u128> {
         let path = solved.worst_path();
         let count = |&var| path.map_or(0, |path| path.count(var));
         self.inputs.variables.iter().map(count).collect()
     }
 
-    /// Divides cycles in a proportion.
+    /// Divides cycles in proportion to the parts of `proportion`.
     fn add(&mut self, proportion: &[f64], cycles: u64) {
         let sum: f64 = proportion.iter().sum();
+        // A term without a worst path has no shares.
         if sum <= 0.0 {
             return;
         }

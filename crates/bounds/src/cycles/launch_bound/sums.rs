@@ -1,5 +1,8 @@
-//! Sums over the paths of warps of which the bound of a launch is composed: greatest ones by integer programs, or those of
-//! the paths of a run.
+//! Sums over the paths of warps that the bound of a launch is composed of: the largest sums by integer programs, or
+//! the sums over the paths of a run.
+//!
+//! [`PathSums`] has one implementation for each, so that a bound and the composition of a run (SOUNDNESS 20.10) add
+//! the same terms.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,7 +11,7 @@ use super::executed::ExecutionServices;
 use super::segments::greatest_segment;
 use super::*;
 
-/// Sums of costs over paths, the greatest of all paths that are possible or observed.
+/// Sums of costs over paths: the largest over all paths that are possible, or over the paths that were observed.
 pub trait PathSums {
     /// Sum, with the evidence for it.
     type Sum: Clone;
@@ -16,25 +19,25 @@ pub trait PathSums {
     /// Cycles of a sum.
     fn cycles(sum: &Self::Sum) -> u64;
 
-    /// Time of a warp, or of a chain of warps, among others, without its waits for them; with its first requests, if these
-    /// are counted for each warp. The vectors are those that it was computed with.
+    /// Time of a warp, or of a chain of warps, among others, without its waits for them. Contains first requests if
+    /// they are counted for each warp. Also returns the vectors that the time was computed with.
     fn path(
         &self,
         time: &mut KernelTime<'_>,
         counts_first: bool,
     ) -> Result<(Self::Sum, NodeVectors), Diagnostic>;
 
-    /// The same for a warp that others follow.
+    /// The same time for a warp that others follow: it ends with its last instruction, whatever it has stored.
     fn followed(
         &self,
         time: &mut KernelTime<'_>,
         counts_first: bool,
     ) -> Result<(Self::Sum, NodeVectors), Diagnostic>;
 
-    /// Sum of a number of each node over a chain of warps.
+    /// Weight of the path of a chain of warps, where each node has a weight.
     fn of_chain(&self, of_node: &dyn Fn(usize) -> u64) -> Result<Self::Sum, Diagnostic>;
 
-    /// Sum of a number of each node over a warp, and of a number for its start.
+    /// Weight of the path of a warp, where each node has a weight, and the start has one.
     fn of_warp(
         &self,
         of_node: &dyn Fn(usize) -> u64,
@@ -42,7 +45,7 @@ pub trait PathSums {
     ) -> Result<Self::Sum, Diagnostic>;
 }
 
-/// Vectors with which the times of warps, and of those that others follow, were computed.
+/// Vectors with which the times of warps, and of warps that others follow, were computed.
 #[derive(Clone)]
 pub struct SumVectors {
     /// Vectors of the warp whose end the launch waits for.
@@ -51,7 +54,7 @@ pub struct SumVectors {
     pub followed: NodeVectors,
 }
 
-/// Times of which a bound is composed, and the vectors that they were computed with.
+/// Times that a bound is composed of, and the vectors that they were computed with.
 pub struct LaunchSums<T> {
     /// Times of warps.
     pub times: LaunchTimes<T>,
@@ -62,7 +65,7 @@ pub struct LaunchSums<T> {
 }
 
 impl LaunchTime {
-    /// Collects the times of which the bound of the launch is composed.
+    /// Collects the times that the bound of the launch is composed of.
     pub fn times<S: PathSums>(
         &self,
         sums: &S,
@@ -70,13 +73,15 @@ impl LaunchTime {
         time: &mut KernelTime<'_>,
     ) -> Result<LaunchSums<S::Sum>, Diagnostic> {
         let is_alone = inputs.others == OtherWarps::Absent;
-        // Of warps one after the other, each would wait for first requests that another one has made.
+        // If warps follow one another, each would wait for first requests that another one has made. So the SM pays
+        // for all of them.
         let is_single = self.chain != BlockChain::AllWarps;
         let (path, path_vectors) = sums.path(time, is_single)?;
         let (followed, followed_vectors) = match self.needs_followed() {
             true => sums.followed(time, is_single)?,
             false => (path.clone(), path_vectors.clone()),
         };
+        // A lone warp waits for its own requests only, and its path contains their services.
         let of_service = |service: Service| {
             move |node| match is_alone {
                 true => 0,
@@ -89,6 +94,7 @@ impl LaunchTime {
         };
         let first = match (is_alone, is_single) {
             (true, _) => 0,
+            // Paths contain the rest of `first`.
             (false, true) => contention.first_of_sm.saturating_add(contention.in_flight),
             (false, false) => contention.first.saturating_add(contention.in_flight),
         };
@@ -96,6 +102,7 @@ impl LaunchTime {
             true => 0,
             false => whole_cycles(contention.unfinished.get(node).copied().unwrap_or(0)),
         };
+        // With aligned barriers, different warps of the chain are served, each in its own segment (SOUNDNESS 20.4).
         let core = sums.of_chain(&of_service(Service::Core))?;
         let executed = self.executed.as_ref().filter(|_| !is_alone);
         let of_sm = SmServices::of(contention, &windows);
@@ -136,7 +143,7 @@ impl LaunchTime {
         })
     }
 
-    /// Most barriers that a warp passes, if it matters.
+    /// Upper bound on the barriers that a warp passes; 0 where the chain does not change the warp at barriers.
     fn barriers<S: PathSums>(&self, sums: &S, contention: &Contention) -> Result<u64, Diagnostic> {
         if self.chain != BlockChain::Aligned {
             return Ok(0);
@@ -145,8 +152,8 @@ impl LaunchTime {
         Ok(S::cycles(&sums.of_warp(&count, 0)?))
     }
 
-    /// Greatest service of a sub-partition that a warp takes between two barriers; all of it if there are none, or where a
-    /// block has no other one beside it.
+    /// Upper bound on the service of a sub-partition that a warp takes between two barriers. It is the service of the
+    /// whole warp if there are no barriers, or if no other block shares the SM.
     fn segment<S: PathSums>(
         &self,
         sums: &S,
@@ -160,6 +167,8 @@ impl LaunchTime {
             resident,
             ..
         } = self.shape;
+        // Only epochs of other blocks use the segment (SOUNDNESS 20.5), so its integer programs are not solved
+        // without any.
         let has_others = blocks > sms && resident.1 > 1;
         if self.chain != BlockChain::Aligned || !has_others {
             return Ok(of_warp);
@@ -170,11 +179,12 @@ impl LaunchTime {
             Ok(S::cycles(&sums.of_warp(&of_node, 0)?))
         };
         let found = greatest_segment(&self.inputs, contention, in_run)?;
+        // A segment is a part of a warp, so the service of the whole warp limits it as well.
         Ok(found.map_or(of_warp, |found| found.min(of_warp)))
     }
 
-    /// Greatest service of a warp by the resources that the warps of an SM share, and the windows of requests that are a part of
-    /// it.
+    /// Upper bound on the service of a warp by the resources that the warps of an SM share, and the windows of
+    /// requests that it contains.
     fn sm<S: PathSums>(
         &self,
         sums: &S,
@@ -188,6 +198,7 @@ impl LaunchTime {
         let warps = u128::from(resident) * u128::from(self.shape.warps);
         let mut windows = Vec::new();
         for window in Window::of(contention) {
+            // An integer program gives this number, so it is computed only where it decides.
             let all = || Ok(u128::from(sectors_of(window.sectors)?) * warps);
             if window.binds(contention, (at_once, warps), all)? {
                 windows.push(window);
@@ -198,9 +209,10 @@ impl LaunchTime {
         Ok((found, windows))
     }
 
-    /// Whether all blocks start at once, and the most blocks that an SM holds at a time.
+    /// Whether all blocks start at once, and the maximum number of blocks that an SM holds at a time.
     pub fn resident_blocks(&self) -> (bool, u64) {
         let shape = &self.shape;
+        // Only the minimum numbers of SMs and places are certain to be free when the launch begins.
         let at_once = shape.blocks <= shape.sms.saturating_mul(shape.resident.0);
         let resident = match at_once {
             true => shape.blocks.div_ceil(shape.sms.max(1)),
@@ -210,7 +222,7 @@ impl LaunchTime {
     }
 }
 
-/// Services of nodes by what the warps of an SM share.
+/// Services of nodes by the resources that the warps of an SM share.
 #[derive(Clone, Copy)]
 pub(super) struct SmServices<'a> {
     contention: &'a Contention,
@@ -218,7 +230,7 @@ pub(super) struct SmServices<'a> {
 }
 
 impl<'a> SmServices<'a> {
-    /// Those with the waits for some windows of requests.
+    /// Returns the services with the waits for these windows of requests.
     pub(super) fn of(contention: &'a Contention, windows: &'a [Window]) -> SmServices<'a> {
         SmServices {
             contention,
@@ -233,6 +245,8 @@ impl<'a> SmServices<'a> {
 
     /// Thousandths of cycles of one execution with these services.
     pub(super) fn milli(self, services: &NodeServices) -> u64 {
+        // A waiting request finds more than `places` sectors of others in flight. So the sum of the times in flight,
+        // divided by `places + 1`, limits all such waits (SOUNDNESS 20.2).
         let waits = self
             .windows
             .iter()
@@ -240,23 +254,23 @@ impl<'a> SmServices<'a> {
         services[Service::Sm as usize] + waits.sum::<u64>()
     }
 
-    /// Cycles of each warp besides its nodes.
+    /// Cycles of each warp in addition to its nodes.
     pub(super) fn of_warp(self) -> u64 {
         whole_cycles(self.contention.warp_end)
     }
 }
 
-/// Window of outstanding requests of an SM.
+/// Window of outstanding requests of an SM: MSHRs for loads, or the store buffer.
 #[derive(Clone, Copy)]
 pub struct Window {
     held: Service,
     sectors: Service,
-    /// Sectors that it holds beside those of a request.
+    /// Sectors that the window holds in addition to the sectors of one request.
     pub places: u64,
 }
 
 impl Window {
-    /// Those of loads and of stores.
+    /// Returns the windows of loads and of stores.
     pub fn of(contention: &Contention) -> [Window; 2] {
         let [loads, stores] = contention.windows;
         [
@@ -270,12 +284,13 @@ impl Window {
         })
     }
 
-    /// Whether it delays warps: one that holds all that `warps` may have in flight, or all sectors of blocks that start at
-    /// once, delays none.
+    /// Whether the window delays warps. A window delays none if it holds all sectors that `warps` may have in flight,
+    /// or all sectors of blocks that start at once. For example, 64 warps with at most 2 sectors in flight each never
+    /// fill a window of 128 places.
     ///
     /// # Errors
     ///
-    /// Those of `sectors`.
+    /// The error of `sectors`.
     pub fn binds(
         self,
         contention: &Contention,
@@ -283,12 +298,15 @@ impl Window {
         sectors: impl FnOnce() -> Result<u128, Diagnostic>,
     ) -> Result<bool, Diagnostic> {
         let window = u128::from(self.places);
+        // Stores have no scoreboard for their end, so nothing limits how many a warp has in flight (SOUNDNESS 20.2).
         let outstanding = contention
             .outstanding
             .filter(|_| self.sectors == Service::LoadSectors);
         if outstanding.is_some_and(|own| warps * u128::from(own) <= window) {
             return Ok(false);
         }
+        // Warps that have ended may have left sectors in flight, so the sum counts only if no block follows another
+        // one.
         Ok(!at_once || sectors()? > window)
     }
 }
@@ -298,14 +316,14 @@ pub(super) struct ServiceProgram<'a> {
     pub(super) launch: &'a LaunchTime,
     pub(super) stated: StatedCounts<'a>,
     pub(super) effort: Effort,
-    /// Sums that were computed: most services are the same, whichever way first requests are counted.
+    /// Sums that were computed. Most services are the same for each way to count first requests.
     known: RefCell<HashMap<ServiceKey, WarpBound<Cycles>>>,
 }
 
-/// Services of the source of each step, and of the warp besides.
+/// Service of the source of each step, and of the start of the warp.
 type ServiceKey = (Vec<u64>, u64);
 
-/// Most solutions of the integer program of the path, each with vectors that suit the path of the one before.
+/// Maximum number of solutions of the integer program of the path. Each uses vectors that suit the path before.
 const MOST_ROUNDS: usize = 3;
 
 impl<'a> ServiceProgram<'a> {
@@ -329,7 +347,7 @@ impl<'a> ServiceProgram<'a> {
     }
 }
 
-/// Costs of a warp among others; with its first requests, if these are counted for each warp.
+/// Costs of a warp among others. Contains first requests if they are counted for each warp.
 pub fn costs_among(time: &KernelTime<'_>, counts_first: bool) -> PathTime {
     let mut costs = time.costs();
     if !counts_first {
@@ -353,6 +371,7 @@ impl PathSums for ServiceProgram<'_> {
         let mut best = self.solve(&costs_among(time, counts_first))?;
         let mut vectors = time.vectors();
         for _ in 1..MOST_ROUNDS {
+            // Vectors are improved for the worst path, so without one there is nothing to improve.
             let Some(path) = best.worst_path() else { break };
             let variables = self.launch.inputs.variables.iter();
             let counts: Vec<u128> = variables.map(|&var| path.count(var)).collect();
@@ -360,6 +379,7 @@ impl PathSums for ServiceProgram<'_> {
                 break;
             }
             let found = self.solve(&costs_among(time, counts_first))?;
+            // Any vectors give a bound (SOUNDNESS 11.5), so a round that does not help is dropped.
             if found.upper_bound().limit() >= best.upper_bound().limit() {
                 break;
             }

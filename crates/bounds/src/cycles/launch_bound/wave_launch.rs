@@ -1,4 +1,7 @@
 //! Launches of waves: compute units, their SIMDs, and the groups that they hold (SOUNDNESS 20.9).
+//!
+//! For example, a CU has 4 SIMDs of 10 wave slots and 64 KiB of LDS, so it holds 16 groups of one wave that need 4
+//! KiB each. One SIMD may have waves of 10 of them, so `part` is 10/16.
 
 use std::cell::Cell;
 
@@ -13,17 +16,18 @@ use crate::cycles::CycleOptions;
 use warpbound_query::prepared::Prepared;
 use warpbound_runs::runs::timed::wave_registers;
 
-/// Returns a machine of compute units as far as the shape of a launch depends on it.
+/// Returns the part of a machine of compute units that the shape of a launch depends on.
 ///
 /// # Errors
 ///
-/// A group fits on no compute unit, the number of its waves or SIMDs is no single one, or waves may split.
+/// A group fits on no compute unit, the number of SIMDs or of their waves is a range, or waves may split.
 pub(super) fn machine_of(
     prepared: &Prepared<'_>,
     launch: &Launch,
     numbers: &MachineNumbers,
     cycles: &CycleOptions,
 ) -> Result<LaunchMachine, Diagnostic> {
+    // SOUNDNESS 20.9 argues for waves that do not split.
     if cycles.splitting.splits > 0 {
         let why = Diagnostic::new("launches of waves that may split have no bound in cycles");
         return Err(why.hint("leave --splits out, or state --scope warp for one wave"));
@@ -39,7 +43,8 @@ pub(super) fn machine_of(
     };
     let [vgprs, sgprs] = wave_registers(prepared).map(u64::from);
     let (threads, shared) = (product(launch.block), u64::from(launch.shared));
-    // Greatest number of waves of a SIMD, and greatest part of the groups of a CU that have a wave there.
+    // Largest number of waves of a SIMD, and largest part of the groups of a CU that have a wave in one SIMD. Both
+    // are taken over all numbers of the machine, in the closure that is called for each.
     let crowded = Cell::new((0, (0, 1)));
     let of_machine = |machine: &MachineConfig| {
         let cu = BlockResources::of_cu(machine, &WaveNeeds { vgprs, sgprs });
@@ -47,6 +52,7 @@ pub(super) fn machine_of(
         let of_simd = cu.warps / simds.max(1);
         let (most, part) = crowded.get();
         let own = (of_simd.min(groups), groups.max(1));
+        // The fractions are compared by cross multiplication, which is exact.
         let is_more =
             u128::from(own.0) * u128::from(part.1) > u128::from(part.0) * u128::from(own.1);
         crowded.set((of_simd.max(most), if is_more { own } else { part }));
@@ -58,13 +64,14 @@ pub(super) fn machine_of(
         (Parameter::SimdSgprStep, sgprs.max(1)),
         (Parameter::GroupLdsStep, shared),
     ] {
+        // A longer step may round a need up more or less, so its extremes need not be at the ends of the range.
         let steps = extreme_steps(numbers.range(step), need)?;
         models = models
             .iter()
             .flat_map(|model| steps.map(|value| model.clone().with(step, value)))
             .collect();
     }
-    // Of all other resources, more hold no fewer groups.
+    // In all other resources the number of groups is monotone, so the ends of their ranges suffice.
     let mut resident: Option<(u64, u64)> = None;
     for model in &models {
         let parameters = BlockResources::CU_PARAMETERS;
@@ -86,8 +93,8 @@ pub(super) fn machine_of(
     })
 }
 
-/// Returns the times of which the bound of a launch of waves is composed: those of warps, whether windows are a part of the
-/// service of a compute unit, and the cycles of the end of the launch.
+/// Returns the times that the bound of a launch of waves is composed of. `windows_bind` says whether windows are a
+/// part of the service of a compute unit, and `end` is the cycles of the end of the launch.
 pub(super) fn times_of(
     times: &LaunchTimes<WarpBound<Cycles>>,
     windows_bind: bool,
@@ -109,10 +116,12 @@ pub(super) fn times_of(
     }
 }
 
-/// Most steps that are tried one by one.
+/// Maximum number of steps that are tried one by one.
 const MOST_STEPS: u64 = 1 << 16;
 
-/// Returns the steps of a range with which a need is least and greatest, in whole steps.
+/// Returns the steps of a range with which a need in whole steps is smallest and largest. For example, a need of 12
+/// takes 12 in steps of 4, 16 in steps of 8, and 12 in steps of 12: of the steps from 4 to 12, the result is 4 and
+/// 11, because 11 rounds it up to 22.
 ///
 /// # Errors
 ///

@@ -22,7 +22,7 @@ enum TestPlace {
     Carried,
 }
 
-/// Way in which a loop is left.
+/// Way to leave a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Leaving {
     /// By a jump.

@@ -1,5 +1,5 @@
-//! Loops as compilers unroll them: a main loop, steps that halve, a loop of the smallest step, and a remainder. The counter
-//! goes from each to the next, on ways that skip some of them.
+//! Loops as compilers unroll them: a main loop, steps that halve, a loop of the smallest step, and a remainder. The
+//! counter goes from each to the next, on ways that skip some of them.
 
 use super::ProgramDraft;
 use crate::counted_loops::writer::LineLabel;
@@ -17,8 +17,8 @@ struct Unrolling {
 }
 
 impl ProgramDraft<'_> {
-    /// Writes an unrolled loop of about `nominal` iterations. Every constant is wrong in some programs, and every guard is
-    /// left out in some, so that counters wrap around or miss their end.
+    /// Writes an unrolled loop of about `nominal` iterations. Every constant is wrong in some programs, and every
+    /// guard is left out in some, so that counters wrap around or miss their end.
     pub(super) fn unrolled_loop(&mut self) {
         self.loops_left = self.loops_left.saturating_sub(1);
         self.tags = vec!["unrolled by a compiler"];
@@ -103,7 +103,8 @@ impl ProgramDraft<'_> {
         self.counted_down(of, step, &goes_on);
     }
 
-    /// Writes the remainder before the main loop, which begins at what the remainder has done (loops from a thread index on).
+    /// Writes the remainder before the main loop, which begins at what the remainder has done (loops from a thread
+    /// index on).
     fn remainder_first(&mut self, of: &Unrolling, rest: &str, count: &str, end: LineLabel) {
         let whole = self.out.label();
         self.skip(&format!("eq({rest}, 0)"), whole);

@@ -67,7 +67,7 @@ impl FloatKind {
         }
     }
 
-    /// The greatest exponent field, that of infinities.
+    /// The largest exponent field, which infinities have.
     fn top(self) -> u64 {
         (1 << (self.bits() - 1 - self.fraction())) - 1
     }
@@ -114,7 +114,7 @@ impl FloatKind {
         Number::Finite(Exact::new(negative, mantissa.into(), exponent))
     }
 
-    /// Whether the bits are those of a subnormal number.
+    /// Whether the bits are a subnormal number.
     pub(super) fn is_subnormal(self, bits: u64) -> bool {
         self.field(bits) == 0 && bits & ((1 << self.fraction()) - 1) != 0
     }
@@ -204,8 +204,8 @@ impl Exact {
         )
     }
 
-    /// The sum; mantissas have at most 120 bits, and the one of less than 60 bits is below the other where they are far apart.
-    /// An exact zero has the sign that the rounding gives it.
+    /// The sum; mantissas have at most 120 bits, and the one of less than 60 bits is below the other where they are
+    /// far apart. An exact zero has the sign that the rounding gives it.
     pub(super) fn plus(self, other: Exact, rounding: Rounding) -> Exact {
         if self.is_zero() && other.is_zero() {
             let negative = match self.negative == other.negative {

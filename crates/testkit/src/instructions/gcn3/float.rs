@@ -504,7 +504,7 @@ fn approximate(stem: &str, kind: FloatKind) -> Option<LaneRule> {
         _ => 2,
     };
     let rule = of_one(kind, 1, move |m, x| {
-        // Those of 32 bits have no subnormal numbers (LLVM, "AMDGPU backend").
+        // Operations of 32 bits have no subnormal numbers (LLVM, "AMDGPU backend").
         let m = if kind == F32 { m.flushing() } else { m };
         let wide = match m.input(x[0]) {
             Number::Nan(_) => f64::NAN,

@@ -235,7 +235,7 @@ fn convert_integer(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     };
     let mut value = bit_field(case.operand_bits(0), from, bits, sign);
     if case.reads[0].absolute {
-        // The absolute value of an unsigned 32-bit operand is that of its signed reading.
+        // The absolute value of an unsigned 32-bit operand is the absolute value of its signed reading.
         value = match (bits, sign) {
             (32, false) => sign_extend(value as u32, 32).abs(),
             _ => value.abs(),

@@ -31,7 +31,7 @@ fn launch(kernel: &str, number: u64, rng: &mut fastrand::Rng) -> (TestLaunch, us
     (launch, groups * items)
 }
 
-/// Draws words of which some are small, zero, or have few bits set.
+/// Draws words. Some are small, zero, or have few bits set.
 fn words(rng: &mut fastrand::Rng, count: usize) -> Vec<u32> {
     let word = |rng: &mut fastrand::Rng| match rng.u32(0..6) {
         0 => rng.u32(0..4),

@@ -42,7 +42,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("wave_votes", "wave_votes", wave_votes),
 ];
 
-/// Draws numbers of groups and of work-items of a group; those of the first launches are chosen.
+/// Draws numbers of groups and of work-items of a group. The first launches have chosen numbers.
 fn shape(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     match number {
         0 => (1, 64),

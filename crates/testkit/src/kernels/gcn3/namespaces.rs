@@ -1,5 +1,5 @@
-//! References of kernels that compute the same as kernels of `kernels/cuda` whose names are in a namespace, which OpenCL C
-//! does not have.
+//! References of kernels that compute the same as kernels of `kernels/cuda` whose names are in a namespace, which
+//! OpenCL C does not have.
 
 use super::super::{Row, bitonic_sort, nbody};
 

@@ -1,4 +1,4 @@
-//! References of the kernels that complete programs of which `kernels/cuda` has a part.
+//! References of the kernels that complete programs. `kernels/cuda` has the other parts of these programs.
 
 use warpbound_launch::LaunchFile;
 

@@ -22,7 +22,7 @@ pub(super) const KERNELS: &[Row] = &[
     ("split_tail", "split_tail", split_tail),
 ];
 
-/// Draws numbers of groups and of work-items of a group; those of the first launches are chosen.
+/// Draws numbers of groups and of work-items of a group. The first launches have chosen numbers.
 fn shape(number: u64, rng: &mut fastrand::Rng) -> (usize, usize) {
     match number {
         0 => (1, 64),
@@ -138,7 +138,7 @@ fn batch_lds(number: u64) -> LaunchFile {
     batch_launch("batch_lds", sizes, &start, &end)
 }
 
-/// Lanes below 3 take the first arm; the second launch is that of the four lanes of the table.
+/// Lanes below 3 take the first arm. The second launch has the four lanes of the table.
 fn marked_branches(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let lanes = match number {

@@ -33,7 +33,7 @@ fn sort(count: usize, device: &mut HostDevice<'_>) -> Result<(), Diagnostic> {
         .collect();
     let blocks = count.div_ceil(GROUP);
     let mut counts = vec![0u32; blocks * BUCKETS];
-    // The kernel adds to the counts of all groups; one launch for each group gives those of the group.
+    // The kernel adds to the counts of all groups, so one launch for each group gives the counts of the group.
     for (block, keys) in keys.chunks(GROUP).enumerate() {
         let end = device.launch(
             TestLaunch::of("bucket_count", [1; 3], [GROUP as u32, 1, 1])

@@ -1,4 +1,5 @@
-//! Divisions as compilers make them: an approximate reciprocal, and corrections of the quotient, some of which are left out.
+//! Divisions as compilers make them: an approximate reciprocal, and corrections of the quotient. Some corrections are
+//! left out.
 
 use warpbound_ir::float::convert::{IntegerType, IntegralRounding};
 use warpbound_ir::float::special::SpecialFunction;
@@ -17,8 +18,8 @@ const REMAINDER: Cell = Cell::gpr(33);
 const NUMERATOR: Cell = Cell::gpr(34);
 
 impl ProfiledProgram {
-    /// A random program with quotients that decide branches and loops. Some divisions lack a correction, so that the last bit
-    /// of the reciprocal decides.
+    /// A random program with quotients that decide branches and loops. Some divisions lack a correction, so that the
+    /// last bit of the reciprocal decides.
     pub fn random_with_divisions(seed: u64) -> ProfiledProgram {
         let mut builder = Builder::new(fastrand::Rng::with_seed(seed));
         builder.rejoins = true;
@@ -45,7 +46,8 @@ impl ProfiledProgram {
         builder.finish()
     }
 
-    /// The program with other results of reciprocals: by the lane one unit in the last place less, or more, or the same.
+    /// The program with other results of reciprocals: by the lane one unit in the last place less, or more, or the
+    /// same.
     #[must_use]
     pub fn with_other_reciprocals(&self) -> ProfiledProgram {
         self.changed(|op: &mut Op| {

@@ -20,8 +20,8 @@ const LONG: u32 = 100;
 const WORD: Cell = Cell::gpr(2);
 
 impl ProfiledProgram {
-    /// Loaded words decide a branch before a push; both sides push entries of their own at the same operation, and each of
-    /// the entries resumes.
+    /// Loaded words decide a branch before a push; both sides push entries of their own at the same operation, and
+    /// each of the entries resumes.
     pub fn sides_that_push_the_same() -> ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(0));
         builder.branch_on_loaded_word();
@@ -32,8 +32,8 @@ impl ProfiledProgram {
         builder.finish()
     }
 
-    /// Loaded words decide a branch, and thread indices a second one, without any push: each side of the first one has both
-    /// sides of the second one, and all run to the end on their own.
+    /// Loaded words decide a branch, and thread indices a second one, without any push: each side of the first one
+    /// has both sides of the second one, and all run to the end on their own.
     pub fn sides_that_never_meet() -> ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(0));
         builder.branch_on_loaded_word();
@@ -67,8 +67,8 @@ impl ProfiledProgram {
         builder.finish()
     }
 
-    /// Loaded words decide a branch without a push, so the lanes stay apart; each side votes whether it has a certain thread,
-    /// and the result decides a branch: it hangs on which lanes vote, hence on the words.
+    /// Loaded words decide a branch without a push, so the lanes stay apart; each side votes whether it has a certain
+    /// thread, and the result decides a branch: it hangs on which lanes vote, hence on the words.
     pub fn vote_of_some_lanes() -> ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(0));
         builder.branch_on_loaded_word();
@@ -84,7 +84,7 @@ impl ProfiledProgram {
         builder.finish()
     }
 
-    /// Lanes in which an expression is not 0 skip an instruction.
+    /// Lanes where an expression is not 0 skip an instruction.
     pub fn branch_on(value: Expr) -> ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(0));
         builder.assign(WORD, value);
