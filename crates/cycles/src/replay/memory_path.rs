@@ -22,8 +22,9 @@ pub(super) struct PathTimes {
 /// Sectors of a line that are requested from the L2 cache.
 #[derive(Clone, Copy)]
 struct AbsentSectors<'a> {
+    /// Line of the L1 cache.
     line: &'a TracedLine,
-    /// The sectors, as a mask.
+    /// Sectors, as a mask.
     mask: u32,
 }
 
