@@ -4,6 +4,8 @@
 //! way give to other warps. The sum does not depend on the order of service. For example, two blocks of one warp, on
 //! an SM that holds one block, follow each other: their path is `followed` + `path`.
 
+use std::ops::RangeInclusive;
+
 use warpbound_base::{Cycles, Named, UpperBound};
 
 use crate::warp_bound::{Delays, WarpBound};
@@ -354,7 +356,7 @@ impl Weights {
             // All blocks start at once; the fullest SM has this many.
             let own = blocks.div_ceil(sms);
             let resident = own.checked_mul(warps)?;
-            let core = Core::at_once((own, warps, parts), chain, core)?;
+            let core = Core::at_once(own, warps, parts, chain, core)?;
             let in_part = warps.div_ceil(parts);
             let others = (own - 1).checked_mul(warps)?;
             let followed = match (schedulers, chain) {
@@ -400,8 +402,8 @@ impl Weights {
         };
         let core = match (schedulers, most) {
             (SchedulerClass::Any, _) => Core::of_warps(of_sm),
-            (_, 1) => Core::one_by_one((before, warps, parts), chain, core)?,
-            _ => Core::queue((before, (least, most), warps, parts), on_sm, chain, core)?,
+            (_, 1) => Core::one_by_one(before, warps, parts, chain, core)?,
+            _ => Core::queue(before, least..=most, on_sm, warps, parts, chain, core)?,
         };
         Some(Weights {
             followed,
@@ -513,7 +515,9 @@ impl Core {
 
     /// Services for `own` blocks on an SM, which all start at once.
     fn at_once(
-        (own, warps, parts): (u128, u128, u128),
+        own: u128,
+        warps: u128,
+        parts: u128,
         chain: BlockChain,
         times: &CoreTimes,
     ) -> Option<Core> {
@@ -561,12 +565,14 @@ impl Core {
 
     /// Services for blocks on an SM that holds one; `before` blocks are dispatched before the last one.
     fn one_by_one(
-        (before, warps, parts): (u128, u128, u128),
+        before: u128,
+        warps: u128,
+        parts: u128,
         chain: BlockChain,
         times: &CoreTimes,
     ) -> Option<Core> {
         let chained = before.checked_add(1)?;
-        let of_block = Core::at_once((1, warps, parts), chain, times)?;
+        let of_block = Core::at_once(1, warps, parts, chain, times)?;
         Some(Core {
             warps: chained.checked_mul(of_block.warps)?,
             segments: 0,
@@ -575,14 +581,19 @@ impl Core {
         })
     }
 
-    /// Services for blocks on an SM that holds up to `most`. `before` blocks are dispatched there before the last
-    /// one; `on_sm` is the number of all, including the blocks that run together with the last one.
+    /// Services for blocks on an SM with places for `resident` blocks (least and most). `before` blocks are dispatched
+    /// there before the last one; `on_sm` is the number of all, including the blocks that run together with the last
+    /// one.
     fn queue(
-        (before, (least, most), warps, parts): (u128, (u128, u128), u128, u128),
+        before: u128,
+        resident: RangeInclusive<u128>,
         on_sm: u128,
+        warps: u128,
+        parts: u128,
         chain: BlockChain,
         times: &CoreTimes,
     ) -> Option<Core> {
+        let (least, most) = resident.into_inner();
         let all = Core::of_warps(on_sm.checked_mul(warps)?);
         let barriers = match chain {
             BlockChain::AllWarps => return Some(all),

@@ -162,7 +162,8 @@ impl<Q: Quantity> Ipet<Q> {
     pub fn add_limited_cost(
         &mut self,
         system: &CountSystem,
-        (label, cost): (&str, Q),
+        label: &str,
+        cost: Q,
         most: u64,
         nodes: &[(NodeId, u64)],
     ) -> Result<(), NumberTooLarge> {

@@ -65,7 +65,7 @@ impl CycleOptions {
             None => session.own_gpu_model()?,
         };
         let machine = match query.clock {
-            Some(range) => machine.with_clock(range)?,
+            Some((least, most)) => machine.with_clock(least..=most)?,
             None => machine,
         };
         Ok(CycleOptions {

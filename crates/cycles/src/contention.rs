@@ -154,7 +154,7 @@ impl Contention {
         };
         Some(Contention {
             queued: queued(transfer, numbers),
-            ended: whole_cycles_of(ended(transfer, numbers, (windows, leaves_loads))),
+            ended: whole_cycles_of(ended(transfer, numbers, windows, leaves_loads)),
             unfinished: (0..timing.kernel.nodes.len()).map(unfinished).collect(),
             unfinished_ops: unfinished_ops.clone(),
             lines: whole_cycles(timing.waits.lines),
@@ -215,7 +215,8 @@ fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
 fn ended(
     transfer: &Transfer<'_>,
     numbers: &MachineNumbers,
-    (windows, leaves_loads): ([u64; 2], bool),
+    windows: [u64; 2],
+    leaves_loads: bool,
 ) -> u64 {
     let queued = queued(transfer, numbers);
     let (_, queue) = numbers.range(Parameter::OccupancyQueue);

@@ -83,8 +83,8 @@ impl<'a> FollowedWarp<'a> {
             while let Some(at) = self.next.filter(|at| *at <= last) {
                 let waits = waits.get((at.0 - first.0) as usize)?;
                 if at != first {
-                    let before = (OpIndex(at.0 - 1), at);
-                    timing.fetch(before, &mut self.vector, waits, &mut account);
+                    let before = OpIndex(at.0 - 1);
+                    timing.fetch(before, at, &mut self.vector, waits, &mut account);
                 }
                 let access = match self.accesses.split_first() {
                     Some(((own, access), rest)) if *own == at => {

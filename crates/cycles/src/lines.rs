@@ -266,8 +266,10 @@ impl LineCaches {
         &self,
         address: u64,
         requested: [bool; 2],
-        (once, late): (bool, i64),
-        (node, counted): (usize, &mut FirstMisses),
+        once: bool,
+        late: i64,
+        node: usize,
+        counted: &mut FirstMisses,
     ) -> LineWait {
         let lines = self.line.map(|size| address / size);
         let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
@@ -343,8 +345,10 @@ impl LineCaches {
     pub(crate) fn wait_among_others(
         &self,
         address: u64,
-        (lead, pays_in_full): (i64, bool),
-        (node, counted): (usize, &mut FirstMisses),
+        lead: i64,
+        pays_in_full: bool,
+        node: usize,
+        counted: &mut FirstMisses,
     ) -> LineWait {
         let lines = self.line.map(|size| address / size);
         let persists = |level: usize| self.persistent[level].contains(&lines[level]);

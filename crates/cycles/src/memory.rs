@@ -76,6 +76,17 @@ pub(crate) struct AccessWaits {
     pub(crate) counts_misses: bool,
 }
 
+/// Access to one memory space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpaceAccess<'a> {
+    /// Direction.
+    pub(crate) direction: AccessDirection,
+    /// Waits at its node.
+    pub(crate) waits: AccessWaits,
+    /// Limits of what it causes in the space.
+    pub(crate) limits: &'a SpaceLimits,
+}
+
 /// Completion of an access, in thousandths of cycles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessTimes {
@@ -204,7 +215,8 @@ impl MemoryTimes {
     pub(crate) fn among_others(
         mut self,
         accesses: &BTreeMap<OpIndex, AccessLimits>,
-        (lead, counts_misses): (i64, bool),
+        lead: i64,
+        counts_misses: bool,
     ) -> MemoryTimes {
         let all = || {
             let spaces = accesses.values().flat_map(|limits| {
@@ -404,7 +416,8 @@ impl MemoryTimes {
         layout: &Layout,
         start: i64,
         limits: &AccessLimits,
-        (waits, most): (AccessWaits, [u32; 2]),
+        waits: AccessWaits,
+        most: [u32; 2],
     ) -> AccessTimes {
         // An access without an active lane takes a cycle in its unit (SOUNDNESS 11.1).
         let mut times = AccessTimes {
@@ -414,17 +427,17 @@ impl MemoryTimes {
         for space in &limits.spaces {
             let found = match space.space {
                 MemorySpace::Shared => {
-                    let access = (limits.direction, limits.bytes);
-                    self.shared(vector, layout, start, access, space)
+                    let (direction, bytes) = (limits.direction, limits.bytes);
+                    self.shared(vector, layout, start, direction, bytes, space)
                 }
-                _ => self.global(
-                    vector,
-                    layout,
-                    start,
-                    (limits.direction, waits),
-                    space,
-                    most,
-                ),
+                _ => {
+                    let access = SpaceAccess {
+                        direction: limits.direction,
+                        waits,
+                        limits: space,
+                    };
+                    self.global(vector, layout, start, access, most)
+                }
             };
             times.sources = times.sources.max(found.sources);
             times.done = times.done.max(found.done);
@@ -438,7 +451,8 @@ impl MemoryTimes {
         vector: &mut TimeVector,
         layout: &Layout,
         start: i64,
-        (direction, bytes): (AccessDirection, u32),
+        direction: AccessDirection,
+        bytes: u32,
         space: &SpaceLimits,
     ) -> AccessTimes {
         let times = &self.shared;
@@ -474,10 +488,14 @@ impl MemoryTimes {
         vector: &mut TimeVector,
         layout: &Layout,
         start: i64,
-        (direction, waits): (AccessDirection, AccessWaits),
-        space: &SpaceLimits,
+        access: SpaceAccess<'_>,
         most: [u32; 2],
     ) -> AccessTimes {
+        let SpaceAccess {
+            direction,
+            waits,
+            limits: space,
+        } = access;
         let is_local = space.space == MemorySpace::Local;
         let is_store = direction == AccessDirection::Store;
         let is_atomic = direction == AccessDirection::Atomic;
@@ -546,7 +564,7 @@ impl MemoryTimes {
         done = done.max(vector.get(Part::Translated) + unloaded);
         if let Some(others) = &self.others {
             let counted = !is_local && waits.counts_misses;
-            done = done.max(self.beside(others, (direction, space, counted), (last, slice_last)));
+            done = done.max(self.beside(others, access, counted, last, slice_last));
             if others.counts_misses && fetched {
                 // No later access pays for these sectors.
                 vector.raise(Part::Arrived, done);
@@ -563,7 +581,7 @@ impl MemoryTimes {
         }
         vector.set(Part::Port, port_end);
         vector.set(Part::Slice, slice_end);
-        self.finish(vector, layout, direction, space, (accepted, last, done))
+        self.finish(vector, layout, access, accepted, last, done)
     }
 
     /// Time until which data that other warps have requested delay an access. Not included are the latency of its own
@@ -572,9 +590,12 @@ impl MemoryTimes {
     fn beside(
         &self,
         others: &OtherAccesses,
-        (direction, space, counted): (AccessDirection, &SpaceLimits, bool),
-        (looked_up, reached): (i64, i64),
+        access: SpaceAccess<'_>,
+        counted: bool,
+        looked_up: i64,
+        reached: i64,
     ) -> i64 {
+        let (direction, space) = (access.direction, access.limits);
         let (latency, in_l1) = match counted {
             true => (self.l2_hit, others.longest_hit),
             false if space.may_miss && others.counts_misses => {
@@ -638,10 +659,12 @@ impl MemoryTimes {
         &self,
         vector: &mut TimeVector,
         layout: &Layout,
-        direction: AccessDirection,
-        space: &SpaceLimits,
-        (accepted, looked_up, mut done): (i64, i64, i64),
+        access: SpaceAccess<'_>,
+        accepted: i64,
+        looked_up: i64,
+        mut done: i64,
     ) -> AccessTimes {
+        let (direction, space) = (access.direction, access.limits);
         match direction {
             AccessDirection::Load => {
                 // Reads wait for atomic operations on their line.

@@ -84,8 +84,10 @@ impl StepOutcomes for WorstOutcomes<'_> {
         start: i64,
     ) -> Option<(AccessTimes, Term)> {
         let access = self.access?;
-        let known = (self.waits.access, self.most_sectors);
-        let times = self.memory.access(vector, layout, start, access, known);
+        let (waits, most) = (self.waits.access, self.most_sectors);
+        let times = self
+            .memory
+            .access(vector, layout, start, access, waits, most);
         Some((times, Term::of_access(access)))
     }
 

@@ -108,7 +108,7 @@ impl<'a> Timing<'a> {
         for (op, waits) in (first.0..=last.0).map(OpIndex).zip(waits) {
             // The step to the node has fetched the lines of its first instruction.
             if op != first {
-                self.fetch((OpIndex(op.0 - 1), op), &mut vector, waits, account);
+                self.fetch(OpIndex(op.0 - 1), op, &mut vector, waits, account);
             }
             self.transfer.issue(&mut vector, op, waits, account);
         }
@@ -133,14 +133,15 @@ impl<'a> Timing<'a> {
             self.transfer.jump(vector, account);
         }
         if let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first()) {
-            self.fetch((last, first), vector, waits, account);
+            self.fetch(last, first, vector, waits, account);
         }
     }
 
     /// Delays an instruction by the fetch of its lines, except for the line at the end of the instruction before it.
     pub(crate) fn fetch(
         &self,
-        (before, op): (OpIndex, OpIndex),
+        before: OpIndex,
+        op: OpIndex,
         vector: &mut TimeVector,
         waits: &OpWaits,
         account: &mut Account<'_>,
@@ -268,7 +269,7 @@ impl<'a> Timing<'a> {
             let mut account = Account::new(before.raised_by);
             let after = self.execute(node, before, &mut account);
             for &number in outgoing.iter().filter(|&&number| is_wanted(number)) {
-                costs[number] = self.cost(number, (&after, &account), times);
+                costs[number] = self.cost(number, &after, &account, times);
             }
         }
         costs
@@ -294,7 +295,8 @@ impl<'a> Timing<'a> {
     fn cost(
         &self,
         number: usize,
-        (after, account): (&TimeVector, &Account<'_>),
+        after: &TimeVector,
+        account: &Account<'_>,
         times: &[Option<NodeTimes>],
     ) -> Option<StepCost> {
         let step = self.kernel.steps.get(number)?;

@@ -39,7 +39,9 @@ impl Prefetches {
     pub(crate) fn new(
         kernel: &TimedKernel<'_>,
         numbers: &MachineNumbers,
-        (line, ahead, each): (u64, u64, i64),
+        line: u64,
+        ahead: u64,
+        each: i64,
     ) -> Prefetches {
         let ways = numbers.range(Parameter::InstructionL1Ways);
         let bytes = numbers.range(Parameter::InstructionL1Bytes).0;

@@ -124,7 +124,7 @@ impl ReplayedMemory {
     ) {
         let (now, at) = (vector.get(Part::LastIssue), vector.get(Part::Requested));
         for line in &instr.code {
-            let beyond = |latency| self.levels.fetch((now, at), &line.lines, latency);
+            let beyond = |latency| self.levels.fetch(now, at, &line.lines, latency);
             let arrival = self.code.arrival(at, line, beyond);
             // The warp waits for its own line; lines ahead are only requested.
             if line.ahead == 0 {
@@ -136,8 +136,8 @@ impl ReplayedMemory {
 
 impl ReplayedMemory {
     /// Time from which a constant that is requested at a time is present.
-    fn fetch_constant(&mut self, (now, at): (i64, i64), constant: &TracedFetch) -> i64 {
-        let beyond = |latency| self.levels.fetch((now, at), &constant.lines, latency);
+    fn fetch_constant(&mut self, now: i64, at: i64, constant: &TracedFetch) -> i64 {
+        let beyond = |latency| self.levels.fetch(now, at, &constant.lines, latency);
         self.constants.arrival(at, constant, beyond)
     }
 }
@@ -170,9 +170,9 @@ impl TracedOutcomes<'_> {
             may_evict: false,
             may_hit_l1: false,
         };
-        let access = (shared.direction, self.instr.bytes);
+        let (direction, bytes) = (shared.direction, self.instr.bytes);
         let memory = &self.transfer.memory;
-        memory.shared(vector, layout, start, access, &limits)
+        memory.shared(vector, layout, start, direction, bytes, &limits)
     }
 
     fn global(
@@ -182,9 +182,9 @@ impl TracedOutcomes<'_> {
         start: i64,
         access: &TracedAccess,
     ) -> AccessTimes {
-        let now = (vector.get(Part::LastIssue), start);
+        let now = vector.get(Part::LastIssue);
         let memory = &mut *self.memory;
-        let times = memory.path.access(now, access, &mut memory.levels);
+        let times = memory.path.access(now, start, access, &mut memory.levels);
         vector.delay_memory(layout, times.accepted + MILLI);
         // Atomic operations write as well.
         if access.direction != AccessDirection::Load {
@@ -211,7 +211,7 @@ impl StepOutcomes for TracedOutcomes<'_> {
     fn operands(&mut self, vector: &mut TimeVector) -> Option<i64> {
         let (now, at) = (vector.get(Part::LastIssue), vector.get(Part::Requested));
         let operands = self.instr.operands.iter();
-        let arrivals = operands.map(|own| self.memory.fetch_constant((now, at), own));
+        let arrivals = operands.map(|own| self.memory.fetch_constant(now, at, own));
         arrivals.max()
     }
 
@@ -252,8 +252,8 @@ impl StepOutcomes for TracedOutcomes<'_> {
     ) -> Option<i64> {
         let now = vector.get(Part::LastIssue);
         let arrivals = (0..).zip(&self.instr.loaded).map(|(number, own)| {
-            let at = (now, start + number * replay);
-            self.memory.fetch_constant(at, own)
+            let at = start + number * replay;
+            self.memory.fetch_constant(now, at, own)
         });
         arrivals.max()
     }

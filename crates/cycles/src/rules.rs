@@ -27,8 +27,9 @@ impl<'a> StepRules<'a> {
                 // A lone warp finds no data in flight but its own, which the state of its vector has.
                 if kernel.others != OtherWarps::Absent {
                     let lead = Leads::of(kernel, numbers).accesses;
-                    let ahead = (lead, kernel.counted_sectors.is_some());
-                    transfer.memory = transfer.memory.among_others(kernel.accesses, ahead);
+                    let counts_misses = kernel.counted_sectors.is_some();
+                    let memory = transfer.memory;
+                    transfer.memory = memory.among_others(kernel.accesses, lead, counts_misses);
                 }
                 StepRules::Warps(transfer)
             }

@@ -225,7 +225,7 @@ impl<'a> Transfer<'a> {
         };
         account.wait(vector, now + distance - paired, Term::Dependencies);
         let start = self.dispatch::<O>(vector, facts, outcomes.words(), now);
-        let completion = self.complete(vector, (facts, outcomes), (now, start), account);
+        let completion = self.complete(vector, facts, outcomes, now, start, account);
         let AccessTimes { sources, done } = completion.times;
         for (scoreboard, time) in [(facts.read_sb, sources), (facts.write_sb, done)] {
             if let Some(number) = scoreboard {
@@ -329,8 +329,10 @@ impl<'a> Transfer<'a> {
     fn complete<O: StepOutcomes>(
         &self,
         vector: &mut TimeVector,
-        (facts, outcomes): (&InstrFacts, &mut O),
-        (now, start): (i64, i64),
+        facts: &InstrFacts,
+        outcomes: &mut O,
+        now: i64,
+        start: i64,
         account: &mut Account<'_>,
     ) -> CompletionTimes {
         let mut times = AccessTimes {

@@ -111,12 +111,12 @@ impl<'a> KernelTime<'a> {
     }
 
     /// Thousandths of cycles for which sectors of a line of code or constants occupy a slice, and for which their
-    /// transfers occupy DRAM.
-    pub fn line_demands(&self, sectors: u64, transfers: (u64, u64)) -> (u64, u64) {
+    /// transfers occupy DRAM: sectors that are read, and lines that are evicted.
+    pub fn line_demands(&self, sectors: u64, read: u64, evicted_lines: u64) -> (u64, u64) {
         let memory = self.timing.transfer.memory();
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let (slice, _) = memory.line_service(whole(sectors), false);
-        let dram = memory.dram_service(whole(transfers.0), whole(transfers.1));
+        let dram = memory.dram_service(whole(read), whole(evicted_lines));
         (slice.unsigned_abs(), dram.unsigned_abs())
     }
 

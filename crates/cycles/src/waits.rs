@@ -170,7 +170,8 @@ impl Refill {
         kernel: &TimedKernel<'_>,
         numbers: &MachineNumbers,
         memory: &MemoryTimes,
-        (line, latency): (u64, Parameter),
+        line: u64,
+        latency: Parameter,
         may_miss: bool,
     ) -> Refill {
         // Several lines of the L2 cache are requested at the same time; the last one waits for the others. Each may
@@ -200,12 +201,11 @@ impl<'a> Builder<'a> {
         memory: &MemoryTimes,
     ) -> Builder<'a> {
         let milli = |parameter| numbers.milli(parameter);
-        let refill = |(line, latency), may_miss| {
-            Refill::new(kernel, numbers, memory, (line, latency), may_miss)
-        };
+        let refill =
+            |line, latency, may_miss| Refill::new(kernel, numbers, memory, line, latency, may_miss);
         let line = numbers.slow(Parameter::InstructionLine).max(1);
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
-        let of_code = refill((line, Parameter::InstructionL2Hit), kernel.lines_may_miss);
+        let of_code = refill(line, Parameter::InstructionL2Hit, kernel.lines_may_miss);
         let service = of_code.service;
         // A prefetched line is requested after those before it, and arrives after them.
         let bandwidth = numbers.slow(Parameter::InstructionAheadBandwidth);
@@ -229,7 +229,8 @@ impl<'a> Builder<'a> {
             .then_some((ahead as i64 * service.0, ahead as i64 * service.1));
         let of_bank = numbers.slow(Parameter::ConstantL15Line).max(1);
         let of_bank = refill(
-            (of_bank, Parameter::ConstantL2Beyond),
+            of_bank,
+            Parameter::ConstantL2Beyond,
             kernel.constants_may_miss,
         );
         let latencies = LineLatencies {
@@ -242,7 +243,7 @@ impl<'a> Builder<'a> {
             among_others: kernel.others != OtherWarps::Absent,
         };
         let constants = LineCaches::new(&constant_ranges(kernel), numbers, CONSTANTS, latencies);
-        let prefetches = Prefetches::new(kernel, numbers, (line, ahead, each));
+        let prefetches = Prefetches::new(kernel, numbers, line, ahead, each);
         Builder {
             kernel,
             code,
@@ -490,7 +491,7 @@ impl<'a> Builder<'a> {
             let constants = addresses.iter().map(|&address| {
                 let lines = self.constants.line.map(|size| address / size);
                 let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                self.constant(node, address, known, (once, false))
+                self.constant(node, address, known, once, false)
             });
             let constants = all(constants.collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
@@ -525,20 +526,23 @@ impl<'a> Builder<'a> {
         node: usize,
         address: u64,
         known: [bool; 2],
-        (once, pays_in_full): (bool, bool),
+        once: bool,
+        pays_in_full: bool,
     ) -> LineWait {
-        let counted = (node, &mut self.constants_counted);
+        let counted = &mut self.constants_counted;
         let stays = self
             .constants
             .stays_in_first(address / self.constants.line[0]);
         match self.leads.filter(|_| self.lines_of_sm || !stays) {
             Some(leads) => {
-                let request = (leads.constants, pays_in_full && !self.lines_of_sm);
-                self.constants.wait_among_others(address, request, counted)
+                let in_full = pays_in_full && !self.lines_of_sm;
+                let lead = leads.constants;
+                self.constants
+                    .wait_among_others(address, lead, in_full, node, counted)
             }
             None => {
-                let pays = (once || pays_in_full, 0);
-                self.constants.wait(address, known, pays, counted)
+                let pays = once || pays_in_full;
+                self.constants.wait(address, known, pays, 0, node, counted)
             }
         }
     }
@@ -547,11 +551,11 @@ impl<'a> Builder<'a> {
     fn fetch(&mut self, node: usize, line: u64, requested: &Requested, once: bool) -> LineWait {
         let stays = self.code.stays_in_first(line);
         if let Some(leads) = self.leads.filter(|_| self.lines_of_sm || !stays) {
-            let counted = (node, &mut self.code_counted);
+            let counted = &mut self.code_counted;
             let address = line * self.code.line[0];
             let fetch = self
                 .code
-                .wait_among_others(address, (leads.code, false), counted);
+                .wait_among_others(address, leads.code, false, node, counted);
             return self.with_refetched(fetch);
         }
         let known = requested.code.contains(&line);
@@ -561,11 +565,11 @@ impl<'a> Builder<'a> {
             false => late_of(&self.late_lost),
         };
         let late = late_of(&self.late).max(lost);
-        let counted = (node, &mut self.code_counted);
+        let counted = &mut self.code_counted;
         let address = line * self.code.line[0];
         let fetch = self
             .code
-            .wait(address, [known, known], (once, late), counted);
+            .wait(address, [known, known], once, late, node, counted);
         self.with_refetched(fetch)
     }
 
@@ -603,7 +607,7 @@ impl<'a> Builder<'a> {
         let pays_in_full = lines > MOST_COUNTED;
         let each = (0..lines).map(|number| {
             let address = first + number * line;
-            self.constant(node, address, [false; 2], (false, pays_in_full))
+            self.constant(node, address, [false; 2], false, pays_in_full)
         });
         let longest = each.reduce(LineWait::or).unwrap_or_default();
         (longest.repeated(1 + i64::from(further)), further)

@@ -13,9 +13,7 @@ use warpbound_timing::{IssueKind, WaveFacts};
 
 use crate::account::{Account, Term};
 use crate::kernel::{OtherWarps, ScalarLimits, TimedKernel, WaveSplits};
-use crate::memory::{
-    AccessDirection, AccessLimits, AccessTimes, AccessWaits, MemoryTimes, SpaceLimits, floor,
-};
+use crate::memory::{AccessDirection, AccessLimits, AccessTimes, MemoryTimes, SpaceAccess, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, LayoutShape, Part, TimeVector};
 use crate::step::{OpWaits, most_sectors};
@@ -148,8 +146,8 @@ impl<'a> WaveTransfer<'a> {
         let among_others = kernel.others != OtherWarps::Absent;
         if among_others {
             // A unit takes an access when all requests of the one before have begun: no access is simulated ahead.
-            let ahead = (0, kernel.counted_sectors.is_some());
-            memory = memory.among_others(kernel.accesses, ahead);
+            let counts_misses = kernel.counted_sectors.is_some();
+            memory = memory.among_others(kernel.accesses, 0, counts_misses);
         }
         let most_sectors = most_sectors(kernel.accesses);
         // One more than any s_waitcnt leaves outstanding.
@@ -287,7 +285,7 @@ impl<'a> WaveTransfer<'a> {
         account.issue(vector, now, at);
         vector.set(Part::LastIssue, now);
         vector.set(Part::Requested, now);
-        self.complete(vector, (facts, at), waits, account);
+        self.complete(vector, facts, at, waits, account);
         let least = match facts.class {
             GcnClass::Branch => self.times.not_taken.max(self.times.turn),
             GcnClass::Nop => i64::from(facts.idle) * self.times.nop_state,
@@ -333,7 +331,8 @@ impl<'a> WaveTransfer<'a> {
     fn complete(
         &self,
         vector: &mut TimeVector,
-        (facts, at): (&WaveFacts, OpIndex),
+        facts: &WaveFacts,
+        at: OpIndex,
         waits: &OpWaits,
         account: &mut Account<'_>,
     ) {
@@ -374,16 +373,16 @@ impl<'a> WaveTransfer<'a> {
                     account,
                 );
             }
-            GcnClass::ScalarMemory => self.scalar_memory(vector, (facts, at), account),
+            GcnClass::ScalarMemory => self.scalar_memory(vector, facts, at, account),
             GcnClass::Lds => {
                 let start = now + times.occupancy(facts);
                 self.occupy(vector, facts.kind, start);
-                self.access(vector, (facts, at), start, waits, account);
+                self.access(vector, facts, at, start, waits, account);
             }
             GcnClass::Flat | GcnClass::Buffer => {
                 let start = now + times.occupancy(facts);
                 self.occupy(vector, facts.kind, start);
-                self.access(vector, (facts, at), start, waits, account);
+                self.access(vector, facts, at, start, waits, account);
             }
             GcnClass::Nop
             | GcnClass::Sleep
@@ -399,7 +398,8 @@ impl<'a> WaveTransfer<'a> {
     fn scalar_memory(
         &self,
         vector: &mut TimeVector,
-        (facts, at): (&WaveFacts, OpIndex),
+        facts: &WaveFacts,
+        at: OpIndex,
         account: &mut Account<'_>,
     ) {
         let times = &self.times;
@@ -457,7 +457,8 @@ impl<'a> WaveTransfer<'a> {
     fn access(
         &self,
         vector: &mut TimeVector,
-        (facts, at): (&WaveFacts, OpIndex),
+        facts: &WaveFacts,
+        at: OpIndex,
         start: i64,
         waits: &OpWaits,
         account: &mut Account<'_>,
@@ -469,12 +470,16 @@ impl<'a> WaveTransfer<'a> {
         for space in &limits.spaces {
             let found = match space.space {
                 warpbound_isa::instr::MemorySpace::Shared => {
-                    let access = (facts.kind, limits.direction);
-                    self.lds(vector, start, access, space.conflicts)
+                    let direction = limits.direction;
+                    self.lds(vector, start, facts.kind, direction, space.conflicts)
                 }
                 _ => {
-                    let known = (limits.direction, waits.access);
-                    self.global(vector, start, known, space)
+                    let access = SpaceAccess {
+                        direction: limits.direction,
+                        waits: waits.access,
+                        limits: space,
+                    };
+                    self.global(vector, start, access)
                 }
             };
             done = done.max(found.done);
@@ -483,23 +488,17 @@ impl<'a> WaveTransfer<'a> {
     }
 
     /// Advances the times by an access to global or local memory.
-    fn global(
-        &self,
-        vector: &mut TimeVector,
-        start: i64,
-        known: (AccessDirection, AccessWaits),
-        space: &SpaceLimits,
-    ) -> AccessTimes {
+    fn global(&self, vector: &mut TimeVector, start: i64, access: SpaceAccess<'_>) -> AccessTimes {
         const SERVERS: [Part; 4] = [Part::Tags, Part::Port, Part::Slice, Part::Dram];
         let (memory, layout) = (&self.memory, &self.layout);
         if self.splits.is_none() {
-            return memory.global(vector, layout, start, known, space, self.most_sectors);
+            return memory.global(vector, layout, start, access, self.most_sectors);
         }
         // A request of a sibling may hold the windows until all servers have served it, so the servers count as one.
         let free = SERVERS.map(|part| vector.get(part)).into_iter().max();
         let free = free.unwrap_or(start).max(start);
-        let mut times = memory.global(vector, layout, free, known, space, self.most_sectors);
-        let served = free + memory.served(known.0, space);
+        let mut times = memory.global(vector, layout, free, access, self.most_sectors);
+        let served = free + memory.served(access.direction, access.limits);
         times.done += served - free;
         for part in SERVERS {
             vector.raise(part, served);
@@ -527,7 +526,8 @@ impl<'a> WaveTransfer<'a> {
         &self,
         vector: &mut TimeVector,
         start: i64,
-        (kind, direction): (IssueKind, AccessDirection),
+        kind: IssueKind,
+        direction: AccessDirection,
         passes: u32,
     ) -> AccessTimes {
         let atomic = match direction {

@@ -87,8 +87,8 @@ impl AtomicOp {
     /// operation does not exist for the number type or the result is not documented.
     pub fn apply(self, kind: AtomicKind, old: u64, operand: u64, other: u64) -> Option<u64> {
         use AtomicKind::{F16x2, F32, F64, S32, S64, U32, U64};
-        if let Some(format) = kind.format_in_lds() {
-            return self.in_lds(format, [old, operand, other]);
+        if let Some((format, flush)) = kind.format_in_lds() {
+            return self.in_lds(format, flush, [old, operand, other]);
         }
         // Operands of 32 bits are zero-extended, so wrapped results are cut to 32 bits.
         let narrow = kind.size() == 4;
@@ -166,7 +166,7 @@ impl AtomicOp {
     /// Computes the new value of a float in LDS. Documents leave three things open: which NaN a result is, which zero
     /// a minimum of both zeros is, and whether subnormals are flushed before they are compared. The result is `None`
     /// then.
-    fn in_lds(self, (format, flush): (Format, Flush), values: [u64; 3]) -> Option<u64> {
+    fn in_lds(self, format: Format, flush: Flush, values: [u64; 3]) -> Option<u64> {
         let [old, operand, other] = values;
         let value = |bits: u64| match format {
             Format::Single => f64::from(f32::from_bits(bits as u32)),

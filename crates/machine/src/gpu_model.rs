@@ -1,5 +1,7 @@
 //! Models of GPUs: ranges for all parameters of the timing model of their family.
 
+use std::ops::RangeInclusive;
+
 use serde::Deserialize;
 use warpbound_base::{Diagnostic, Family};
 
@@ -141,7 +143,8 @@ impl GpuModel {
     /// # Errors
     ///
     /// A frequency is outside the range of real GPUs: for example, 1500 kHz, which is probably in MHz.
-    pub fn with_clock(mut self, (least, most): (u64, u64)) -> Result<GpuModel, Diagnostic> {
+    pub fn with_clock(mut self, kilohertz: RangeInclusive<u64>) -> Result<GpuModel, Diagnostic> {
+        let (least, most) = kilohertz.into_inner();
         // Runs may use either end.
         for value in [least, most] {
             crate::validity::check_value(self.family, Parameter::Clock, value)

@@ -172,13 +172,13 @@ where
             let program = Program::<WAVE_LANES>::untimed(code, launch);
             let mut block = Block::<WaveModel, WAVE_LANES>::new(&program, launch, index);
             block.end_other_waves(only.warp);
-            run_single_block(block, &program, (launch, index), memory, listener)
+            run_single_block(block, &program, launch, index, memory, listener)
         }
         Family::Maxwell | Family::MiniSimt => {
             let program = Program::<NVIDIA_LANES>::untimed(code, launch);
             let mut block = Block::<NvidiaModel, NVIDIA_LANES>::new(&program, launch, index);
             block.end_other_warps(only.warp);
-            run_single_block(block, &program, (launch, index), memory, listener)
+            run_single_block(block, &program, launch, index, memory, listener)
         }
     }
 }
@@ -187,7 +187,8 @@ where
 fn run_single_block<E: ExecutionModel<u32>, const W: usize>(
     block: Block<'_, E, W>,
     program: &Program<'_, W>,
-    (launch, index): (&Launch, Size),
+    launch: &Launch,
+    index: Size,
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener<E>,
 ) -> Result<Counts, Fault> {

@@ -181,7 +181,7 @@ impl<'a> Simulation<'a> {
             run.executions[at as usize] += 1;
             issued += 1;
             cycles = cycle + 1;
-            run.step(warp, (at, active), cycle, &mut scheduler, &mut buffers)?;
+            run.step(warp, at, active, cycle, &mut scheduler, &mut buffers)?;
             cycle += 1;
         }
         Ok(FinishedRun {
@@ -316,7 +316,8 @@ impl<'a> Run<'a> {
     fn step(
         &mut self,
         warp: usize,
-        (at, active): (u32, Mask),
+        at: u32,
+        active: Mask,
         cycle: u64,
         scheduler: &mut Scheduler,
         buffers: &mut OperandBuffers,
@@ -327,7 +328,7 @@ impl<'a> Run<'a> {
         };
         self.warps[warp].last_issued = at;
         let next = self.apply_effect(warp, active, cycle, effect, buffers)?;
-        if !self.apply_flow(warp, (at, active), flow, &mut buffers.a) {
+        if !self.apply_flow(warp, at, active, flow, &mut buffers.a) {
             let at = OpIndex(at);
             let kind = FaultKind::UnsupportedControl;
             return Err(Fault {
@@ -419,7 +420,7 @@ impl<'a> Run<'a> {
             Effect::Barrier { number, threads } => {
                 self.read_operand(warp, number, a);
                 self.read_operand(warp, threads, b);
-                return self.arrive(warp, active, cycle, (a, b));
+                return self.arrive(warp, active, cycle, a, b);
             }
         }
         Ok(NextIssue::After(machine.plain.most.0))
@@ -431,7 +432,8 @@ impl<'a> Run<'a> {
     fn apply_flow(
         &mut self,
         warp: usize,
-        (at, active): (u32, Mask),
+        at: u32,
+        active: Mask,
         flow: &Flow,
         buffer: &mut [u32; LANES],
     ) -> bool {
@@ -468,7 +470,8 @@ impl<'a> Run<'a> {
         warp: usize,
         active: Mask,
         cycle: u64,
-        (numbers, threads): (&[u32; LANES], &[u32; LANES]),
+        numbers: &[u32; LANES],
+        threads: &[u32; LANES],
     ) -> Result<NextIssue, Fault> {
         let fault = |kind| Fault {
             at: OpIndex(self.warps[warp].last_issued),

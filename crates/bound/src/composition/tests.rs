@@ -22,12 +22,13 @@ pub(super) struct Numbers {
 }
 
 fn composed(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> LaunchBound {
-    composed_for(shape, (chain, SchedulerClass::WorkConserving), numbers)
+    composed_for(shape, chain, SchedulerClass::WorkConserving, numbers)
 }
 
 fn composed_for(
     shape: LaunchShape,
-    (chain, schedulers): (BlockChain, SchedulerClass),
+    chain: BlockChain,
+    schedulers: SchedulerClass,
     numbers: Numbers,
 ) -> LaunchBound {
     let bound = |cycles| WarpBound::from_profile(Cycles(cycles));
@@ -338,7 +339,7 @@ fn any_scheduler_follows_one_warp_at_a_time() {
         ..Numbers::default()
     };
     let of = |shape, chain| {
-        let found = composed_for(shape, (chain, SchedulerClass::Any), numbers);
+        let found = composed_for(shape, chain, SchedulerClass::Any, numbers);
         found.upper_bound().limit().0
     };
     assert_eq!(of(shape(1, 8, 1, (1, 1)), BlockChain::OneWarp), 2000);
@@ -392,8 +393,10 @@ fn large_grids() {
 /// Equal blocks, dispatched in turn to `sms` SMs of `places` places, one wave of them after the other.
 fn observed(
     blocks: u64,
-    (sms, places): (u64, u64),
-    (chain, barriers): (BlockChain, u64),
+    sms: u64,
+    places: u64,
+    chain: BlockChain,
+    barriers: u64,
     warps: u64,
 ) -> ObservedLaunch {
     // The slots of the warps of an SM are consecutive.
@@ -473,7 +476,7 @@ fn observed_blocks_are_within_the_bound_of_equal_ones() {
                         ..numbers
                     };
                     let bound = limit(shape(blocks, warps, sms, (places, places)), chain, numbers);
-                    let run = observed(blocks, (sms, places), (chain, barriers), warps);
+                    let run = observed(blocks, sms, places, chain, barriers, warps);
                     let found = run.compose(Delays::default()).expect("it fits").cycles();
                     let Observed(Cycles(found)) = found;
                     assert!(found <= bound, "{found} > {bound}: {run:?}");
@@ -489,7 +492,7 @@ fn observed_blocks_are_within_the_bound_of_equal_ones() {
 /// Blocks of different length count with their own times: the mean over the places, and the last one.
 #[test]
 fn observed_blocks_count_with_their_own_times() {
-    let mut run = observed(3, (1, 1), (BlockChain::OneWarp, 0), 1);
+    let mut run = observed(3, 1, 1, BlockChain::OneWarp, 0, 1);
     (run.queued, run.first, run.ended, run.apart, run.gpu) = (0, 0, 0, 0, 0);
     for (block, cycles) in run.blocks.iter_mut().zip([100, 300, 50]) {
         (block.path, block.followed, block.sm_service) = (cycles, cycles, 0);

@@ -294,8 +294,8 @@ pub(super) fn solve(
         let nodes: Vec<_> = nodes
             .map(|&(node, times)| (NodeId(node as u32), times))
             .collect();
-        let cost = (once.term.name(), Cycles(once.cycles));
-        ipet.add_limited_cost(counts, cost, once.most, &nodes)
+        let (label, cost) = (once.term.name(), Cycles(once.cycles));
+        ipet.add_limited_cost(counts, label, cost, once.most, &nodes)
             .map_err(too_large)?;
     }
     match ipet.solve(effort) {

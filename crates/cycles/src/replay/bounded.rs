@@ -56,7 +56,7 @@ pub fn replay_bounded(
             let beyond = |latency| {
                 lines
                     .service
-                    .arrival(&transfer, &mut vector, (at, latency), line)
+                    .arrival(&transfer, &mut vector, at, latency, line)
             };
             let arrival = lines.code.arrival(at, line, beyond);
             // The warp waits for its own line; lines ahead are only requested.
@@ -105,7 +105,8 @@ impl LineService {
         self,
         transfer: &Transfer<'_>,
         vector: &mut TimeVector,
-        (at, latency): (i64, i64),
+        at: i64,
+        latency: i64,
         fetch: &TracedFetch,
     ) -> i64 {
         let arrivals = fetch.lines.iter().map(|line| {
@@ -135,7 +136,7 @@ struct BoundedOutcomes<'a> {
 impl BoundedOutcomes<'_> {
     fn constant(&mut self, vector: &mut TimeVector, at: i64, constant: &TracedFetch) -> i64 {
         let service = self.lines.service;
-        let beyond = |latency| service.arrival(self.transfer, vector, (at, latency), constant);
+        let beyond = |latency| service.arrival(self.transfer, vector, at, latency, constant);
         self.lines.constants.arrival(at, constant, beyond)
     }
 }
@@ -177,11 +178,9 @@ impl StepOutcomes for BoundedOutcomes<'_> {
             walks: [walks(MemorySpace::Global), walks(MemorySpace::Local)],
             counts_misses: false,
         };
-        let known = (waits, self.transfer.most_sectors);
-        let times = self
-            .transfer
-            .memory
-            .access(vector, layout, start, limits, known);
+        let most = self.transfer.most_sectors;
+        let memory = &self.transfer.memory;
+        let times = memory.access(vector, layout, start, limits, waits, most);
         Some((times, Term::of_access(limits)))
     }
 

@@ -142,7 +142,8 @@ impl Levels {
     /// Accesses a line, which the request reaches at a time.
     pub(super) fn access(
         &mut self,
-        (now, at): (i64, i64),
+        now: i64,
+        at: i64,
         line: &TracedL2Line,
         direction: AccessDirection,
         contended: bool,
@@ -204,16 +205,11 @@ impl Levels {
 
     /// Arrival of a line of code or constants that is requested at a time; `latency` is the latency of a hit in the
     /// L2 cache.
-    pub(super) fn fetch(
-        &mut self,
-        (now, at): (i64, i64),
-        lines: &[TracedL2Line],
-        latency: i64,
-    ) -> i64 {
+    pub(super) fn fetch(&mut self, now: i64, at: i64, lines: &[TracedL2Line], latency: i64) -> i64 {
         let mut arrival = at + latency;
         for line in lines {
             let done = self
-                .access((now, at), line, AccessDirection::Load, false)
+                .access(now, at, line, AccessDirection::Load, false)
                 .done;
             // Only the excess over the latency of a load that hits counts, because the line has a latency of its own.
             arrival = arrival.max(at + latency + (done - at - self.hit).max(0));

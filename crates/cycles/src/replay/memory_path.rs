@@ -19,6 +19,15 @@ pub(super) struct PathTimes {
     pub(super) done: i64,
 }
 
+/// Sectors of a line that are requested from the L2 cache.
+#[derive(Clone, Copy)]
+struct AbsentSectors<'a> {
+    /// Line of the L1 cache.
+    line: &'a TracedLine,
+    /// Sectors, as a mask.
+    mask: u32,
+}
+
 /// Path of the SM to the L2 cache.
 pub(super) struct MemoryPath {
     tags: ReplayServer,
@@ -54,7 +63,8 @@ impl MemoryPath {
     /// Times of an access that starts at a time.
     pub(super) fn access(
         &mut self,
-        (now, at): (i64, i64),
+        now: i64,
+        at: i64,
         access: &TracedAccess,
         levels: &mut Levels,
     ) -> PathTimes {
@@ -83,8 +93,11 @@ impl MemoryPath {
                 // again.
                 let missing = line.sectors & !line.merged & !line.l1_hits;
                 if missing != 0 {
-                    let instant = (now, looked_up);
-                    let done = self.miss(instant, access, (line, missing), levels, &mut times);
+                    let absent = AbsentSectors {
+                        line,
+                        mask: missing,
+                    };
+                    let done = self.miss(now, looked_up, access, absent, levels, &mut times);
                     times.done = times.done.max(done);
                     requested.push((line.line, missing, done));
                     // Only loads bring lines into the L1 cache, so only their arrivals delay later hits.
@@ -101,16 +114,18 @@ impl MemoryPath {
     /// Completion of the sectors of a line that the L2 cache serves.
     fn miss(
         &mut self,
-        (now, at): (i64, i64),
+        now: i64,
+        at: i64,
         access: &TracedAccess,
-        (line, missing): (&TracedLine, u32),
+        absent: AbsentSectors<'_>,
         levels: &mut Levels,
         times: &mut PathTimes,
     ) -> i64 {
+        let line = absent.line;
         let Some(beyond) = &line.beyond else {
             return at;
         };
-        let count = u64::from(missing.count_ones());
+        let count = u64::from(absent.mask.count_ones());
         let present = self
             .translations
             .present_from(at, line.line, beyond.translation);
@@ -124,7 +139,7 @@ impl MemoryPath {
         let sent = floor(self.port.reserve(now, start, service));
         let (mut done, mut unloaded) = (0, 0);
         for line in &beyond.lines {
-            let reached = levels.access((now, sent), line, access.direction, access.contended);
+            let reached = levels.access(now, sent, line, access.direction, access.contended);
             done = done.max(reached.done);
             unloaded = unloaded.max(reached.unloaded);
         }

@@ -46,7 +46,7 @@ pub fn mul(a: u64, b: u64, rounding: Rounding) -> u64 {
     if rounding == Rounding::Nearest {
         return canonical(f64::from_bits(a) * f64::from_bits(b), [a, b, 0]);
     }
-    let product = exact::mul(Format::Double, Format::Double, (a, b), 0, rounding);
+    let product = exact::mul(Format::Double, Format::Double, a, b, 0, rounding);
     product.unwrap_or_else(|| nan_of([a, b, 0]))
 }
 

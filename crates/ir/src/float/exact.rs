@@ -191,7 +191,8 @@ pub(super) fn add(from: Format, to: Format, a: u64, b: u64, rounding: Rounding) 
 pub(super) fn mul(
     from: Format,
     to: Format,
-    (a, b): (u64, u64),
+    a: u64,
+    b: u64,
     scale: i32,
     rounding: Rounding,
 ) -> Option<u64> {

@@ -204,9 +204,9 @@ fn mul_directed(a: u32, b: u32, scale: Scale, rounding: Rounding, flush: Flush) 
     if zero_factor(a, b) & flush.zero_mask() != 0 {
         return 0;
     }
-    let operands = (a.into(), b.into());
+    let (a, b) = (a.into(), b.into());
     let scale = scale as i32;
-    let product = exact::mul(Format::Single, Format::Single, operands, scale, rounding);
+    let product = exact::mul(Format::Single, Format::Single, a, b, scale, rounding);
     finish(product, flush)
 }
 

@@ -132,12 +132,13 @@ fn relation(op: Modifier, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
 
 /// Comparison of multi-word numbers. The condition code holds the flags of the difference of the lower words.
 fn chained_relation(op: Modifier, signed: bool, operands: &Operands<'_>) -> Option<Expr> {
-    let (a, b) = (operands.signed(0)?, operands.signed(1)?);
+    let (a, minus_a) = operands.signed(0)?;
+    let (b, minus_b) = operands.signed(1)?;
     // The subtraction inverts the second operand, and the effect of another sign on the chain is not known.
-    if a.1 || b.1 {
+    if minus_a || minus_b {
         return None;
     }
-    let difference = CarrySum::of(a, (b.0, true), true)?;
+    let difference = CarrySum::of(a, false, b, true, true)?;
     let (sign, overflow) = difference.sign_and_overflow();
     let less = match signed {
         // If the difference overflows, its sign is the wrong one.

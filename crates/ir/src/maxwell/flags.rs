@@ -177,8 +177,10 @@ pub(super) struct CarrySum {
 impl CarrySum {
     /// Makes the sum of two operands with signs; `extended` adds the carry flag (`.X`).
     pub(super) fn of(
-        (a, minus_a): (Expr, bool),
-        (b, minus_b): (Expr, bool),
+        a: Expr,
+        minus_a: bool,
+        b: Expr,
+        minus_b: bool,
         extended: bool,
     ) -> Option<CarrySum> {
         // A difference is the sum with the complement and a carry in of 1.

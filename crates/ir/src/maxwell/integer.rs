@@ -14,34 +14,35 @@ use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
 
 /// ISCADD: the sum of a shifted operand and another.
 pub(super) fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
-    let (a, minus) = operands.signed(0)?;
+    let (a, minus_a) = operands.signed(0)?;
     let shifted = shl(a, Expr::Const(operands.immediate(2)?));
-    let b = operands.signed(1)?;
+    let (b, minus_b) = operands.signed(1)?;
     match modifiers {
-        [] => CarrySum::of((shifted, minus), b, false)?.result(operands),
-        [M::Po] => CarrySum::plus_one(shifted, b.0).result(operands),
+        [] => CarrySum::of(shifted, minus_a, b, minus_b, false)?.result(operands),
+        [M::Po] => CarrySum::plus_one(shifted, b).result(operands),
         _ => None,
     }
 }
 
 /// IADD.
 pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
-    let (a, b) = (operands.signed(0)?, operands.signed(1)?);
+    let (a, minus_a) = operands.signed(0)?;
+    let (b, minus_b) = operands.signed(1)?;
     match modifiers {
-        [] => CarrySum::of(a, b, false)?.result(operands),
-        [M::X] => CarrySum::of(a, b, true)?.result(operands),
-        [M::Po] => CarrySum::plus_one(a.0, b.0).result(operands),
+        [] => CarrySum::of(a, minus_a, b, minus_b, false)?.result(operands),
+        [M::X] => CarrySum::of(a, minus_a, b, minus_b, true)?.result(operands),
+        [M::Po] => CarrySum::plus_one(a, b).result(operands),
         // Clamped to signed 32 bits (PTX manual, `add.sat`).
         [M::Sat] if !operands.sets_cc() => {
-            let [x, y] = [&a.0, &b.0].map(|value| RangedInt::word(value.clone(), true));
-            let sum = match (a.1, b.1) {
+            let [x, y] = [a, b].map(|value| RangedInt::word(value, true));
+            let sum = match (minus_a, minus_b) {
                 (false, false) => x.plus(&y),
                 (false, true) => x.minus(&y),
                 (true, false) => y.minus(&x),
                 // Two minus signs are encoded as `.PO`, so they do not occur here.
                 (true, true) => None,
             };
-            operands.set_register(sum?.clamped(SIGNED)?.low())
+            operands.set_register(sum?.clamped(&SIGNED)?.low())
         }
         _ => None,
     }
@@ -203,7 +204,8 @@ pub(super) fn scaled_address(modifiers: &[Modifier], operands: &Operands<'_>) ->
     match modifiers {
         [] => {
             let shifted = shl(a, Expr::Const(operands.immediate(2)?));
-            CarrySum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
+            let (b, minus_b) = operands.signed(1)?;
+            CarrySum::of(shifted, minus, b, minus_b, false)?.result(operands)
         }
         // High word of the negated pair, shifted. Its chaining with `.X` or with flags is not known.
         [M::Hi] if minus && !operands.sets_cc() => {
@@ -219,7 +221,8 @@ pub(super) fn scaled_address(modifiers: &[Modifier], operands: &Operands<'_>) ->
             let shift = Expr::Const(operands.immediate(3)?);
             let high = Expr::ternary(TernaryOp::FunnelLeft, a, operands.word(2)?, shift);
             let extended = modifiers.len() == 2;
-            let sum = CarrySum::of((high, false), operands.signed(1)?, extended)?;
+            let (b, minus_b) = operands.signed(1)?;
+            let sum = CarrySum::of(high, false, b, minus_b, extended)?;
             let Some(predicate) = operands.predicates().first().copied().flatten() else {
                 return sum.result(operands);
             };

@@ -4,13 +4,15 @@
 //!
 //! The range determines whether a number needs a high word, and whether comparisons are signed or unsigned.
 
+use std::ops::RangeInclusive;
+
 use super::operands::{add, and, or, shl, shr};
 use crate::{BinaryOp, Expr, TernaryOp, UnaryOp};
 
 /// Range of signed 32-bit numbers.
-pub(super) const SIGNED: (i128, i128) = (i32::MIN as i128, i32::MAX as i128);
+pub(super) const SIGNED: RangeInclusive<i128> = i32::MIN as i128..=i32::MAX as i128;
 /// Range of unsigned 32-bit numbers.
-pub(super) const UNSIGNED: (i128, i128) = (0, u32::MAX as i128);
+pub(super) const UNSIGNED: RangeInclusive<i128> = 0..=u32::MAX as i128;
 
 /// Integer of up to 64 bits with its range. It is in two's complement, or unsigned if the range has no negative
 /// number.
@@ -41,8 +43,8 @@ impl RangedInt {
         let (least, most) = match value {
             Expr::Const(n) if signed => ((n as i32).into(), (n as i32).into()),
             Expr::Const(n) => (n.into(), n.into()),
-            _ if signed => SIGNED,
-            _ => UNSIGNED,
+            _ if signed => SIGNED.into_inner(),
+            _ => UNSIGNED.into_inner(),
         };
         RangedInt {
             low: value,
@@ -67,8 +69,8 @@ impl RangedInt {
     }
 
     /// Whether every value lies in the range.
-    pub(super) fn fits(&self, (least, most): (i128, i128)) -> bool {
-        self.least >= least && self.most <= most
+    pub(super) fn fits(&self, range: &RangeInclusive<i128>) -> bool {
+        self.least >= *range.start() && self.most <= *range.end()
     }
 
     fn high(&self) -> Expr {
@@ -88,9 +90,9 @@ impl RangedInt {
             least,
             most,
         };
-        if !number.fits(SIGNED) && !number.fits(UNSIGNED) {
-            let signed = (i64::MIN.into(), i64::MAX.into());
-            if !number.fits(signed) && !number.fits((0, u64::MAX.into())) {
+        if !number.fits(&SIGNED) && !number.fits(&UNSIGNED) {
+            let signed = i64::MIN.into()..=i64::MAX.into();
+            if !number.fits(&signed) && !number.fits(&(0..=u64::MAX.into())) {
                 return None;
             }
             number.high = Some(high());
@@ -132,7 +134,7 @@ impl RangedInt {
             a.most * b.most,
         ];
         let high = || {
-            if a.fits(SIGNED) && b.fits(SIGNED) {
+            if a.fits(&SIGNED) && b.fits(&SIGNED) {
                 return Expr::binary(BinaryOp::MulHighS, a.low(), b.low());
             }
             // The signed product is the unsigned one, minus 2^32 times the other factor for each negative factor.
@@ -176,10 +178,10 @@ impl RangedInt {
     /// 1 if the number is less than the other, else 0.
     pub(super) fn less(&self, other: &RangedInt) -> Expr {
         let (a, b) = (self, other);
-        if a.fits(SIGNED) && b.fits(SIGNED) {
+        if a.fits(&SIGNED) && b.fits(&SIGNED) {
             return Expr::binary(BinaryOp::LtS, a.low(), b.low());
         }
-        if a.fits(UNSIGNED) && b.fits(UNSIGNED) {
+        if a.fits(&UNSIGNED) && b.fits(&UNSIGNED) {
             return Expr::binary(BinaryOp::LtU, a.low(), b.low());
         }
         let op = match a.least < 0 || b.least < 0 {
@@ -197,7 +199,7 @@ impl RangedInt {
         let low = Expr::binary(BinaryOp::Eq, self.low(), other.low());
         // Equal low words mean equal numbers only if one range of 32 bits contains both.
         let both = |range| self.fits(range) && other.fits(range);
-        if both(SIGNED) || both(UNSIGNED) {
+        if both(&SIGNED) || both(&UNSIGNED) {
             return low;
         }
         and(low, Expr::binary(BinaryOp::Eq, self.high(), other.high()))
@@ -245,9 +247,10 @@ impl RangedInt {
     }
 
     /// Clamps to a range of at most 32 bits.
-    pub(super) fn clamped(&self, (least, most): (i128, i128)) -> Option<RangedInt> {
+    pub(super) fn clamped(&self, range: &RangeInclusive<i128>) -> Option<RangedInt> {
         let bound = |n: i128| RangedInt::word(Expr::Const(n as u32), n < 0);
-        self.larger(&bound(least))?.smaller(&bound(most))
+        self.larger(&bound(*range.start()))?
+            .smaller(&bound(*range.end()))
     }
 
     /// Absolute value.
@@ -255,7 +258,7 @@ impl RangedInt {
         if self.least >= 0 {
             return Some(self.clone());
         }
-        if self.high.is_none() && self.fits(SIGNED) {
+        if self.high.is_none() && self.fits(&SIGNED) {
             return Some(RangedInt {
                 low: Expr::unary(UnaryOp::AbsS, self.low()),
                 high: None,

@@ -141,18 +141,18 @@ pub(super) fn multiply_and_add(modifiers: &[Modifier], operands: &Operands<'_>) 
         }
         let product = RangedInt::word(product(&[M::Hi], operands)?, true);
         let sum = product.plus(&RangedInt::word(third.0, true))?;
-        return operands.set_register(sum.clamped(SIGNED)?.low());
+        return operands.set_register(sum.clamped(&SIGNED)?.low());
     }
     let (extended, rest) = match modifiers {
         [rest @ .., M::X] => (true, rest),
         rest => (false, rest),
     };
-    let third = operands.signed(2)?;
-    let negated = operands.is_negated(0) || third.1;
+    let (third, minus_third) = operands.signed(2)?;
+    let negated = operands.is_negated(0) || minus_third;
     // The effect of a negation in a chain is not known.
     if negated && (extended || operands.sets_cc()) {
         return None;
     }
     let product = product(rest, operands)?;
-    CarrySum::of((product, false), third, extended)?.result(operands)
+    CarrySum::of(product, false, third, minus_third, extended)?.result(operands)
 }

@@ -69,11 +69,11 @@ pub(super) fn resize(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
     let range = match (to_bits, to_signed) {
         (32, true) => SIGNED,
         (32, false) => UNSIGNED,
-        (bits, true) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        (bits, false) => (0, (1 << bits) - 1),
+        (bits, true) => -(1 << (bits - 1))..=(1 << (bits - 1)) - 1,
+        (bits, false) => 0..=(1 << bits) - 1,
     };
     // Assumption: the bits above a short result are copies of its sign, as in other instructions. Compilers extend a
     // short result before they use these bits.
-    let clamped: RangedInt = value.clamped(range)?;
+    let clamped: RangedInt = value.clamped(&range)?;
     set_with_flags(clamped.low(), false, operands)
 }

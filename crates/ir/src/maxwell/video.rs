@@ -98,15 +98,15 @@ fn write_result(
         _ => return None,
     };
     let range = match (after, signed) {
-        (Some(M::Mrg16h | M::Mrg16l), true) => (i16::MIN.into(), i16::MAX.into()),
-        (Some(M::Mrg16h | M::Mrg16l), false) => (0, u16::MAX.into()),
-        (Some(M::Mrg8b0 | M::Mrg8b2), true) => (i8::MIN.into(), i8::MAX.into()),
-        (Some(M::Mrg8b0 | M::Mrg8b2), false) => (0, u8::MAX.into()),
+        (Some(M::Mrg16h | M::Mrg16l), true) => i16::MIN.into()..=i16::MAX.into(),
+        (Some(M::Mrg16h | M::Mrg16l), false) => 0..=u16::MAX.into(),
+        (Some(M::Mrg8b0 | M::Mrg8b2), true) => i8::MIN.into()..=i8::MAX.into(),
+        (Some(M::Mrg8b0 | M::Mrg8b2), false) => 0..=u8::MAX.into(),
         (_, true) => SIGNED,
         (_, false) => UNSIGNED,
     };
     let value = if saturated {
-        value.clamped(range)?
+        value.clamped(&range)?
     } else {
         value
     };
@@ -122,7 +122,7 @@ fn write_result(
         None => value.low(),
         Some(M::Acc) => add(value.low(), third),
         // Whether the value is truncated first is not documented (module documentation).
-        Some(M::Min | M::Max) if !value.fits(range) => return None,
+        Some(M::Min | M::Max) if !value.fits(&range) => return None,
         Some(M::Min) => value.smaller(&RangedInt::word(third, signed))?.low(),
         Some(M::Max) => value.larger(&RangedInt::word(third, signed))?.low(),
         Some(M::Mrg16h) => inserted(16, 0xffff),
@@ -281,7 +281,7 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
         value = value.shifted_right(scale)?;
     }
     if saturated {
-        value = value.clamped(if signed { SIGNED } else { UNSIGNED })?;
+        value = value.clamped(if signed { &SIGNED } else { &UNSIGNED })?;
     }
     operands.set_register(value.low())
 }

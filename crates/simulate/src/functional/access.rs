@@ -212,8 +212,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
             let (space, base) = space_of(request.access.space, address);
-            let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
-            else {
+            let offset = address - base;
+            let Some(bytes) = self.bytes_mut(request, space, offset, size, lane, memory) else {
                 return Err(self.out_of_bounds(request, address, lane, memory));
             };
             match bytes.as_chunks_mut::<4>() {
@@ -236,7 +236,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     pub(super) fn atomic(
         &mut self,
         request: Request<'_>,
-        (op, kind): (AtomicOp, AtomicKind),
+        op: AtomicOp,
+        kind: AtomicKind,
         dests: &[Option<u16>],
         operands: &[ValueSlot],
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
@@ -271,8 +272,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             if space == MemorySpace::Global {
                 memory.record_read(address, size);
             }
-            let Some(bytes) = self.bytes_mut(request, (space, address - base), size, lane, memory)
-            else {
+            let offset = address - base;
+            let Some(bytes) = self.bytes_mut(request, space, offset, size, lane, memory) else {
                 return Err(self.out_of_bounds(request, address, lane, memory));
             };
             let mut old = [0; 8];
@@ -377,7 +378,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     fn bytes_mut<'m>(
         &'m mut self,
         request: Request<'_>,
-        (space, address): (MemorySpace, u64),
+        space: MemorySpace,
+        address: u64,
         size: usize,
         lane: usize,
         memory: &'m mut impl GlobalAccess,

@@ -237,7 +237,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 return Ok(());
             }
             Flow::Indirect(base, anchor) => {
-                return self.branch_indirect(warp_index, at, (*base, *anchor), taken, counts);
+                return self.branch_indirect(warp_index, at, *base, *anchor, taken, counts);
             }
             // External and unsupported code is a fault only if a lane executes it.
             _ if taken == 0 => &ControlTransfer::Next,
@@ -279,7 +279,8 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         &mut self,
         warp_index: usize,
         at: u32,
-        (base, anchor): (ValueSlot, i64),
+        base: ValueSlot,
+        anchor: i64,
         taken: Mask,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
@@ -356,8 +357,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 operands,
                 access,
             } => {
-                let operation = (*op, *kind);
-                self.atomic(request(access), operation, dests, operands, context)?;
+                self.atomic(request(access), *op, *kind, dests, operands, context)?;
             }
             Effect::Shuffle(shuffle) => self.shuffle(warp_index, shuffle, taken),
             Effect::Vote(vote) => self.vote(warp_index, vote, taken),

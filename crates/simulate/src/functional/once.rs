@@ -41,7 +41,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         let taken = if holds { Mask::MAX } else { 0 };
         match op.flow {
             Flow::Indirect(base, anchor) if holds => {
-                self.jump_indirect(warp_index, at, (base, anchor), context)
+                self.jump_indirect(warp_index, at, base, anchor, context)
             }
             Flow::Indirect(..) => {
                 self.apply_transfer(warp_index, at, &ControlTransfer::Next, 0, context.counts)
@@ -178,7 +178,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         &mut self,
         warp_index: usize,
         at: u32,
-        (base, anchor): (ValueSlot, i64),
+        base: ValueSlot,
+        anchor: i64,
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         let low = self.word(warp_index, base);

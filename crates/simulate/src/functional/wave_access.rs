@@ -153,7 +153,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                     op,
                     kind,
                     operands,
-                } => self.atomic(request, (*op, *kind), dests, operands, context),
+                } => self.atomic(request, *op, *kind, dests, operands, context),
             };
         }
         let by_words = &AccessByWords {
@@ -171,7 +171,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 op,
                 kind,
                 operands,
-            } => self.atomic_by_words(by_words, (*op, *kind), (dests, operands), context),
+            } => self.atomic_by_words(by_words, *op, *kind, dests, operands, context),
         }
     }
 
@@ -452,8 +452,10 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     fn atomic_by_words(
         &mut self,
         whole: &AccessByWords<'_, W>,
-        (op, kind): (AtomicOp, AtomicKind),
-        (dests, operands): (&[Option<u16>], &[ValueSlot]),
+        op: AtomicOp,
+        kind: AtomicKind,
+        dests: &[Option<u16>],
+        operands: &[ValueSlot],
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         let request = whole.request;

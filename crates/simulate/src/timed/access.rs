@@ -43,7 +43,7 @@ impl<'r> Sm<'r> {
             };
             let (sources_read, completed) = match space {
                 MemorySpace::Shared => self.access_shared(start, access, warp, gpu),
-                _ => self.access_global(start, (space, cached), access, warp, gpu),
+                _ => self.access_global(start, space, cached, access, warp, gpu),
             };
             // The instruction is complete when the parts in all spaces are.
             sources = sources.max(sources_read);
@@ -119,7 +119,8 @@ impl<'r> Sm<'r> {
     fn access_global<L: EventListener>(
         &mut self,
         start: u64,
-        (space, cached): (MemorySpace, bool),
+        space: MemorySpace,
+        cached: bool,
         access: ProbedAccess,
         warp: &mut Warp,
         gpu: &mut GpuContext<'_, 'r, L>,

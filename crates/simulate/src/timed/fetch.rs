@@ -184,7 +184,7 @@ impl ConstantCaches {
                 (ready.max(at), None)
             }
             None => {
-                let (ready, found) = self.refill(at, (bank, offset), l2);
+                let (ready, found) = self.refill(at, bank, offset, l2);
                 self.first.get_mut(l2.parameters).set_ready(address, ready);
                 (ready, Some(found))
             }
@@ -193,12 +193,7 @@ impl ConstantCaches {
 
     /// Requests the line of a constant that missed in the first cache; returns the cycle of its arrival and the level
     /// at which it was found.
-    fn refill(
-        &mut self,
-        at: u64,
-        (bank, offset): (u8, u32),
-        l2: &mut L2Cache<'_>,
-    ) -> (u64, HitLevel) {
+    fn refill(&mut self, at: u64, bank: u8, offset: u32, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
         let parameters = l2.parameters;
         let address = u64::from(bank) * CONSTANT_BANK_STRIDE + u64::from(offset);
         let second = self.second.get_mut(parameters);

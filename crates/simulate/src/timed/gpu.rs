@@ -68,7 +68,7 @@ pub(super) trait Multiprocessor<C> {
         context: &mut C,
     ) -> Result<IssueEffects, Fault>;
     /// Starts a block, given by its number in the grid and its index, in cycle `now`.
-    fn start_block(&mut self, now: u64, block: (u64, Size), context: &mut C);
+    fn start_block(&mut self, now: u64, number: u64, index: Size, context: &mut C);
     /// Returns the deadlock of a resident block, once no warp can issue.
     fn deadlock(&self) -> Option<Fault>;
 }
@@ -188,7 +188,8 @@ fn gpu_of<'r>(
     Gpu::new(
         sms.collect(),
         schedulers,
-        (dispatcher, of_block),
+        dispatcher,
+        of_block,
         launch,
         only,
     )
@@ -204,7 +205,8 @@ impl<M> Gpu<M> {
     pub(super) fn new(
         sms: Vec<M>,
         schedulers: u32,
-        (mut dispatcher, need): (Dispatcher, BlockResources),
+        mut dispatcher: Dispatcher,
+        need: BlockResources,
         launch: &Launch,
         only: Option<(SingleWarp, u32)>,
     ) -> Result<Gpu<M>, Fault> {
@@ -372,7 +374,7 @@ impl<M> Gpu<M> {
             // If one warp runs alone, the dispatcher has a single block, the warp's.
             let block = context.only().map_or(block, |only| only.block);
             let index = context.launch().block_at(block);
-            self.sms[sm].start_block(now, (block, index), context);
+            self.sms[sm].start_block(now, block, index, context);
         }
         self.wake_schedulers(sm, now, context);
     }

@@ -381,7 +381,7 @@ impl<'r> Sm<'r> {
                         0 => 0,
                         _ => number * parameters.get(Parameter::ConstantReplay),
                     };
-                    let ready = self.read_constant(now, start + replay, (bank, offset), gpu);
+                    let ready = self.read_constant(now, start + replay, bank, offset, gpu);
                     let hit = parameters.get(Parameter::ConstantL1Hit);
                     times.done = times.done.max(ready + hit);
                 }
@@ -469,8 +469,8 @@ impl<'r> Sm<'r> {
                 }
             }
         }
-        for &constant in &facts.constants {
-            let ready = self.read_constant(now, from, constant, gpu);
+        for &(bank, offset) in &facts.constants {
+            let ready = self.read_constant(now, from, bank, offset, gpu);
             let operand = gpu.parameters.get(Parameter::ConstantOperand);
             warp.wait(ready + operand, Stall::Memory);
         }
@@ -481,7 +481,8 @@ impl<'r> Sm<'r> {
         &mut self,
         now: u64,
         at: u64,
-        (bank, offset): (u8, u32),
+        bank: u8,
+        offset: u32,
         gpu: &mut GpuContext<'_, 'r, L>,
     ) -> u64 {
         let (ready, found) = self.constants.read(at, bank, offset, &mut gpu.l2);
@@ -603,12 +604,7 @@ impl<'r, L: EventListener> Multiprocessor<GpuContext<'_, 'r, L>> for Sm<'r> {
 
     /// Starts a block in cycle `now`. Its warps get consecutive slots, which are free again when the block ends; slots
     /// are assigned to sub-partitions in turn, so its warps are spread evenly.
-    fn start_block(
-        &mut self,
-        now: u64,
-        (number, index): (u64, Size),
-        gpu: &mut GpuContext<'_, 'r, L>,
-    ) {
+    fn start_block(&mut self, now: u64, number: u64, index: Size, gpu: &mut GpuContext<'_, 'r, L>) {
         let mut block = Block::<NvidiaModel, _>::new(gpu.program, gpu.launch, index);
         if let Some(only) = gpu.setup.only {
             block.end_other_warps(only.warp);
@@ -638,7 +634,7 @@ impl<'r, L: EventListener> Multiprocessor<GpuContext<'_, 'r, L>> for Sm<'r> {
         gpu.listener.event(now, &event);
         for (warp, (&slot, state)) in (0..).zip(slots.iter().zip(&block.warps)) {
             // If one warp runs alone, the others have ended already.
-            let Some(top) = state.model.running() else {
+            let Some((at, active)) = state.model.running() else {
                 continue;
             };
             let scheduler = slot % self.schedulers.len() as u32;
@@ -649,7 +645,7 @@ impl<'r, L: EventListener> Multiprocessor<GpuContext<'_, 'r, L>> for Sm<'r> {
                 block: number,
                 warp,
             };
-            let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
+            let mut warp = Warp::new(place, resident, at, active, now, gpu.tracking);
             self.compute_ready(&mut warp, now, now, gpu);
             let unit = gpu.unit_of(warp.at);
             self.schedulers[scheduler as usize].add(slot, warp.ready, unit);

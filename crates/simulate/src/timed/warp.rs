@@ -47,7 +47,8 @@ impl Warp {
     pub(super) fn new(
         place: WarpPlace,
         resident: usize,
-        (at, active): (u32, Mask),
+        at: u32,
+        active: Mask,
         now: u64,
         tracking: Tracking,
     ) -> Warp {

@@ -181,7 +181,8 @@ fn gpu_of<'r>(
     Gpu::new(
         units.collect(),
         shape.simds,
-        (dispatcher, of_group),
+        dispatcher,
+        of_group,
         launch,
         only,
     )

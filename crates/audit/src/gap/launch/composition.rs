@@ -290,8 +290,9 @@ impl Composer<'_> {
     ) -> Result<ObservedLaunch, Diagnostic> {
         let counts = |resource: SharedResource| without != Some(resource);
         let fetched = self.record.fetched;
-        let transfers = (fetched.read, fetched.evicted_lines);
-        let (mut slices, mut dram) = self.of_kernel.line_demands(fetched.sectors, transfers);
+        let (read, evicted_lines) = (fetched.read, fetched.evicted_lines);
+        let kernel = &self.of_kernel;
+        let (mut slices, mut dram) = kernel.line_demands(fetched.sectors, read, evicted_lines);
         for warp in loads.iter().flat_map(|block| &block.warps) {
             slices += warp.all.service(SharedResource::Slices);
             dram += warp.all.service(SharedResource::Dram);

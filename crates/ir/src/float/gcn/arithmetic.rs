@@ -30,7 +30,7 @@ impl Arithmetic {
                 single_number(single::mul_number(a as u32, b as u32, self.mode))
             }
             (Format::Double, Rounding::Nearest) => double(f64::from_bits(a) * f64::from_bits(b)),
-            (format, rounding) => exact::mul(format, format, (a, b), 0, rounding),
+            (format, rounding) => exact::mul(format, format, a, b, 0, rounding),
         };
         self.finish(product, &[a, b])
     }

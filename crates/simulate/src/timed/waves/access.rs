@@ -60,10 +60,14 @@ impl<'r> ComputeUnit<'r> {
                 if taken == 0 {
                     continue;
                 }
-                let access = LaneAccess { taken, ..access };
+                let access = LaneAccess {
+                    space,
+                    taken,
+                    ..access
+                };
                 let (accepted, completed) = match space {
                     MemorySpace::Shared => self.pass_lds(now, start, &[access], wave, gpu),
-                    _ => self.pass_l1(now, start, (space, facts), &access, wave, gpu),
+                    _ => self.pass_l1(now, start, facts, &access, wave, gpu),
                 };
                 free = free.max(accepted);
                 done = done.max(completed);
@@ -140,7 +144,7 @@ impl<'r> ComputeUnit<'r> {
         &mut self,
         now: u64,
         start: u64,
-        (space, facts): (MemorySpace, &WaveFacts),
+        facts: &WaveFacts,
         access: &LaneAccess,
         wave: &Wave,
         gpu: &mut WaveContext<'_, 'r, L>,
@@ -159,7 +163,7 @@ impl<'r> ComputeUnit<'r> {
             contended: is_atomic && has_equal_addresses(&access.addresses, access.taken),
             unit: 0,
         };
-        let outcome = match space {
+        let outcome = match access.space {
             MemorySpace::Local => self.pass_scratch(start, &request, gpu),
             _ => self.l1_path.access(start, &request, &mut gpu.l2),
         };
@@ -170,7 +174,7 @@ impl<'r> ComputeUnit<'r> {
         let event = Event::Memory {
             warp: wave.place,
             at: OpIndex(wave.at),
-            space,
+            space: access.space,
             access: access.kind,
             requests: outcome.requests,
             sectors: outcome.sectors,

@@ -523,7 +523,8 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
     fn start_block(
         &mut self,
         now: u64,
-        (number, index): (u64, Size),
+        number: u64,
+        index: Size,
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
         // `reserve_slot` keeps registers for groups that have not started.
@@ -552,7 +553,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
                 .model
                 .running()
                 .and_then(|top| Some((top, self.take_slot()?)));
-            let Some((top, slot)) = slot else {
+            let Some(((at, active), slot)) = slot else {
                 // No slot: if one wave runs alone, the others have ended already.
                 slots.push(u32::MAX);
                 continue;
@@ -577,7 +578,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
                 slot,
                 base: slot,
             });
-            let mut wave = Wave::new(place, turns, (resident, wave as usize), top, now);
+            let mut wave = Wave::new(place, turns, resident, wave as usize, at, active, now);
             // Up to the first turn of its SIMD after the start.
             wave.wait(now + 1, Stall::Selection);
             self.prepare(&mut wave, now, now, gpu);

@@ -79,8 +79,10 @@ impl Wave {
     pub(super) fn new(
         place: WarpPlace,
         turns: Turns,
-        (resident, index): (usize, usize),
-        (at, active): (u32, Mask),
+        resident: usize,
+        index: usize,
+        at: u32,
+        active: Mask,
         now: u64,
     ) -> Wave {
         Wave {

@@ -11,7 +11,10 @@ use GcnOpcode as Op;
 /// Result; `None` if it is unknown or the instruction is another one.
 pub(super) fn word(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
     let [a, b, c] = [o.word(0, 0)?, o.word(1, 0)?, o.word(2, 0)?];
-    let distances = |bits| total(fields(&a, &b, bits).into_iter().map(distance));
+    let distances = |bits| {
+        let pairs = fields(&a, &b, bits).into_iter();
+        total(pairs.map(|(a, b)| distance(a, b)))
+    };
     Some(match opcode {
         Op::VPermB32 => permuted(&a, &b, &c),
         // Averages of bytes. The lowest bit of each byte of the third source rounds up.
@@ -27,11 +30,11 @@ pub(super) fn word(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
         Op::VSadU8 => add(distances(8), c),
         Op::VSadHiU8 => add(shl(distances(8), constant(16)), c),
         Op::VSadU16 => add(distances(16), c),
-        Op::VSadU32 => add(distance((a, b)), c),
+        Op::VSadU32 => add(distance(a, b), c),
         // Bytes of the second source that are 0 do not count.
         Op::VMsadU8 => {
             let pairs = fields(&a, &b, 8).into_iter();
-            let counted = pairs.map(|(a, b)| select(b.clone(), distance((a, b)), constant(0)));
+            let counted = pairs.map(|(a, b)| select(b.clone(), distance(a, b), constant(0)));
             add(total(counted), c)
         }
         _ => return None,
@@ -68,8 +71,8 @@ pub(super) fn at_four_places(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Vec<
         let [bytes, _] = shr64([low.clone(), high.clone()], constant(8 * place));
         let pairs = fields(&bytes, &pattern, 8).into_iter();
         let distances = pairs.map(|(a, b)| match is_masked {
-            true => select(b.clone(), distance((a, b)), constant(0)),
-            false => distance((a, b)),
+            true => select(b.clone(), distance(a, b), constant(0)),
+            false => distance(a, b),
         });
         let at = bits * place;
         let sum = o.word(2, (at / 32) as u8)?;
@@ -104,7 +107,7 @@ fn total(terms: impl Iterator<Item = Expr>) -> Expr {
 }
 
 /// Magnitude of the difference of unsigned numbers.
-fn distance((a, b): (Expr, Expr)) -> Expr {
+fn distance(a: Expr, b: Expr) -> Expr {
     sub(max_u(a.clone(), b.clone()), min_u(a, b))
 }
 
