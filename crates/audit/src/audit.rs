@@ -264,7 +264,8 @@ pub fn monitor_single_warp(
     claims: &Claims<'_>,
     grid: &LaunchFile,
     only: SingleWarp,
-    (order, max_instructions): (PathOrder, u64),
+    order: PathOrder,
+    max_instructions: u64,
 ) -> Result<MonitoredRun, Diagnostic> {
     let (run, mut memory) = session.bind(prepared, grid, order, max_instructions)?;
     let mut monitor = ClaimMonitor::new(claims);
@@ -293,10 +294,10 @@ pub fn audit(
     let prepared = prepare_audited(session, kernel)?;
     let mut basis = audit_basis(session, &prepared, grid, options)?;
     // A refused kernel has no claims to compare a run with; the report states the refusal.
-    let Some(flow) = basis.flow.take() else {
+    let Some((context, flow)) = basis.flow.take() else {
         return Ok(basis.report);
     };
-    let mut audited = audited_kernel(session, &prepared, flow, &mut basis, runs)?;
+    let mut audited = audited_kernel(session, &prepared, context, flow, &mut basis, runs)?;
     for number in 1..=runs.runs {
         match number {
             1 => audited.run(number, grid, PathOrder::TakenFirst)?,
@@ -424,7 +425,8 @@ fn bound_of_launches(
 fn audited_kernel<'a>(
     session: &'a Session,
     prepared: &'a Prepared<'a>,
-    (launch, flow): (LaunchContext, KernelFlow),
+    launch: LaunchContext,
+    flow: KernelFlow,
     basis: &'a mut AuditBasis,
     runs: &'a AuditOptions,
 ) -> Result<AuditedKernel<'a>, Diagnostic> {
@@ -541,9 +543,9 @@ impl AuditedKernel<'_> {
             1 => {
                 let stated = &self.audit.stated;
                 let profile = audited_profile(&claims.flow, stated, self.options);
-                let how = (order, self.limit);
-                let (run, warps) =
-                    monitor_with_profile(session, prepared, claims, launch, how, &profile)?;
+                let (run, warps) = monitor_with_profile(
+                    session, prepared, claims, launch, order, self.limit, &profile,
+                )?;
                 self.audit.add_profiled(number, &run, warps);
                 // The constant leaves room for the variations of a launch that issues only a few instructions, such
                 // as one whose loops are skipped with the given contents.

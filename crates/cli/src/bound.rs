@@ -306,7 +306,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         left_out: &left_out,
     };
     let done: Result<(), CommandError> =
-        bounds(&library, asked, kernel, &options, (shard, jobs), each);
+        bounds(&library, asked, kernel, &options, shard, jobs, each);
     // The progress line must be gone before diagnostics are printed.
     progress.clear();
     done?;

@@ -222,7 +222,7 @@ fn of_stamps(
         ..HybridOptions::new(TimedOptions::new(machine))
     };
     let out = Output::open(arguments.output.output.as_deref())?;
-    let report = hybrid_of_stamps(&session, kernel, (&plan, &times), launch, &options)?;
+    let report = hybrid_of_stamps(&session, kernel, &plan, &times, launch, &options)?;
     write_estimate(arguments, &session, out, &report)
 }
 

@@ -134,7 +134,7 @@ pub fn hybrid(
             // Without splits the pipelines are the same.
             let of = match count {
                 0 if pipelines == SplitPipelines::Serialised => None,
-                _ => Some(runs.observe(target, &variations, (count, pipelines), &mut notes)?),
+                _ => Some(runs.observe(target, &variations, count, pipelines, &mut notes)?),
             };
             done += variations.len();
             on_run(done as u64, all as u64);
@@ -194,7 +194,8 @@ impl HybridRuns<'_> {
         &self,
         target: &LaunchFile,
         launches: &[(LaunchFile, bool)],
-        (splits, pipelines): (u32, SplitPipelines),
+        splits: u32,
+        pipelines: SplitPipelines,
         notes: &mut BTreeSet<String>,
     ) -> Result<SplitRuns, Diagnostic> {
         let mut timed = self.options.timed.clone();

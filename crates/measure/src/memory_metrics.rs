@@ -118,7 +118,8 @@ fn divergence(
         let mnemonic = prepared.program.mnemonic(at.index()).unwrap_or("?");
         let one = accessed(
             format!("{} {mnemonic}", prepared.location(at)),
-            (*kind, space),
+            *kind,
+            space,
             *sums,
             limit,
         );
@@ -152,7 +153,8 @@ fn divergence(
 
 fn accessed(
     name: String,
-    (kind, space): (MemorySpace, &'static str),
+    kind: MemorySpace,
+    space: &'static str,
     sums: AccessSums,
     limit: Option<AccessCounts>,
 ) -> AccessedMemory {

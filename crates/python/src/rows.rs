@@ -152,7 +152,8 @@ impl NativeFile {
             },
             kernel,
             &options,
-            (shard, jobs),
+            shard,
+            jobs,
             |position, result| {
                 match result {
                     Ok(bound) => {

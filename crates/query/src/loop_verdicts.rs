@@ -35,7 +35,10 @@ impl LoopVerdicts {
         let sites = of(&any).into_iter();
         let sites = match options.states_launch() {
             false => sites.map(|verdict| (verdict, Origin::Derived)).collect(),
-            true => sites.zip(of(launch)).map(smaller).collect(),
+            true => sites
+                .zip(of(launch))
+                .map(|(of_any, stated)| smaller(of_any, stated))
+                .collect(),
         };
         LoopVerdicts { sites }
     }
@@ -108,7 +111,7 @@ fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
 
 /// Returns the verdict for any launch, if that for the stated launches has no smaller number: then the bound needs no
 /// statement about the launch.
-fn smaller((of_any, stated): (LoopVerdict, LoopVerdict)) -> (LoopVerdict, Origin) {
+fn smaller(of_any: LoopVerdict, stated: LoopVerdict) -> (LoopVerdict, Origin) {
     let LoopVerdict::Bounded(mut bound) = of_any else {
         return (stated, Origin::Launch);
     };

@@ -88,7 +88,10 @@ pub fn metrics_with(
         total: scale.metrics(&total),
         unknown_blocks,
         classes: named(&scale, classes.into_iter().map(|(n, s)| (Some(n), s))),
-        spaces: spaces.into_iter().map(space_metrics).collect(),
+        spaces: spaces
+            .into_iter()
+            .map(|(space, sums)| space_metrics(space, sums))
+            .collect(),
         branches,
         lines: named(&scale, lines.into_iter()),
         blocks,
@@ -260,7 +263,7 @@ fn named(scale: &Scale, sums: impl Iterator<Item = (Option<String>, Sums)>) -> V
     sums.map(|(name, sums)| scale.named(name, &sums)).collect()
 }
 
-fn space_metrics((space, sums): (&'static str, Sums)) -> SpaceMetrics {
+fn space_metrics(space: &'static str, sums: Sums) -> SpaceMetrics {
     SpaceMetrics {
         space,
         warp_instructions: sums.warps.0,

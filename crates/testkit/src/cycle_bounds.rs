@@ -281,7 +281,8 @@ impl PreparedSubject<'_> {
             &self.claims,
             launch,
             SingleWarp { block: 0, warp: 0 },
-            (order, MOST_INSTRUCTIONS),
+            order,
+            MOST_INSTRUCTIONS,
         )?;
         if let Some(fault) = seen.fault {
             return Err(fault);

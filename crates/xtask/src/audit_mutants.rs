@@ -330,9 +330,15 @@ impl Subject {
             false => Contents::Any,
         };
         let profile = profile_options(&claims.flow, &for_launch, contents);
-        let limits = (order, MOST_INSTRUCTIONS);
-        let (run, profiled) =
-            monitor_with_profile(session, prepared, &claims, &self.launch, limits, &profile)?;
+        let (run, profiled) = monitor_with_profile(
+            session,
+            prepared,
+            &claims,
+            &self.launch,
+            order,
+            MOST_INSTRUCTIONS,
+            &profile,
+        )?;
         let seen = run.observations;
         let mut problem = |text: String| {
             found

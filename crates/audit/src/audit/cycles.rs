@@ -202,7 +202,7 @@ pub fn audit_lone_warps(
     launch: &LaunchFile,
     runs: &LoneWarpRuns,
 ) -> Result<LoneWarpAudit, Diagnostic> {
-    lone_warps(session, prepared, claims, launch, (runs, 0))
+    lone_warps(session, prepared, claims, launch, runs, 0)
 }
 
 /// Compares runs with bounds that are smaller by `planted` cycles, which is 0 except in tests.
@@ -211,7 +211,8 @@ fn lone_warps(
     prepared: &Prepared<'_>,
     claims: &Claims<'_>,
     launch: &LaunchFile,
-    (runs, planted): (&LoneWarpRuns, u64),
+    runs: &LoneWarpRuns,
+    planted: u64,
 ) -> Result<LoneWarpAudit, Diagnostic> {
     let options = BoundOptions {
         launches: StatedLaunches {
@@ -314,14 +315,14 @@ impl LoneWarpComparison<'_> {
         order: PathOrder,
         is_searched: bool,
     ) -> Result<(), Diagnostic> {
-        let limit = (order, self.runs.max_instructions);
         let seen = monitor_single_warp(
             self.session,
             self.prepared,
             self.claims,
             self.launch,
             warp,
-            limit,
+            order,
+            self.runs.max_instructions,
         )?;
         if seen.fault.is_some() {
             // A warp that does not end shows only some of its loop counts, so there is no bound for its runs.

@@ -111,7 +111,7 @@ pub fn audit_launch_time(
     };
     for &caches in states(runs.cycles.caches) {
         let slow = match runs.searches {
-            true => slowest_numbers(session, prepared, launch, (runs, caches)),
+            true => slowest_numbers(session, prepared, launch, runs, caches),
             false => Vec::new(),
         };
         for &(selection, policy) in &runs.runs {
@@ -200,7 +200,7 @@ fn bounded_launch(
     };
     let bound = found.bound;
     let estimate = time
-        .cta_estimate((prepared, &claims.flow), runs.cycles.caches, known.stated())
+        .cta_estimate(prepared, &claims.flow, runs.cycles.caches, known.stated())
         .map(|estimate| {
             estimate
                 .cycles
@@ -232,7 +232,8 @@ fn slowest_numbers(
     session: &Session,
     prepared: &Prepared<'_>,
     launch: &LaunchFile,
-    (runs, caches): (&LaunchTimeRuns, StartCaches),
+    runs: &LaunchTimeRuns,
+    caches: StartCaches,
 ) -> Vec<(Parameter, u64)> {
     let options = TimedOptions {
         selection: Selection::Slow,

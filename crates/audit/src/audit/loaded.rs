@@ -14,7 +14,8 @@ use super::claims::{Claim, Claims, Violation};
 /// Checks the values that the load before this instruction, by the same warp, has left in its lanes.
 pub(super) fn check_loaded<E>(
     claims: &Claims<'_>,
-    (at, lanes): (OpIndex, Mask),
+    at: OpIndex,
+    lanes: Mask,
     next: &Issue<'_, E>,
     found: &mut Vec<Violation>,
 ) {

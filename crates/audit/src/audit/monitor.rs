@@ -450,8 +450,8 @@ impl<M: MonitoredModel> ExecutionListener<M> for ClaimMonitor<'_> {
         self.last_warp = warp_id;
         self.accesses.issue(issue, &mut found);
         // Before this issue, the registers hold what the instruction before it has loaded.
-        if let Some(last) = warp.last {
-            check_loaded(self.claims, last, issue, &mut found);
+        if let Some((at, lanes)) = warp.last {
+            check_loaded(self.claims, at, lanes, issue, &mut found);
         }
         if !warp.is_lost {
             self.advance_warp(&mut warp, issue.model(), &mut found);

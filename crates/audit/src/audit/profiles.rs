@@ -50,7 +50,8 @@ pub fn monitor_with_profile(
     prepared: &Prepared<'_>,
     claims: &Claims<'_>,
     grid: &LaunchFile,
-    (order, max_instructions): (PathOrder, u64),
+    order: PathOrder,
+    max_instructions: u64,
     options: &ProfileOptions,
 ) -> Result<(MonitoredRun, ProfiledWarps), Diagnostic> {
     let compute = |profiler: &mut LaunchProfiler<'_>| {

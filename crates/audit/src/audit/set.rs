@@ -67,8 +67,10 @@ pub fn audit_set(
     }
     let mut audited = Vec::with_capacity(bases.len());
     for (prepared, basis) in prepared.iter().zip(&mut bases) {
-        if let Some(flow) = basis.flow.take() {
-            audited.push(audited_kernel(session, prepared, flow, basis, runs)?);
+        if let Some((context, flow)) = basis.flow.take() {
+            audited.push(audited_kernel(
+                session, prepared, context, flow, basis, runs,
+            )?);
         }
     }
     let mut audit = SetAudit {

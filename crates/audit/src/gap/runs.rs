@@ -281,14 +281,14 @@ impl Runs<'_> {
 
     /// Executes a situation without time; `None` if it does not end.
     fn observe(&mut self, situation: &Situation) -> Result<Option<AuditObservations>, Diagnostic> {
-        let how = (situation.order, self.options.max_instructions);
         let run = monitor_single_warp(
             self.session,
             self.prepared,
             self.claims,
             &situation.launch,
             situation.warp,
-            how,
+            situation.order,
+            self.options.max_instructions,
         )?;
         match run.fault {
             None => Ok(Some(run.observations)),

@@ -89,10 +89,14 @@ impl BoundQuery<'_> {
         let time = LaunchTime::new(self.analysed, options, extent)?;
         let bound = time.bound(stated, effort);
         let bound = bound.map_err(|why| self.no_bound(why, time.not_executed()))?;
-        let of_kernel = (self.analysed.prepared, self.analysed.flow);
         let estimate = match time.is_of_warps() {
             true => {
-                let estimate = time.cta_estimate(of_kernel, options.caches, stated);
+                let estimate = time.cta_estimate(
+                    self.analysed.prepared,
+                    self.analysed.flow,
+                    options.caches,
+                    stated,
+                );
                 let limit = bound.bound.upper_bound().limit().0;
                 Some(estimate.and_then(|estimate| estimate.within(limit)))
             }

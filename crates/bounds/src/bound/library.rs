@@ -21,7 +21,8 @@ pub fn bounds<E>(
     asked: AskedImages<'_>,
     name: Option<&str>,
     options: &BoundOptions,
-    (shard, jobs): (Shard, usize),
+    shard: Shard,
+    jobs: usize,
     mut each: impl FnMut(u64, Result<KernelBound, Unusable>) -> Result<(), E>,
 ) -> Result<(), E> {
     let bound = |item: Result<(Arc<Session>, usize), Unusable>| {

@@ -68,7 +68,7 @@ pub fn bound_set(
         let range = repetition.launches.clone();
         let of_set = set.launches.get(range.clone()).into_iter().flatten();
         for (launch, kernel) in of_set.zip(kernels.get(range).into_iter().flatten()) {
-            launches.push(bounds.launch((launch, kernel), repetition.rounds)?);
+            launches.push(bounds.launch(launch, kernel, repetition.rounds)?);
         }
     }
     let mut sums = launches.iter().map(|launch| launch.sum);
@@ -121,7 +121,8 @@ impl SetBounds<'_> {
     /// Bounds all executions of a launch. Executions with the same size and parameters have the same bound.
     fn launch(
         &mut self,
-        (launch, kernel): (&SetLaunch, &Kernel),
+        launch: &SetLaunch,
+        kernel: &Kernel,
         rounds: u64,
     ) -> Result<SetLaunchBound, Diagnostic> {
         let mut found = SetLaunchBound {

@@ -227,7 +227,7 @@ pub fn bound_with_vectors(
         let solved = solve(counts, inputs, &costs, stated, effort)?;
         let taken = step_counts(inputs, &solved);
         let executions = |node| executions(counts, &solved, node);
-        let found = account(&solved, (&costs, &taken), executions, delays, numbers)?;
+        let found = account(&solved, &costs, &taken, executions, delays, numbers)?;
         let found = CycleBound {
             instructions: time.instructions(&taken),
             ..found
@@ -327,7 +327,8 @@ fn executions(counts: &CountSystem, solved: &WarpBound<Cycles>, node: usize) -> 
 /// Adds the delays, and divides the bound into terms.
 fn account(
     solved: &WarpBound<Cycles>,
-    (costs, counts): (&PathTime, &[u128]),
+    costs: &PathTime,
+    counts: &[u128],
     executions: impl Fn(usize) -> u128,
     delays: Delays,
     numbers: &MachineNumbers,

@@ -59,7 +59,7 @@ impl EstimatedLaunch<'_> {
         let of_sm = blocks.div_ceil(sms.max(1)).min(resident.0.max(1));
         let rounds = blocks.div_ceil(sms.saturating_mul(of_sm).max(1));
         let in_part = of_sm.saturating_mul(warps).div_ceil(sub_partitions.max(1));
-        let warp = crate::cta::construct(flow, |id| self.segments(prepared, flow, (id, in_part)))
+        let warp = crate::cta::construct(flow, |id| self.segments(prepared, flow, id, in_part))
             .map_err(|why| format!("{}: {}", location(why.node), why.reason))?;
         let iterations = iterations(&warp.elements, flow, in_part, stated);
         let numbers = self.numbers;
@@ -98,7 +98,8 @@ impl EstimatedLaunch<'_> {
         &self,
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
-        (id, warps): (NodeId, u64),
+        id: NodeId,
+        warps: u64,
     ) -> Vec<BlockSegment> {
         let block = flow.thread.space.block(id);
         let mut segments = Vec::new();
@@ -115,11 +116,11 @@ impl EstimatedLaunch<'_> {
                 _ if op.barrier => BlockSegment::Barrier(at.0),
                 _ => continue,
             };
-            segments.extend([time.of(warps, (first, at)), cut]);
+            segments.extend([time.of(warps, first, at), cut]);
             (first, time) = (OpIndex(at.0 + 1), SegmentTime::default());
         }
         if first <= block.last {
-            segments.push(time.of(warps, (first, block.last)));
+            segments.push(time.of(warps, first, block.last));
         }
         segments
     }
@@ -174,7 +175,7 @@ struct SegmentTime {
 
 impl SegmentTime {
     /// Returns the segment from one operation to another, with the cycles that each of `warps` warps adds.
-    fn of(&self, warps: u64, (first, last): (OpIndex, OpIndex)) -> BlockSegment {
+    fn of(&self, warps: u64, first: OpIndex, last: OpIndex) -> BlockSegment {
         // The simulation multiplies by the number of warps, so the time of a lone warp is divided by it.
         let core = self.core.div_ceil(MILLI.unsigned_abs());
         BlockSegment::Time {

@@ -213,7 +213,8 @@ impl AccessKnowledge {
     fn of(
         launch: Option<&Launch>,
         memory: Option<LaunchMemory>,
-        (numbers, caches): (&MachineNumbers, CacheState),
+        numbers: &MachineNumbers,
+        caches: CacheState,
     ) -> AccessKnowledge {
         let lanes_of_block = launch.map_or(u32::MAX, |launch| {
             let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
@@ -298,10 +299,10 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
             of_runtime: may_be_accessed(&prepared.code, flow, launch),
             local: accesses_local,
         };
-        LaunchMemory::of(&prepared.code, launch, memory, (numbers, residents))
+        LaunchMemory::of(&prepared.code, launch, memory, numbers, residents)
     });
     let bound = bound_launch.as_ref().map(|(launch, _)| launch);
-    let access_knowledge = AccessKnowledge::of(bound, memory, (numbers, caches));
+    let access_knowledge = AccessKnowledge::of(bound, memory, numbers, caches);
     let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
     let constants = constants.unwrap_or_default();
     let constants_may_miss =
@@ -505,7 +506,7 @@ impl AccessKnowledge {
                 _ => true,
             };
             let counts = class.limit(space).filter(|_| exists)?;
-            Some(self.space_limits(class, direction, cached, (space, counts)))
+            Some(self.space_limits(class, direction, cached, space, counts))
         });
         AccessLimits {
             direction,
@@ -520,7 +521,8 @@ impl AccessKnowledge {
         class: &AccessClass,
         direction: AccessDirection,
         cached: bool,
-        (space, counts): (MemorySpace, AccessCounts),
+        space: MemorySpace,
+        counts: AccessCounts,
     ) -> SpaceLimits {
         let is_load = direction == AccessDirection::Load;
         let is_local = space == MemorySpace::Local;

@@ -304,7 +304,8 @@ impl LaunchTime {
     /// simulation does not apply.
     pub fn cta_estimate(
         &self,
-        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
         caches: CacheState,
         stated: StatedCounts<'_>,
     ) -> Result<CtaEstimate, String> {
@@ -469,7 +470,7 @@ impl LaunchTime {
         let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
         let contention = contention_of(&time, &self.numbers)?;
-        let sums = self.times(program, (inputs, &contention), &mut time)?;
+        let sums = self.times(program, inputs, &contention, &mut time)?;
         let windows_bind = !sums.windows.is_empty();
         let times = sums.times;
         let delays = self.delays(inputs)?;

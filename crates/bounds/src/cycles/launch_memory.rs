@@ -60,7 +60,8 @@ impl LaunchMemory {
         code: &Code,
         launch: &Launch,
         memory: AccessedMemory<'_>,
-        (numbers, residents): (&MachineNumbers, Option<ResidentWarps>),
+        numbers: &MachineNumbers,
+        residents: Option<ResidentWarps>,
     ) -> LaunchMemory {
         let ranges = |is_counted: &dyn Fn(&Buffer) -> bool| -> Vec<AddressRange> {
             let buffers = memory.global.buffers().iter();
@@ -106,7 +107,7 @@ impl LaunchMemory {
         all.extend(&local);
         LaunchMemory {
             fits: fits(&all, numbers),
-            pages: pages((&translated, &local), &all, numbers),
+            pages: pages(&translated, &local, &all, numbers),
             sectors: {
                 let sector = numbers.slow(Parameter::L2Sector).max(1);
                 let sectors = buffers
@@ -179,7 +180,8 @@ fn fits(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
 /// Pages of buffers and of local memory, if both TLBs hold all of them. `all` also has code and constants, whose
 /// translations are in the second-level TLB when a launch begins, if the host has just written them.
 fn pages(
-    (buffers, local): (&[AddressRange], &[AddressRange]),
+    buffers: &[AddressRange],
+    local: &[AddressRange],
     all: &[AddressRange],
     numbers: &MachineNumbers,
 ) -> Option<[PageCount; 2]> {

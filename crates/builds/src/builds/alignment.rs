@@ -24,7 +24,11 @@ pub(super) fn align_lines(
     for (at_old, at_new) in anchors.into_iter().chain(ends) {
         let is_even = at_old - from_old == at_new - from_new;
         match is_even {
-            true => rows.extend((from_old..at_old).zip(from_new..at_new).map(both)),
+            true => rows.extend(
+                (from_old..at_old)
+                    .zip(from_new..at_new)
+                    .map(|(old, new)| both(old, new)),
+            ),
             false => {
                 rows.extend((from_old..at_old).map(|at| (Some(at), None)));
                 rows.extend((from_new..at_new).map(|at| (None, Some(at))));
@@ -38,7 +42,7 @@ pub(super) fn align_lines(
     rows
 }
 
-fn both((old, new): (usize, usize)) -> (Option<usize>, Option<usize>) {
+fn both(old: usize, new: usize) -> (Option<usize>, Option<usize>) {
     (Some(old), Some(new))
 }
 

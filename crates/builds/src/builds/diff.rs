@@ -94,7 +94,7 @@ pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport 
     }
     let work = |(one, other, paired_by): (&BuildKernel, &BuildKernel, Pairing)| {
         let named = new.named(other);
-        let compared = compare_pair((old, one), (new, other), paired_by, options);
+        let compared = compare_pair(old, one, new, other, paired_by, options);
         (named, compared)
     };
     let done: Result<(), Infallible> = map_in_order(
@@ -156,8 +156,10 @@ impl Build {
 
 /// Compares a pair of kernels.
 fn compare_pair(
-    (old, one): (&Build, &BuildKernel),
-    (new, other): (&Build, &BuildKernel),
+    old: &Build,
+    one: &BuildKernel,
+    new: &Build,
+    other: &BuildKernel,
     paired_by: Pairing,
     options: &DiffOptions,
 ) -> Compared {

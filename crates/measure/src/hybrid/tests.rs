@@ -299,7 +299,7 @@ impl<'a, 'b> Script<'a, 'b> {
     }
 
     /// Issues operations, each at its cycle.
-    fn issues(&mut self, (block, slot): (u64, u32), issues: &[(u64, u32)]) {
+    fn issues(&mut self, block: u64, slot: u32, issues: &[(u64, u32)]) {
         for &(cycle, address) in issues {
             let event = Event::Issue {
                 warp: Script::place(block, slot),
@@ -312,7 +312,7 @@ impl<'a, 'b> Script<'a, 'b> {
         }
     }
 
-    fn split(&mut self, cycle: u64, block: u64, (parent, child): (u32, u32), address: u32) {
+    fn split(&mut self, cycle: u64, block: u64, parent: u32, child: u32, address: u32) {
         let event = Event::Split {
             parent: Script::place(block, parent),
             child: Script::place(block, child),
@@ -371,14 +371,14 @@ fn delays_are_from_the_room_of_a_group_or_from_its_batch() {
         };
         script.begins(100, 0);
         script.begins(104, 1);
-        script.issues((0, 0), &way(108));
-        script.issues((1, 1), &way(112));
+        script.issues(0, 0, &way(108));
+        script.issues(1, 1, &way(112));
         script.ends(158, 0, 0);
         script.group_ends(160, 0);
         script.ends(170, 1, 1);
         script.begins(163, 2);
         script.group_ends(170, 1);
-        script.issues((2, 0), &way(175));
+        script.issues(2, 0, &way(175));
         script.ends(221, 2, 0);
         script.group_ends(225, 2);
         let run = script.finish().unwrap();
@@ -498,10 +498,11 @@ fn a_mark_in_a_loop_splits_more_than_once() {
     Fixture::new("loop_repush", "loop_repush").analyse(|kernel| {
         let mut script = Script::new(kernel);
         script.begins(0, 0);
-        script.issues((0, 0), &[(0, 0x0), (10, 0x14), (20, 0x90), (30, 0xa8)]);
-        script.split(30, 0, (0, 1), 0xa8);
+        script.issues(0, 0, &[(0, 0x0), (10, 0x14), (20, 0x90), (30, 0xa8)]);
+        script.split(30, 0, 0, 1, 0xa8);
         script.issues(
-            (0, 1),
+            0,
+            1,
             &[
                 (34, 0xa8),
                 (40, 0x154),
@@ -511,7 +512,8 @@ fn a_mark_in_a_loop_splits_more_than_once() {
             ],
         );
         script.issues(
-            (0, 0),
+            0,
+            0,
             &[
                 (34, 0xac),
                 (90, 0x154),
@@ -532,14 +534,14 @@ fn a_mark_in_a_loop_splits_more_than_once() {
                 (82, 0x15c),
             ];
             let rest = [(110, 0x70), (114, 0x8c)];
-            script.issues((0, 0), &round.map(|(after, at)| (cycle + after, at)));
-            script.issues((0, 0), &rest.map(|(after, at)| (cycle + after, at)));
+            script.issues(0, 0, &round.map(|(after, at)| (cycle + after, at)));
+            script.issues(0, 0, &rest.map(|(after, at)| (cycle + after, at)));
             cycle += 114;
         }
-        script.issues((0, 0), &[(cycle + 4, 0x1f4)]);
+        script.issues(0, 0, &[(cycle + 4, 0x1f4)]);
         script.ends(cycle + 5, 0, 0);
         // The child leaves the loop at once.
-        script.issues((0, 1), &[(90, 0x8c), (94, 0x1f4)]);
+        script.issues(0, 1, &[(90, 0x8c), (94, 0x1f4)]);
         script.ends(95, 0, 1);
         script.group_ends(cycle + 5, 0);
         let run = script.finish().unwrap();
@@ -578,12 +580,13 @@ fn traces_of_splits_have_places_and_origins() {
     Fixture::new("loop_repush", "loop_repush").analyse(|kernel| {
         let mut script = Script::new(kernel);
         script.begins(0, 0);
-        script.issues((0, 0), &[(0, 0x0), (10, 0x14), (20, 0x90)]);
+        script.issues(0, 0, &[(0, 0x0), (10, 0x14), (20, 0x90)]);
         // Before the parent has issued the branch.
-        script.split(30, 0, (0, 7), 0xa8);
-        script.split(30, 0, (0, 9), 0xa8);
+        script.split(30, 0, 0, 7, 0xa8);
+        script.split(30, 0, 0, 9, 0xa8);
         script.issues(
-            (0, 0),
+            0,
+            0,
             &[(30, 0xa8), (31, 0x154), (32, 0x158), (33, 0x70), (34, 0x8c)],
         );
         for slot in [7, 9] {
@@ -595,20 +598,22 @@ fn traces_of_splits_have_places_and_origins() {
                 (44, 0x8c),
                 (45, 0x1f4),
             ];
-            script.issues((0, slot), &way);
+            script.issues(0, slot, &way);
         }
         script.ends(46, 0, 7);
-        script.issues((0, 0), &[(50, 0x90), (51, 0xa8)]);
-        script.split(51, 0, (0, 8), 0xa8);
+        script.issues(0, 0, &[(50, 0x90), (51, 0xa8)]);
+        script.split(51, 0, 0, 8, 0xa8);
         script.issues(
-            (0, 8),
+            0,
+            8,
             &[(60, 0xa8), (61, 0x154), (62, 0x158), (63, 0x70), (64, 0x8c)],
         );
-        script.issues((0, 8), &[(65, 0x1f4)]);
+        script.issues(0, 8, &[(65, 0x1f4)]);
         script.ends(66, 0, 8);
         script.ends(66, 0, 9);
         script.issues(
-            (0, 0),
+            0,
+            0,
             &[
                 (70, 0x154),
                 (71, 0x158),
@@ -640,13 +645,14 @@ fn traces_of_splits_have_places_and_origins() {
         let mut astray = Script::new(kernel);
         astray.begins(0, 0);
         astray.issues(
-            (0, 0),
+            0,
+            0,
             &[(0, 0x0), (10, 0x14), (20, 0x90), (30, 0xa8), (34, 0x70)],
         );
         assert!(astray.finish().is_err());
         let mut unfinished = Script::new(kernel);
         unfinished.begins(0, 0);
-        unfinished.issues((0, 0), &[(0, 0x0)]);
+        unfinished.issues(0, 0, &[(0, 0x0)]);
         assert!(unfinished.finish().is_err());
     });
 }

@@ -30,7 +30,8 @@ use warpbound_query::{AnalysedKernel, KernelAnalysis, Prepared, Session};
 pub fn hybrid_of_stamps(
     session: &Session,
     kernel: &Kernel,
-    (plan, times): (&StampPlan, &StampTimes),
+    plan: &StampPlan,
+    times: &StampTimes,
     launch: Option<&LaunchFile>,
     options: &HybridOptions,
 ) -> Result<WarpHybridReport, Diagnostic> {

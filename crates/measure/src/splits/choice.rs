@@ -293,7 +293,7 @@ impl SiteForest {
             chosen.get(at).copied()
         };
         for (site, &gain) in gains.iter().enumerate() {
-            self.add_gain_rows(&mut program, site, (gain, variable_of(site)), &gains);
+            self.add_gain_rows(&mut program, site, gain, variable_of(site), &gains);
         }
         for (&variable, &value) in chosen.iter().zip(decided) {
             let value = i128::from(value);
@@ -308,7 +308,8 @@ impl SiteForest {
         &self,
         program: &mut IntegerProgram,
         site: usize,
-        (gain, chosen): (VarId, Option<VarId>),
+        gain: VarId,
+        chosen: Option<VarId>,
         gains: &[VarId],
     ) {
         let Some(found) = self.sites.get(site) else {

@@ -396,7 +396,6 @@ fn planted_loop_bounds_of_one_contradict_an_audited_warp() {
             ..BoundOptions::default()
         };
         let claims = claims(&session, &prepared, &options).expect("claims");
-        let how = (PathOrder::TakenFirst, MOST_INSTRUCTIONS);
         let seen = monitor(&session, &prepared, &claims, &launch, how.0, how.1);
         let seen = seen.expect("a run").observations;
         for planted in [false, true] {
@@ -410,7 +409,15 @@ fn planted_loop_bounds_of_one_contradict_an_audited_warp() {
                 indirect: indirect_targets(&claims.flow),
                 ..ProfileOptions::default()
             };
-            let run = monitor_with_profile(&session, &prepared, &claims, &launch, how, &options);
+            let run = monitor_with_profile(
+                &session,
+                &prepared,
+                &claims,
+                &launch,
+                PathOrder::TakenFirst,
+                MOST_INSTRUCTIONS,
+                &options,
+            );
             let (_, warps) = run.expect("a run");
             if planted {
                 found += u32::from(warps.wrong.is_some());

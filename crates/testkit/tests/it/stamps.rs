@@ -244,13 +244,7 @@ fn estimates_from_stamps_cover_their_runs() {
         let model = session.own_gpu_model().expect("a machine");
         let options = HybridOptions::new(TimedOptions::new(model));
         let estimate = |times: &StampTimes| {
-            hybrid_of_stamps(
-                &session,
-                kernel,
-                (&run.plan, times),
-                Some(&launch),
-                &options,
-            )
+            hybrid_of_stamps(&session, kernel, &run.plan, times, Some(&launch), &options)
         };
         let report = estimate(&run.times).expect("the steps are those of the graph");
         let Some(cycles) = report.estimate else {
@@ -300,7 +294,7 @@ fn times_of_other_stamps_are_refused() {
         code: "0".to_owned(),
         ..plan
     };
-    let refused = hybrid_of_stamps(&session, kernel, (&other, &times), None, &options);
+    let refused = hybrid_of_stamps(&session, kernel, &other, &times, None, &options);
     let message = refused.expect_err("it is other code").to_string();
     assert!(message.contains("stamps are for code"), "{message}");
 }

@@ -45,7 +45,7 @@ fn compared(caches: CacheState, planted: u64) -> LoneWarpAudit {
     };
     let claims = claims(&session, &prepared, &options).expect("claims");
     let runs = lone_warp_runs(caches);
-    let found = lone_warps(&session, &prepared, &claims, &launch, (&runs, planted));
+    let found = lone_warps(&session, &prepared, &claims, &launch, &runs, planted);
     found.expect("it suits the kernel")
 }
 

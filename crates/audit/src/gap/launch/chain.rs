@@ -230,7 +230,7 @@ impl LaunchObservation {
                 inputs,
                 known: known.get(number).and_then(Option::as_ref),
             };
-            let sums = time.times(&sums, (inputs, &contention), &mut of_kernel)?;
+            let sums = time.times(&sums, inputs, &contention, &mut of_kernel)?;
             let composed = sums.times.compose(time.shape(), time.delays(inputs)?);
             if let Some(vectors) = vectors.get_mut(number) {
                 *vectors = Some(sums.vectors);

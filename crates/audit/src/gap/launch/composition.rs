@@ -53,7 +53,7 @@ impl LaunchChain<'_> {
                 known: vectors.get(number).and_then(Option::as_ref),
             };
             // No path is longer than the costs of its steps, so these sums cap the times of followed warps.
-            let sums = time.times(&sums, (inputs, &contention), &mut of_kernel)?;
+            let sums = time.times(&sums, inputs, &contention, &mut of_kernel)?;
             let composer = Composer {
                 time: &time,
                 inputs,
@@ -273,7 +273,7 @@ impl Composer<'_> {
                 *of_sms.entry(block.sm).or_default() += sectors.sum::<u128>();
             }
             let most = of_sms.into_values().max().unwrap_or(0);
-            if window.binds(self.contention, (at_once, warps), || Ok(most))? {
+            if window.binds(self.contention, at_once, warps, || Ok(most))? {
                 // A request waits only if the sectors in flight exceed the places that it leaves (SOUNDNESS 20.2).
                 windows.push((number, window.places + 1));
             }

@@ -93,12 +93,12 @@ impl LaunchMachine {
         if let Program::Amd(_) = prepared.program {
             return wave_launch::machine_of(prepared, launch, numbers, cycles);
         }
-        let needs = (
+        let resident = resident_blocks(
+            &cycles.machine,
             product(launch.block),
             prepared.kernel.registers.into(),
             launch.shared.into(),
-        );
-        let resident = resident_blocks(&cycles.machine, needs)?;
+        )?;
         let slots = numbers.range(Parameter::SmWarps);
         // The addresses of local memory follow from the number of slots, so that a range has no single layout.
         if slots.0 != slots.1 {
@@ -126,7 +126,9 @@ const MOST_MACHINES: usize = 256;
 /// A block fits on no SM for some values, or there are too many values.
 fn resident_blocks(
     machine: &GpuModel,
-    (threads, registers, shared): (u64, u64, u64),
+    threads: u64,
+    registers: u64,
+    shared: u64,
 ) -> Result<(u64, u64), Diagnostic> {
     // Fewer blocks fit on an SM with less of a resource. A longer step may waste more or less: a need of 12 takes 16
     // in steps of 8, and 12 in steps of 12.
@@ -136,7 +138,7 @@ fn resident_blocks(
             Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
         )
     };
-    resident_range(machine, (BlockResources::PARAMETERS, &is_step), |machine| {
+    resident_range(machine, BlockResources::PARAMETERS, &is_step, |machine| {
         let sm = BlockResources::of_sm(machine);
         let block = BlockResources::of_block(machine, threads, registers, shared);
         blocks_on(sm, block)
@@ -151,7 +153,8 @@ fn resident_blocks(
 /// The number is 0 for some values, or there are too many values.
 pub(super) fn resident_range(
     machine: &GpuModel,
-    (parameters, is_step): (&[Parameter], &dyn Fn(Parameter) -> bool),
+    parameters: &[Parameter],
+    is_step: &dyn Fn(Parameter) -> bool,
     blocks_of: impl Fn(&MachineConfig) -> u64,
 ) -> Result<(u64, u64), Diagnostic> {
     // The number of blocks depends on none of the other parameters, so any selection of them will do.

@@ -69,7 +69,8 @@ impl LaunchTime {
     pub fn times<S: PathSums>(
         &self,
         sums: &S,
-        (inputs, contention): (&CycleInputs, &Contention),
+        inputs: &CycleInputs,
+        contention: &Contention,
         time: &mut KernelTime<'_>,
     ) -> Result<LaunchSums<S::Sum>, Diagnostic> {
         let is_alone = inputs.others == OtherWarps::Absent;
@@ -200,7 +201,7 @@ impl LaunchTime {
         for window in Window::of(contention) {
             // An integer program gives this number, so it is computed only where it decides.
             let all = || Ok(u128::from(sectors_of(window.sectors)?) * warps);
-            if window.binds(contention, (at_once, warps), all)? {
+            if window.binds(contention, at_once, warps, all)? {
                 windows.push(window);
             }
         }
@@ -294,7 +295,8 @@ impl Window {
     pub fn binds(
         self,
         contention: &Contention,
-        (at_once, warps): (bool, u128),
+        at_once: bool,
+        warps: u128,
         sectors: impl FnOnce() -> Result<u128, Diagnostic>,
     ) -> Result<bool, Diagnostic> {
         let window = u128::from(self.places);

@@ -65,7 +65,8 @@ pub(super) fn machine_of(
         (Parameter::GroupLdsStep, shared),
     ] {
         // A longer step may round a need up more or less, so its extremes need not be at the ends of the range.
-        let steps = extreme_steps(numbers.range(step), need)?;
+        let (least, most) = numbers.range(step);
+        let steps = extreme_steps(least, most, need)?;
         models = models
             .iter()
             .flat_map(|model| steps.map(|value| model.clone().with(step, value)))
@@ -75,7 +76,7 @@ pub(super) fn machine_of(
     let mut resident: Option<(u64, u64)> = None;
     for model in &models {
         let parameters = BlockResources::CU_PARAMETERS;
-        let (least, most) = resident_range(model, (parameters, &|_| false), of_machine)?;
+        let (least, most) = resident_range(model, parameters, &|_| false, of_machine)?;
         resident = Some(match resident {
             None => (least, most),
             Some(known) => (known.0.min(least), known.1.max(most)),
@@ -126,7 +127,7 @@ const MOST_STEPS: u64 = 1 << 16;
 /// # Errors
 ///
 /// The range is too long.
-fn extreme_steps((least, most): (u64, u64), need: u64) -> Result<[u64; 2], Diagnostic> {
+fn extreme_steps(least: u64, most: u64, need: u64) -> Result<[u64; 2], Diagnostic> {
     if most.saturating_sub(least) > MOST_STEPS {
         return Err(Diagnostic::new(
             "the machine has too many steps of a resource",
