@@ -396,7 +396,14 @@ fn planted_loop_bounds_of_one_contradict_an_audited_warp() {
             ..BoundOptions::default()
         };
         let claims = claims(&session, &prepared, &options).expect("claims");
-        let seen = monitor(&session, &prepared, &claims, &launch, how.0, how.1);
+        let seen = monitor(
+            &session,
+            &prepared,
+            &claims,
+            &launch,
+            PathOrder::TakenFirst,
+            MOST_INSTRUCTIONS,
+        );
         let seen = seen.expect("a run").observations;
         for planted in [false, true] {
             let bound = |most: &Option<HeaderMaximum>| match planted {
