@@ -465,12 +465,8 @@ impl<'a> AccessClassifier<'a> {
                 let mut worst: Option<(AccessCounts, bool)> = None;
                 for distance in halves {
                     let residue = residue.wrapping_add(distance.into()) % modulus;
-                    let (counts, exact) = self.affine_limit(
-                        space,
-                        access,
-                        offsets,
-                        (*coefficients, modulus, residue),
-                    );
+                    let (counts, exact) =
+                        self.affine_limit(space, access, offsets, *coefficients, modulus, residue);
                     worst = Some(match worst {
                         None => (counts, exact),
                         Some((other, as_exact)) => {
@@ -496,12 +492,14 @@ impl<'a> AccessClassifier<'a> {
         space: MemorySpace,
         access: &Access<'_>,
         offsets: &[LaneOffsets],
-        (coefficients, modulus, residue): ([i64; 3], u64, u64),
+        coefficients: [i64; 3],
+        modulus: u64,
+        residue: u64,
     ) -> (AccessCounts, bool) {
         let form = access.form;
         // A load by the warp as a whole ignores the two lowest bits of its address, so a remainder of these alone
         // says nothing.
-        let base = match form.mode {
+        let (modulus, residue) = match form.mode {
             AccessMode::Scalar if modulus < 4 => (1, 0),
             AccessMode::Scalar => (modulus, residue & !3),
             _ => (modulus, residue),
@@ -514,11 +512,11 @@ impl<'a> AccessClassifier<'a> {
             block: access.block,
             lanes: offsets.first().map_or(0, Vec::len),
             coefficients,
-            base,
+            base: (modulus, residue),
             executing: access.executing.map(<[bool]>::to_vec),
         };
         (self.known).get(key, || {
-            worst_of_offsets(&units, space, &form, offsets, base)
+            worst_of_offsets(&units, space, &form, offsets, modulus, residue)
         })
     }
 
@@ -571,7 +569,8 @@ fn worst_of_offsets(
     space: MemorySpace,
     form: &CountedForm,
     offsets: &[LaneOffsets],
-    (modulus, residue): (u64, u64),
+    modulus: u64,
+    residue: u64,
 ) -> (AccessCounts, bool) {
     let threads = |warp: &LaneOffsets| warp.iter().flatten().count();
     let most_threads = offsets.iter().map(threads).max().unwrap_or(0);

@@ -100,7 +100,7 @@ impl LaneAddresses {
                     wraps: other_wraps,
                 },
             ) if a == b => {
-                let modulus = common_modulus((modulus, residue), (other_modulus, other_residue));
+                let modulus = common_modulus(modulus, residue, other_modulus, other_residue);
                 let ranges = range.zip(other_range);
                 LaneAddresses::Affine {
                     coefficients: a,
@@ -142,9 +142,9 @@ impl LaneAddresses {
 
 /// Largest power of two modulo which two numbers, each known modulo a power of two, have the same remainder. For
 /// example, a number that is 4 modulo 16 and one that is 12 modulo 32 are both 4 modulo 8.
-fn common_modulus((m, r): (u64, u64), (n, s): (u64, u64)) -> u64 {
-    let modulus = m.min(n).max(1);
-    match r.abs_diff(s) % modulus {
+fn common_modulus(modulus: u64, residue: u64, other_modulus: u64, other_residue: u64) -> u64 {
+    let modulus = modulus.min(other_modulus).max(1);
+    match residue.abs_diff(other_residue) % modulus {
         0 => modulus,
         // Remainders are equal modulo each power of two that divides their difference.
         difference => 1 << difference.trailing_zeros(),

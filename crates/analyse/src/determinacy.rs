@@ -484,9 +484,9 @@ impl OriginValues {
         };
         // One origin after the other, so that the causes of each lead back along shortest paths.
         for (origin, _) in Origins::ALL {
-            values.propagate_origin(flow, gsa, (&uses, &paths), origin);
+            values.propagate_origin(flow, gsa, &uses, &paths, origin);
         }
-        values.propagate_loads(flow, gsa, (&uses, &paths));
+        values.propagate_loads(flow, gsa, &uses, &paths);
         values
     }
 
@@ -494,7 +494,8 @@ impl OriginValues {
         &mut self,
         flow: &OriginFlow<'_>,
         gsa: &Gsa<'_>,
-        (uses, paths): (&Uses, &Paths),
+        uses: &Uses,
+        paths: &Paths,
         origin: Origins,
     ) {
         let mut worklist = VecDeque::new();
@@ -530,7 +531,8 @@ impl OriginValues {
         &mut self,
         flow: &OriginFlow<'_>,
         gsa: &Gsa<'_>,
-        (uses, paths): (&Uses, &Paths),
+        uses: &Uses,
+        paths: &Paths,
     ) {
         let mut worklist = VecDeque::new();
         let mut of_paths = LoadSites::default();

@@ -310,7 +310,7 @@ impl<'a> Flow<'a> {
         if point.at == block.last {
             for next in next {
                 let via = NodeId(*next as u32);
-                self.search((from, point.node), Some(via), &[*next], numbers, edges);
+                self.search(from, point.node, Some(via), &[*next], numbers, edges);
             }
             return;
         }
@@ -327,14 +327,15 @@ impl<'a> Flow<'a> {
                     closes_loop: false,
                 });
             }
-            None => self.search((from, point.node), None, next, numbers, edges),
+            None => self.search(from, point.node, None, next, numbers, edges),
         }
     }
 
     /// Adds an edge to each point that is the next one on a path which enters a node of `first`.
     fn search(
         &self,
-        (from, here): (usize, NodeId),
+        from: usize,
+        here: NodeId,
         via: Option<NodeId>,
         first: &[usize],
         numbers: &BTreeMap<(NodeId, OpIndex), usize>,

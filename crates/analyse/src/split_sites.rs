@@ -339,7 +339,7 @@ impl SiteFinder<'_> {
         in_region: &BTreeSet<SplitObstacle>,
     ) -> Vec<SplitObstacle> {
         self.compute_regions(branch);
-        let tail = relation::follow(self.walk, &self.regions, branch, (SplitPart::Any, None));
+        let tail = relation::follow(self.walk, &self.regions, branch, SplitPart::Any, None);
         in_region.union(&tail.obstacles).copied().collect()
     }
 
@@ -349,7 +349,7 @@ impl SiteFinder<'_> {
         point: &MergePoint,
         mut obstacles: BTreeSet<SplitObstacle>,
     ) -> Vec<SplitObstacle> {
-        let follow = |part| relation::follow(self.walk, &self.regions, branch, (part, Some(point)));
+        let follow = |part| relation::follow(self.walk, &self.regions, branch, part, Some(point));
         let tail = follow(SplitPart::Any);
         obstacles.extend(tail.obstacles);
         if tail.nodes.contains(&branch) {

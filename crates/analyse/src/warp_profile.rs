@@ -131,8 +131,8 @@ impl<'a> WarpProfiler<'a> {
         'again: loop {
             // Each restart is for one more data-dependent loop, so the number of loops limits the restarts.
             let mut run = Run::new(self, lanes);
-            while let Some(running) = run.state.frames.running() {
-                if run.step(running)? == ProfileStep::Restart {
+            while let Some((at, active)) = run.state.frames.running() {
+                if run.step(at, active)? == ProfileStep::Restart {
                     continue 'again;
                 }
             }
@@ -241,7 +241,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     /// Executes the running operation in its active lanes.
-    fn step(&mut self, (at, active): (u32, Mask)) -> Result<ProfileStep, Undecided> {
+    fn step(&mut self, at: u32, active: Mask) -> Result<ProfileStep, Undecided> {
         let at = OpIndex(at);
         let undecided = Undecided { at };
         let lanes = u64::from(active.count_ones());

@@ -70,12 +70,12 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     let options = facts_options(&library, facts)?;
     let format = match format.report_or_rows() {
         Ok(format) => format,
-        Err(rows) => return audit_rows(arguments, &library, (&options, &runs), rows),
+        Err(rows) => return audit_rows(arguments, &library, &options, &runs, rows),
     };
     let grid = match input::launches(only_launch(launches, shard.shard)?)? {
         Launches::One(grid) => grid,
         Launches::Set(set) => {
-            return audit_set(arguments, &library, &set, (&options, &runs), format);
+            return audit_set(arguments, &library, &set, &options, &runs, format);
         }
     };
     let name = kernel.as_deref();
@@ -105,7 +105,8 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
 fn audit_rows(
     arguments: &AuditArguments,
     library: &Library,
-    (options, runs): (&BoundOptions, &AuditOptions),
+    options: &BoundOptions,
+    runs: &AuditOptions,
     format: RowFormat,
 ) -> Result<u8, CommandError> {
     if arguments.write_facts.is_some() {
@@ -137,10 +138,14 @@ fn audit_rows(
             code: code(&report),
         })
     };
-    let launches = (arguments.launches.as_slice(), arguments.shard.shard);
-    rows::write(writer, launches, row, |position, launch, why| {
-        record(position, launch, Err(why))
-    })
+    let shard = arguments.shard.shard;
+    rows::write(
+        writer,
+        &arguments.launches,
+        shard,
+        row,
+        |position, launch, why| record(position, launch, Err(why)),
+    )
 }
 
 /// Audits a launch set and its variations. Returns the exit code.
@@ -148,7 +153,8 @@ fn audit_set(
     arguments: &AuditArguments,
     library: &Library,
     set: &LaunchSet,
-    (options, runs): (&BoundOptions, &AuditOptions),
+    options: &BoundOptions,
+    runs: &AuditOptions,
     format: Format,
 ) -> Result<u8, CommandError> {
     if arguments.write_facts.is_some() {

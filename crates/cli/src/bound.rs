@@ -249,7 +249,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let library = input::library(&input.file)?;
     if let Some(set) = launch_set(&library, arguments)? {
         let options = options_without_launch(&library, arguments)?;
-        return bound_set(&library, arguments, (&set, &options));
+        return bound_set(&library, arguments, &set, &options);
     }
     let options = bound_options(&library, arguments)?;
     let limit = arguments.cycles.limit;

@@ -13,7 +13,8 @@ use crate::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_o
 pub(crate) fn bound_set(
     library: &Library,
     arguments: &BoundArguments,
-    (set, options): (&LaunchSet, &BoundOptions),
+    set: &LaunchSet,
+    options: &BoundOptions,
 ) -> Result<u8, CommandError> {
     // The instructions of a warp do not add up over launches, but the cycles of launches do.
     if arguments.cost != Cost::Cycles {

@@ -160,8 +160,14 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
         }
     };
     stages.end("analyse");
-    let target = (&session, &*contents, kernel);
-    let made = probed(arguments, target, &plan, launch.as_ref())?;
+    let made = probed(
+        arguments,
+        &session,
+        &contents,
+        kernel,
+        &plan,
+        launch.as_ref(),
+    )?;
     stages.end("instrument");
     let stem = arguments.output.with_extension("");
     let plan = to_json(&plan).into_bytes();
@@ -183,7 +189,9 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
 /// Returns the kernel with the probes of a plan.
 fn probed(
     arguments: &InstrumentArguments,
-    (session, contents, kernel): (&Session, &[u8], &Kernel),
+    session: &Session,
+    contents: &[u8],
+    kernel: &Kernel,
     plan: &ProbePlan,
     launch: Option<&LaunchFile>,
 ) -> Result<Made, CommandError> {

@@ -51,7 +51,8 @@ pub(crate) struct LaunchRow {
 /// makes the row, and the reason is printed as well.
 pub(crate) fn write(
     mut writer: RowWriter<Output>,
-    (launches, shard): (&[PathBuf], Option<Shard>),
+    launches: &[PathBuf],
+    shard: Option<Shard>,
     row: impl Fn(u64, &PathBuf) -> Result<LaunchRow, CommandError>,
     failed: impl Fn(u64, &str, &str) -> Vec<TableCell>,
 ) -> Result<u8, CommandError> {

@@ -167,12 +167,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
         };
         let path = only_launch(&arguments.launches, arguments.shard.shard)?;
         return match input::launches(path)? {
-            Launches::One(grid) => run_functional(&library, arguments, (path, &grid), format),
+            Launches::One(grid) => run_functional(&library, arguments, path, &grid, format),
             Launches::Set(set) if arguments.counts.is_some() => {
                 let message = "--counts is for one launch, this is a launch set";
                 Err(Diagnostic::new(message).in_file(set.file.as_str()).into())
             }
-            Launches::Set(set) => run_set(&library, arguments, (path, &set), format),
+            Launches::Set(set) => run_set(&library, arguments, path, &set, format),
         };
     }
     let file = arguments.input.name();
@@ -186,8 +186,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
         return run_mini(&library, arguments, path, format);
     }
     match input::launches(path)? {
-        Launches::One(grid) => run_timed(&library, arguments, (path, &grid), format),
-        Launches::Set(set) => run_set(&library, arguments, (path, &set), format),
+        Launches::One(grid) => run_timed(&library, arguments, path, &grid, format),
+        Launches::Set(set) => run_set(&library, arguments, path, &set, format),
     }
 }
 
@@ -379,7 +379,8 @@ fn blocks(grid: &LaunchFile) -> u64 {
 fn run_functional(
     library: &Library,
     arguments: &RunArguments,
-    (path, grid): (&Path, &LaunchFile),
+    path: &Path,
+    grid: &LaunchFile,
     format: PageFormat,
 ) -> Result<u8, CommandError> {
     let name = arguments.kernel.as_deref();
@@ -425,7 +426,8 @@ fn run_functional(
 fn run_timed(
     library: &Library,
     arguments: &RunArguments,
-    (path, grid): (&Path, &LaunchFile),
+    path: &Path,
+    grid: &LaunchFile,
     format: PageFormat,
 ) -> Result<u8, CommandError> {
     let name = arguments.kernel.as_deref();

@@ -81,8 +81,12 @@ pub(crate) fn run_rows(
         };
         Ok(LaunchRow { cells, code: 0 })
     };
-    let launches = (arguments.launches.as_slice(), arguments.shard.shard);
-    rows::write(writer, launches, row, |position, launch, why| {
-        record(position, launch, RunOutcome::Failed(why))
-    })
+    let shard = arguments.shard.shard;
+    rows::write(
+        writer,
+        &arguments.launches,
+        shard,
+        row,
+        |position, launch, why| record(position, launch, RunOutcome::Failed(why)),
+    )
 }

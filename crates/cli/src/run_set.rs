@@ -20,7 +20,8 @@ use crate::{CommandError, print, session_of_set};
 pub(crate) fn run_set(
     library: &Library,
     arguments: &RunArguments,
-    (path, set): (&Path, &LaunchSet),
+    path: &Path,
+    set: &LaunchSet,
     format: PageFormat,
 ) -> Result<u8, CommandError> {
     check_options(arguments).map_err(|d| d.in_file(set.file.as_str()))?;

@@ -39,7 +39,7 @@ pub fn bind(
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
     limits::check_shared(kernel, file)?;
     if let Some(object) = &kernel.code_object {
-        return gcn::bind(file, image, kernel, object, code, (order, max_instructions));
+        return gcn::bind(file, image, kernel, object, code, order, max_instructions);
     }
     let fault = |message: String| {
         Diagnostic::new(message)

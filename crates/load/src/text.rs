@@ -47,8 +47,9 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
                 if known || open.as_ref().is_some_and(|(known, ..)| **known == *name) {
                     return Err(fault(format!("second kernel {name}")));
                 }
-                if let Some(open) = open.replace((name.into(), number, offset)) {
-                    close(&mut image, file, open, offset);
+                if let Some((name, first_line, start)) = open.replace((name.into(), number, offset))
+                {
+                    close(&mut image, file, name, first_line, start, offset);
                 }
             }
             Some(_) if open.is_none() => {
@@ -62,7 +63,9 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
         offset += line.len();
     }
     match open {
-        Some(open) => close(&mut image, file, open, offset),
+        Some((name, first_line, start)) => {
+            close(&mut image, file, name, first_line, start, offset);
+        }
         None => {
             let lines = file.split(|&byte| byte == b'\n').count();
             let nothing = Diagnostic::new("there is no kernel up to the end of the file");
@@ -74,9 +77,15 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
     Ok(image)
 }
 
-/// Adds the kernel that ends at offset `end`.
-fn close(image: &mut Image, file: &Bytes, open: (Arc<str>, u32, usize), end: usize) {
-    let (name, first_line, start) = open;
+/// Adds the kernel from offset `start` to `end`.
+fn close(
+    image: &mut Image,
+    file: &Bytes,
+    name: Arc<str>,
+    first_line: u32,
+    start: usize,
+    end: usize,
+) {
     image.kernel_names.push(Arc::clone(&name));
     image.kernels.push(Kernel {
         name,

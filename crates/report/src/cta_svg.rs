@@ -40,9 +40,9 @@ pub(crate) fn svg(report: &CtaReport) -> String {
     for (node, &left) in flat.nodes.iter().zip(&layout.lefts) {
         draw_node(node, left, layout.middle, &mut out);
     }
-    for &edge in &flat.edges {
+    for &(from, to) in &flat.edges {
         // Writing to a string cannot fail.
-        if let Some(path) = layout.edge_path(&flat, edge) {
+        if let Some(path) = layout.edge_path(&flat, from, to) {
             let _ = writeln!(
                 out,
                 "<path d=\"{path}\" fill=\"none\" stroke=\"black\" marker-end=\"url(#arrow)\"/>"
@@ -92,7 +92,7 @@ impl Layout {
 
     /// Returns the path of an edge: a line to the next node, an arc above the nodes forwards, or an arc below them
     /// backwards.
-    fn edge_path(&self, flat: &FlatWarp, (from, to): (usize, usize)) -> Option<String> {
+    fn edge_path(&self, flat: &FlatWarp, from: usize, to: usize) -> Option<String> {
         let (a, b) = (flat.nodes.get(from)?, flat.nodes.get(to)?);
         let middle = self.middle;
         let (left, right) = (self.lefts[from] + width(a), self.lefts[to]);

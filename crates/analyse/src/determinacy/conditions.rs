@@ -56,7 +56,7 @@ fn expand(code: &Code, gsa: &mut Gsa<'_>, cell: Cell, value: ValueId, left: &mut
     };
     // Of several results for one cell the last one stays.
     match sets.iter().rev().find(|(dest, _)| *dest == cell) {
-        Some((_, value)) => substitute(code, gsa, (node, at), value, left),
+        Some((_, value)) => substitute(code, gsa, node, at, value, left),
         None => Expr::Cell(cell),
     }
 }
@@ -65,11 +65,12 @@ fn expand(code: &Code, gsa: &mut Gsa<'_>, cell: Cell, value: ValueId, left: &mut
 fn substitute(
     code: &Code,
     gsa: &mut Gsa<'_>,
-    (node, at): (NodeId, OpIndex),
+    node: NodeId,
+    at: OpIndex,
     expr: &Expr,
     left: &mut usize,
 ) -> Expr {
-    let mut part = |expr: &Expr| substitute(code, gsa, (node, at), expr, left);
+    let mut part = |expr: &Expr| substitute(code, gsa, node, at, expr, left);
     match expr {
         Expr::Unary(op, a) => Expr::unary(*op, part(a)),
         Expr::Binary(op, a, b) => {

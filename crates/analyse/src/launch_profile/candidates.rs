@@ -70,14 +70,16 @@ impl Candidates {
         self.cells.clear();
     }
 
-    /// Follows an operation that these lanes are about to execute; `rows` are those before it. Returns the rows of
-    /// the cells that it writes, where more is known of them than `rows` will show.
+    /// Follows an operation that the `active` lanes are about to execute, which are certainly there if `are_certain`;
+    /// `rows` are those before it. Returns the rows of the cells that it writes, where more is known of them than
+    /// `rows` will show.
     pub(super) fn follow(
         &mut self,
         inputs: &WarpInputs<'_, '_>,
         rows: &[LaneRow],
         op: &Op,
-        presence: (u32, bool),
+        active: u32,
+        are_certain: bool,
     ) -> SmallVec<[(Cell, LaneRow); 2]> {
         let mut found = SmallVec::new();
         let Some(Meaning::Set(sets)) = &op.meaning else {
@@ -89,7 +91,6 @@ impl Candidates {
         {
             self.forget(op);
             if op.condition.is_always() && inputs.cells.position(*dest).is_some() {
-                let (active, _) = presence;
                 let old = inputs.row(rows, *dest);
                 self.add(*dest, old, &inputs.evaluate(rows, operand), active);
             }
@@ -105,7 +106,7 @@ impl Candidates {
         let after: Vec<Vec<LaneRow>> = (0..DISTANCES.len())
             .map(|number| {
                 let mut own = self.rows_of(inputs, rows, source, number);
-                let (lanes, origin) = inputs.condition(&own, op, presence);
+                let (lanes, origin) = inputs.condition(&own, op, active, are_certain);
                 inputs.apply_effect(&mut own, op, lanes, origin);
                 own
             })

@@ -59,7 +59,8 @@ impl WarpInputs<'_, '_> {
         &self,
         rows: &[LaneRow],
         op: &Op,
-        (active, are_certain): (u32, bool),
+        active: u32,
+        are_certain: bool,
     ) -> (OpLanes, ValueOrigin) {
         let condition = op.condition;
         let mut lanes = OpLanes {

@@ -198,8 +198,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         if op.scope != OpScope::Lane {
             return Err(fail(NoProfileReason::Unsupported));
         }
-        let presence = (active, one.is_certain);
-        let (lanes, origin) = self.inputs.condition(&one.rows, op, presence);
+        let is_certain = one.is_certain;
+        let (lanes, origin) = self.inputs.condition(&one.rows, op, active, is_certain);
         let mut touched: Option<TouchedAddresses> = None;
         if let Some(accesses) = self.accesses.as_mut().filter(|of| of.has(at)) {
             let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
@@ -221,7 +221,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             executions.touch(touched.as_ref());
         }
         let agreed = match one.candidates.must_follow(op) {
-            true => (one.candidates).follow(&self.inputs, &one.rows, op, presence),
+            true => (one.candidates).follow(&self.inputs, &one.rows, op, active, is_certain),
             false => Default::default(),
         };
         let decided = self.inputs.apply_effect(&mut one.rows, op, lanes, origin);
@@ -299,7 +299,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                 base,
                 anchor,
                 relative: true,
-            } => return self.jump_indirect(one, (*base, *anchor), at, lanes),
+            } => return self.jump_indirect(one, *base, *anchor, at, lanes),
             _ => return Err(NoProfileReason::Unsupported),
         };
         if lanes.possible == 0 || transfer == ControlTransfer::Next {
@@ -370,7 +370,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     fn jump_indirect(
         &mut self,
         one: &mut Alternative,
-        (base, anchor): (Option<Cell>, i64),
+        base: Option<Cell>,
+        anchor: i64,
         at: OpIndex,
         lanes: OpLanes,
     ) -> Result<RunStep, NoProfileReason> {

@@ -151,7 +151,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             let op = self.values.code.get(at);
             let op = op.filter(|op| op.scope == OpScope::Lane);
             let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
-            let (lanes, origin) = self.inputs.condition(&self.rows, op, (active, true));
+            let (lanes, origin) = self.inputs.condition(&self.rows, op, active, true);
             let decided = self.inputs.apply_effect(&mut self.rows, op, lanes, origin);
             self.decided = self.decided.with(decided);
         }
@@ -171,7 +171,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         if op.scope != OpScope::Lane {
             return Err(NoProfileReason::Unsupported);
         }
-        let (lanes, origin) = self.inputs.condition(&self.rows, op, (active, true));
+        let (lanes, origin) = self.inputs.condition(&self.rows, op, active, true);
         self.decided = self.decided.with(origin);
         if lanes.possible != 0 {
             return self.cut_region(RegionStart::After(block), active);

@@ -275,7 +275,8 @@ pub(super) fn follow(
     walk: Walk<'_>,
     regions: &BTreeMap<usize, IdleRegion>,
     branch: usize,
-    (part, until): (SplitPart, Option<&MergePoint>),
+    part: SplitPart,
+    until: Option<&MergePoint>,
 ) -> FollowedSplits {
     let mut found = FollowedSplits::default();
     let start = walk.join(branch);

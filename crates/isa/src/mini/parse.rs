@@ -73,10 +73,10 @@ struct VariableUse {
 
 impl<'a> Parser<'a> {
     fn error(&self, column: u32, message: impl Into<String>) -> Diagnostic {
-        self.error_at((self.line, column), message)
+        self.error_at(self.line, column, message)
     }
 
-    fn error_at(&self, (line, column): (u32, u32), message: impl Into<String>) -> Diagnostic {
+    fn error_at(&self, line: u32, column: u32, message: impl Into<String>) -> Diagnostic {
         let line = self.first_line.saturating_add(line);
         Diagnostic::new(message).at(format_args!("line {line}, column {column}"))
     }
@@ -293,9 +293,9 @@ impl<'a> Parser<'a> {
     }
 
     fn finish(mut self) -> Result<Program, Diagnostic> {
-        for &(instr, slot, name, location) in &self.targets {
+        for &(instr, slot, name, (line, column)) in &self.targets {
             let Some(&to) = self.labels.get(name) else {
-                return Err(self.error_at(location, format!("unknown label {name}")));
+                return Err(self.error_at(line, column, format!("unknown label {name}")));
             };
             if let Some(slot) = self
                 .program
@@ -313,13 +313,13 @@ impl<'a> Parser<'a> {
             .filter(|(_, known)| !known.is_defined)
             .filter_map(|(name, known)| Some((known.first_read?, *name)))
             .min();
-        if let Some((location, name)) = undefined {
+        if let Some(((line, column), name)) = undefined {
             return Err(self
-                .error_at(location, format!("unknown variable {name}"))
+                .error_at(line, column, format!("unknown variable {name}"))
                 .hint("no instruction writes it; launch constants are declared with .param"));
         }
         if self.program.instrs.is_empty() {
-            return Err(self.error_at((0, 1), "the kernel has no instructions"));
+            return Err(self.error_at(0, 1, "the kernel has no instructions"));
         }
         Ok(self.program)
     }

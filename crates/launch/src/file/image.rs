@@ -185,8 +185,14 @@ pub(super) fn read(
     let mut others = Vec::with_capacity(surfaces.len());
     for raw in surfaces {
         let (at, raw) = (raw.span().start, raw.get_ref());
-        let given = (raw.name.as_str(), raw.texels.as_str(), raw.kind);
-        let surface = read_image(given, &raw.size, raw.channels, buffers);
+        let surface = read_image(
+            &raw.name,
+            &raw.texels,
+            raw.kind,
+            &raw.size,
+            raw.channels,
+            buffers,
+        );
         others.push(surface.map_err(|d| within("surface", &raw.name, d, at))?);
         claim_name(&mut names, "surface", &raw.name, at)?;
     }
@@ -231,8 +237,14 @@ impl RawTexture {
             RawKind::Linear => (TexelLayout::D1, true),
             RawKind::Array(kind) => (kind, false),
         };
-        let given = (self.name.as_str(), self.texels.as_str(), kind);
-        let image = read_image(given, &self.size, self.channels, buffers)?;
+        let image = read_image(
+            &self.name,
+            &self.texels,
+            kind,
+            &self.size,
+            self.channels,
+            buffers,
+        )?;
         let mut address = [AddressMode::Clamp; 3];
         match &self.address {
             None => {}
@@ -278,7 +290,9 @@ impl RawTexture {
 
 /// Reads the layout of a texture or surface and checks that the buffer holds its texels.
 fn read_image(
-    (name, texels, kind): (&str, &str, TexelLayout),
+    name: &str,
+    texels: &str,
+    kind: TexelLayout,
     sizes: &[u32],
     channels: Option<u8>,
     buffers: &[(&str, &LaunchBuffer)],

@@ -29,7 +29,8 @@ pub(crate) fn bind(
     kernel: &Kernel,
     object: &CodeObjectKernel,
     code: &Code,
-    (order, max_instructions): (PathOrder, u64),
+    order: PathOrder,
+    max_instructions: u64,
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
     let fault = |message: String| {
         Diagnostic::new(message)
@@ -42,12 +43,14 @@ pub(crate) fn bind(
     let of_file = memory.buffers().len();
     let shared = kernarg::dynamic_shared(object, file, &values).map_err(fault)?;
     let lane_scratch = lane_scratch(&object.descriptor, file).map_err(fault)?;
-    let addresses = Addresses::place(
-        (file, image, kernel, object),
-        (&values, &shared, lane_scratch),
-        &mut memory,
-    )
-    .map_err(fault)?;
+    let launched = LaunchedKernel {
+        file,
+        image,
+        kernel,
+        object,
+    };
+    let addresses = Addresses::place(launched, &values, &shared, lane_scratch, &mut memory);
+    let addresses = addresses.map_err(fault)?;
     // Launches of a set may change the buffers of the file, but nothing that the runtime owns.
     memory.mark_of_runtime(of_file);
     // The registers hold addresses of what has been placed.
@@ -186,6 +189,19 @@ fn loaded_bytes(loaded: &LoadedFile) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
+/// Kernel with the launch file that is applied to it.
+#[derive(Clone, Copy)]
+struct LaunchedKernel<'a> {
+    /// Launch file.
+    file: &'a LaunchFile,
+    /// Code object with the kernel.
+    image: &'a Image,
+    /// Code and parameters.
+    kernel: &'a Kernel,
+    /// Facts that the code object states about the kernel.
+    object: &'a CodeObjectKernel,
+}
+
 /// Addresses of what the runtime places in memory for a launch.
 struct Addresses {
     queue: u64,
@@ -198,10 +214,18 @@ struct Addresses {
 impl Addresses {
     /// Places queue, loaded file, arguments and dispatch packet in memory, after the buffers of the launch file.
     fn place(
-        (file, image, kernel, object): (&LaunchFile, &Image, &Kernel, &CodeObjectKernel),
-        (values, shared, lane_scratch): (&[Vec<u8>], &DynamicShared, u32),
+        launched: LaunchedKernel<'_>,
+        values: &[Vec<u8>],
+        shared: &DynamicShared,
+        lane_scratch: u32,
         memory: &mut GlobalMemory,
     ) -> Result<Addresses, String> {
+        let LaunchedKernel {
+            file,
+            image,
+            kernel,
+            object,
+        } = launched;
         let [_, shared_base] = words(aperture::SHARED);
         let [_, private_base] = words(aperture::PRIVATE);
         let queue = memory.add("the queue", packet::queue(shared_base, private_base));

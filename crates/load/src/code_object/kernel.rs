@@ -103,12 +103,21 @@ impl<'a> FieldRelocations<'a> {
     }
 }
 
+/// ELF file with its relocations by place.
+#[derive(Clone, Copy)]
+pub(super) struct RelocatedElf<'a> {
+    /// Sections and symbols.
+    pub(super) elf: &'a Elf<'a>,
+    /// Relocations of all sections.
+    pub(super) relocations: &'a FieldRelocations<'a>,
+}
+
 /// Reads the descriptor of a kernel.
 pub(super) fn descriptor(
-    elf: &Elf<'_>,
+    file: RelocatedElf<'_>,
     kernel: &KernelSymbol<'_>,
-    relocations: &FieldRelocations<'_>,
 ) -> Result<RawDescriptor, Diagnostic> {
+    let RelocatedElf { elf, relocations } = file;
     let symbol = kernel.symbol;
     let is_v2 = symbol.kind == STT_KERNEL;
     let (name, size) = if is_v2 {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use super::code::{self, CodeSection, FunctionPlace};
-use super::kernel::{self, FieldRelocations, KernelSymbol};
+use super::kernel::{self, FieldRelocations, KernelSymbol, RelocatedElf};
 use super::loaded;
 use super::metadata::{self, StatedKernel, StatedKernels};
 use super::notes::{self, Notes};
@@ -129,13 +129,11 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
         BTreeMap::new()
     });
     let relocations = FieldRelocations::new(&relocations);
-    let parts = Parts::collect(
-        file,
-        (elf, &relocations),
-        (version, linkage),
-        (notes, lines),
-        &kernels,
-    )?;
+    let relocated = RelocatedElf {
+        elf,
+        relocations: &relocations,
+    };
+    let parts = Parts::collect(file, relocated, version, linkage, notes, lines, &kernels)?;
     let mut names = HashSet::new();
     for kernel in &kernels {
         // Metadata is found by name, so a second kernel of one name would get the sizes of the first.
@@ -177,10 +175,9 @@ fn other_items(elf: &Elf<'_>, kernels: &[KernelSymbol<'_>]) -> Vec<OtherItem> {
 
 /// The parts of a file that kernels are made of.
 struct Parts<'elf> {
-    elf: &'elf Elf<'elf>,
+    relocated: RelocatedElf<'elf>,
     version: CodeObjectVersion,
     linkage: Linkage,
-    relocations: &'elf FieldRelocations<'elf>,
     stated: StatedKernels,
     /// Code sections by index, or the error of reading one.
     code: BTreeMap<usize, Result<CodeSection, Diagnostic>>,
@@ -194,9 +191,11 @@ impl<'elf> Parts<'elf> {
     /// Reads code sections and metadata.
     fn collect(
         file: &Bytes,
-        (elf, relocations): (&'elf Elf<'elf>, &'elf FieldRelocations<'elf>),
-        (version, linkage): (CodeObjectVersion, Linkage),
-        (notes, lines): (Notes, BTreeMap<usize, LineTable>),
+        relocated: RelocatedElf<'elf>,
+        version: CodeObjectVersion,
+        linkage: Linkage,
+        notes: Notes,
+        lines: BTreeMap<usize, LineTable>,
         kernels: &[KernelSymbol<'_>],
     ) -> Result<Parts<'elf>, Diagnostic> {
         let is_v2 = version == CodeObjectVersion::V2;
@@ -204,7 +203,8 @@ impl<'elf> Parts<'elf> {
             Some((offset, root)) => metadata::read(*offset, root, is_v2)?,
             None => StatedKernels::new(),
         };
-        let mut functions = functions(elf, kernels, relocations);
+        let mut functions = functions(relocated, kernels);
+        let RelocatedElf { elf, relocations } = relocated;
         let (mut code, mut by_address) = (BTreeMap::new(), BTreeMap::new());
         for (index, section) in elf.sections.iter().enumerate() {
             if code::is_code(section) {
@@ -217,10 +217,9 @@ impl<'elf> Parts<'elf> {
             }
         }
         Ok(Parts {
-            elf,
+            relocated,
             version,
             linkage,
-            relocations,
             stated,
             code,
             by_address,
@@ -232,8 +231,9 @@ impl<'elf> Parts<'elf> {
     fn kernel(&self, kernel: &KernelSymbol<'_>, image: &mut Image) -> Result<Kernel, Diagnostic> {
         let symbol = kernel.symbol;
         let here = |message: String| fault(symbol.offset, message);
-        let raw = kernel::descriptor(self.elf, kernel, self.relocations)?;
-        let (index, section, entry) = self.code_at(raw.entry, symbol)?;
+        let raw = kernel::descriptor(self.relocated, kernel)?;
+        let (section, value) = raw.entry;
+        let (index, section, entry) = self.code_at(section, value, symbol)?;
         let nothing = StatedKernel::default();
         let stated = match self.stated.get(&*kernel.name) {
             Some(stated) => stated.as_ref().map_err(Diagnostic::clone)?,
@@ -284,11 +284,12 @@ impl<'elf> Parts<'elf> {
         })
     }
 
-    /// Code section with the instruction at a place, the offset there, and the key of its line table. A place is a
-    /// section and an offset in it, or an address in a linked file.
+    /// Code section with the instruction at a place, the offset there, and the key of its line table. The place is
+    /// the offset `value` in section `index`, or the address `value` in a linked file.
     fn code_at(
         &self,
-        (index, value): (Option<usize>, u64),
+        index: Option<usize>,
+        value: u64,
         symbol: &RawSymbol,
     ) -> Result<(usize, &CodeSection, u32), Diagnostic> {
         let outside = || {
@@ -324,10 +325,10 @@ impl<'elf> Parts<'elf> {
 
 /// Functions of the symbol table, by the index of their section. A kernel of version 2 begins after its header.
 fn functions(
-    elf: &Elf<'_>,
+    file: RelocatedElf<'_>,
     kernels: &[KernelSymbol<'_>],
-    relocations: &FieldRelocations<'_>,
 ) -> BTreeMap<usize, Vec<FunctionPlace>> {
+    let elf = file.elf;
     let mut found: BTreeMap<usize, Vec<FunctionPlace>> = BTreeMap::new();
     let headers: BTreeMap<u64, &KernelSymbol<'_>> = kernels
         .iter()
@@ -351,7 +352,7 @@ fn functions(
         };
         let header = headers.get(&symbol.offset);
         // A damaged header counts as none here, because the kernel itself is refused with the reason.
-        let header = header.and_then(|kernel| kernel::descriptor(elf, kernel, relocations).ok());
+        let header = header.and_then(|kernel| kernel::descriptor(file, kernel).ok());
         let header = header.map_or(0, |header| header.header_size);
         let start = symbol.value.checked_sub(section.address);
         let end = start.and_then(|start| start.checked_add(symbol.size));

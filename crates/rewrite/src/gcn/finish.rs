@@ -305,7 +305,7 @@ impl Rewritten<'_> {
                 let body = at + 12 + (owner as usize).next_multiple_of(4);
                 let contents = object.bytes.get(body..body.saturating_add(length as usize));
                 let Some(contents) = contents else { break };
-                self.kernel_counts(contents, body, (scalar, vector))?;
+                self.kernel_counts(contents, body, scalar, vector)?;
                 at = body.saturating_add((length as usize).next_multiple_of(4));
             }
         }
@@ -316,7 +316,8 @@ impl Rewritten<'_> {
         &mut self,
         contents: &[u8],
         at: usize,
-        (scalar, vector): (u16, u16),
+        scalar: u16,
+        vector: u16,
     ) -> Result<(), Diagnostic> {
         for kernel in metadata::register_places(contents).unwrap_or_default() {
             for (place, least) in [(kernel.scalar, scalar), (kernel.vector, vector)] {

@@ -337,7 +337,7 @@ impl ProbeRegisters {
                     &[GcnValue::Scalar(*register), GcnValue::Int(0)],
                 ),
                 ScalarHome::Lane { vector, lane } => {
-                    write_lane(&mut out, (*vector, *lane), GcnValue::Int(0));
+                    write_lane(&mut out, *vector, *lane, GcnValue::Int(0));
                 }
             }
         }
@@ -381,13 +381,13 @@ impl ProbeRegisters {
                 }
                 Some(ScalarHome::Lane { vector, lane }) => {
                     let counter = self.scratch(2);
-                    read_lane(&mut out, counter, (*vector, *lane));
+                    read_lane(&mut out, counter, *vector, *lane);
                     out.push(
                         GcnOpcode::SAddU32,
                         Encoding::Sop2,
                         &[counter, counter, growth],
                     );
-                    write_lane(&mut out, (*vector, *lane), counter);
+                    write_lane(&mut out, *vector, *lane, counter);
                 }
                 None => {}
             }
@@ -438,7 +438,7 @@ impl ProbeRegisters {
             let counter = match home {
                 ScalarHome::Scalar(register) => GcnValue::Scalar(*register),
                 ScalarHome::Lane { vector, lane } => {
-                    read_lane(&mut out, self.scratch(2), (*vector, *lane));
+                    read_lane(&mut out, self.scratch(2), *vector, *lane);
                     self.scratch(2)
                 }
             };
@@ -459,12 +459,12 @@ impl ProbeRegisters {
     }
 }
 
-fn read_lane(out: &mut GcnSequence, to: GcnValue, (vector, lane): (u8, u8)) {
+fn read_lane(out: &mut GcnSequence, to: GcnValue, vector: u8, lane: u8) {
     let values = [to, GcnValue::Vector(vector), GcnValue::Int(lane.into())];
     out.push(GcnOpcode::VReadlaneB32, Encoding::Vop3a, &values);
 }
 
-fn write_lane(out: &mut GcnSequence, (vector, lane): (u8, u8), from: GcnValue) {
+fn write_lane(out: &mut GcnSequence, vector: u8, lane: u8, from: GcnValue) {
     let values = [GcnValue::Vector(vector), from, GcnValue::Int(lane.into())];
     out.push(GcnOpcode::VWritelaneB32, Encoding::Vop3a, &values);
 }

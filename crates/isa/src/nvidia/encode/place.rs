@@ -152,7 +152,7 @@ fn value(
         (
             ItemKind::Memory { base, offset } | ItemKind::Address { base, offset },
             OperandValue::Memory { base: r, offset: o },
-        ) => memory(item, (base, offset.as_ref()), (r, o), word),
+        ) => memory(item, base, offset.as_ref(), r, o, word),
         (kind, OperandValue::Target(target)) => code_target(kind, target, word, addr),
         (ItemKind::RegTarget { base, offset }, OperandValue::RegTarget { base: r, offset: o }) => {
             signed(offset, o, 1, register(base, r, word)?)
@@ -289,8 +289,10 @@ fn float(
 /// Places an address: a register and an offset, which is unsigned with RZ.
 fn memory(
     item: &Item,
-    (base, field): (&Field, Option<&Field>),
-    (number, offset): (Option<u8>, i64),
+    base: &Field,
+    field: Option<&Field>,
+    number: Option<u8>,
+    offset: i64,
     word: PartialWord,
 ) -> Result<PartialWord, OperandMismatch> {
     let word = register(base, number, word)?;
