@@ -16,25 +16,9 @@ use warpbound_query::{FactsFile, SchedulerClass};
 use warpbound_report::{BoundFormat, ReportFormat};
 use warpbound_rows::RowFormat;
 
-use crate::audit_counts::CountsArguments;
-use crate::commands::Command;
 use crate::cycle_limit::CycleLimit;
-use crate::input;
-use crate::messages::MessageArguments;
 use crate::values::{clock, loop_default, named, param, seconds, size};
-
-/// Bound, simulate and audit GPU kernels, from their machine code
-#[derive(Parser)]
-#[command(name = "warpbound", version)]
-#[command(
-    after_help = "Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has no bound, 3 unusable input, 64 wrong usage."
-)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-    #[command(flatten)]
-    pub(crate) messages: MessageArguments,
-}
+use warpbound_query::input;
 
 /// Arguments of `disasm`.
 #[derive(Args)]
@@ -649,4 +633,19 @@ enum Order {
     Any,
     TakenFirst,
     FallThroughFirst,
+}
+
+/// Counts that were measured elsewhere.
+#[derive(Args)]
+pub(crate) struct CountsArguments {
+    /// Compare counts of instructions that were measured elsewhere, in place of runs: a CSV of Nsight Compute's source
+    /// page, of CUPTI's fields, of `run --functional --counts`, or with columns address, warp_count, thread_count
+    #[arg(long, value_name = "CSV", conflicts_with_all = ["runs", "seed", "max_instructions", "cycles", "write_facts"], help_heading = "Measured counts")]
+    pub(crate) counts: Option<PathBuf>,
+    /// Blocks of the measured launch [default: those of --launch]
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
+    pub(crate) grid: Vec<u32>,
+    /// Threads of a block of the measured launch [default: those of --launch]
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
+    pub(crate) block: Vec<u32>,
 }

@@ -12,14 +12,15 @@ use warpbound_rows::{AuditRecord, ResultTable, RowFormat};
 
 use crate::arguments::{AuditArguments, Format};
 use crate::audit_counts::audit_counts;
-use crate::input::{self, Launches};
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::rows::{LaunchRow, only_launch};
-use crate::{
-    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, launched_session, print, rows,
+use crate::common::{
+    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, launched_session, print,
     session_of_set,
 };
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::rows;
+use crate::rows::{LaunchRow, only_launch};
+use warpbound_query::input::{self, Launches};
 
 /// Audits a launch and its variations. Returns the exit code.
 pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {

@@ -1,33 +1,15 @@
 //! `warpbound audit --counts`.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use warpbound_base::Diagnostic;
 use warpbound_measure::{CountsAuditOptions, MeasuredCounts};
 use warpbound_query::{BoundOptions, Library};
 use warpbound_report::to_json;
 
-use crate::arguments::{AuditArguments, Format};
+use crate::arguments::{AuditArguments, CountsArguments, Format};
+use crate::common::{CommandError, NO_BOUND, VIOLATED, facts_options, print};
 use crate::output::Output;
 use crate::rows::only_launch;
-use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, print};
-
-/// Counts that were measured elsewhere.
-#[derive(Args)]
-pub(crate) struct CountsArguments {
-    /// Compare counts of instructions that were measured elsewhere, in place of runs: a CSV of Nsight Compute's source
-    /// page, of CUPTI's fields, of `run --functional --counts`, or with columns address, warp_count, thread_count
-    #[arg(long, value_name = "CSV", conflicts_with_all = ["runs", "seed", "max_instructions", "cycles", "write_facts"], help_heading = "Measured counts")]
-    pub(crate) counts: Option<PathBuf>,
-    /// Blocks of the measured launch [default: those of --launch]
-    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
-    pub(crate) grid: Vec<u32>,
-    /// Threads of a block of the measured launch [default: those of --launch]
-    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
-    pub(crate) block: Vec<u32>,
-}
+use warpbound_query::input;
 
 /// Compares measured counts with the statements that every run satisfies. Returns the exit code.
 pub(crate) fn audit_counts(
@@ -59,7 +41,7 @@ pub(crate) fn audit_counts(
     };
     let name = arguments.kernel.as_deref();
     let name = name.or(launch.as_ref().and_then(|launch| launch.kernel.as_deref()));
-    let images = crate::select(library, &arguments.input)?;
+    let images = crate::common::select(library, &arguments.input)?;
     let bare = measured.bare_kernel();
     let in_file = measured.kernel.as_deref();
     // The name in the file counts only if it is one of a kernel here: tools spell names in their own ways.

@@ -17,13 +17,15 @@ use crate::arguments::{
     BoundArguments, Cost, CycleArguments, LaunchArguments, OutputFormat, SplitMerge,
 };
 use crate::bound_set::bound_set;
-use crate::input::Launches;
+use crate::common::{CommandError, NO_BOUND, UNUSABLE, VIOLATED};
+use crate::common::{facts_options, left_out_code, print_diagnostic};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::source_lines::SourceLines;
-use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED};
-use crate::{facts_options, input, left_out_code, pages, print_diagnostic, rows};
+use crate::{pages, rows};
+use warpbound_query::input;
+use warpbound_query::input::Launches;
 
 /// Maximum number of bytes of text that are spooled in memory until the table before them is complete. Beyond it, a
 /// temporary file is used.
@@ -255,7 +257,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let limit = arguments.cycles.limit;
     let shard = arguments.shard.shard.unwrap_or_default();
     let kernel = kernel_name(kernel.as_deref(), &options);
-    let images = crate::select(&library, input)?;
+    let images = crate::common::select(&library, input)?;
     library.check_launches(&images, kernel, &options.launches)?;
     let left_out = library.left_out(&input.selection(), kernel);
     let jobs = threads(*jobs);

@@ -6,8 +6,8 @@ use warpbound_query::{BoundOptions, Library};
 use warpbound_report::to_json;
 
 use crate::arguments::{BoundArguments, Cost, PageFormat};
+use crate::common::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_of_set};
 use crate::output::Output;
-use crate::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_of_set};
 
 /// Bounds a launch set in cycles. Returns the exit code.
 pub(crate) fn bound_set(

@@ -9,8 +9,8 @@ use warpbound_builds::builds::Build;
 use warpbound_query::Isa;
 use warpbound_query::{BoundOptions, CacheState, CycleQuery, ImageSelection, Library, NumberRange};
 
-use crate::input;
 use crate::values::{loop_default, named, size};
+use warpbound_query::input;
 
 /// Options of bounds that are about all kernels of a build.
 #[derive(Args)]

@@ -1,11 +1,12 @@
 //! Commands: their summaries, their arguments, and the functions that execute them.
 
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, DisasmArguments,
     DivergenceArguments, QueryArguments, TemplateArguments,
 };
+use crate::common::CommandError;
 use crate::cta::CtaArguments;
 use crate::diff::DiffArguments;
 use crate::extract::ExtractArguments;
@@ -16,14 +17,28 @@ use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
 use crate::list::ListArguments;
 use crate::manual::{CompletionsArguments, ManArguments};
+use crate::messages::MessageArguments;
 use crate::metrics::MetricsArguments;
 use crate::probes::{DecodeArguments, ProbesArguments};
 use crate::run::RunArguments;
 use crate::splits::SplitsArguments;
 use crate::{
-    CommandError, audit, bound, cta, diff, extract, gap, gate, graph, hybrid, instrument, kernels,
-    lint, list, manual, metrics, predict, probes, run, splits,
+    audit, bound, cta, diff, extract, gap, gate, graph, hybrid, instrument, kernels, lint, list,
+    manual, metrics, predict, probes, run, splits,
 };
+
+/// Bound, simulate and audit GPU kernels, from their machine code
+#[derive(Parser)]
+#[command(name = "warpbound", version)]
+#[command(
+    after_help = "Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has no bound, 3 unusable input, 64 wrong usage."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) messages: MessageArguments,
+}
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
 #[derive(Subcommand)]

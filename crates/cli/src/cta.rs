@@ -5,8 +5,9 @@ use warpbound_base::Diagnostic;
 use warpbound_report::to_json;
 
 use crate::arguments::{FactsArguments, GraphFormat, Input, LaunchInput, OutputArguments};
+use crate::common::{CommandError, NO_BOUND, facts_options, print};
 use crate::output::Output;
-use crate::{CommandError, NO_BOUND, facts_options, input, print};
+use warpbound_query::input;
 
 /// Arguments of `cta`.
 #[derive(Args)]

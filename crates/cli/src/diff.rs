@@ -10,8 +10,10 @@ use warpbound_report::to_json;
 
 use crate::arguments::OutputArguments;
 use crate::builds::{BuildArguments, build};
+use crate::common::{CommandError, UNUSABLE, left_out_code, print};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, input, left_out_code, pages, print};
+use crate::pages;
+use warpbound_query::input;
 
 /// Arguments of `diff`.
 #[derive(Args)]

@@ -10,8 +10,9 @@ use warpbound_query::NamePattern;
 use warpbound_query::{ExtractedImage, Library};
 
 use crate::arguments::Input;
+use crate::common::{CommandError, UNUSABLE, print_diagnostic};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, input, print_diagnostic};
+use warpbound_query::input;
 
 /// Arguments of `extract`.
 #[derive(Args)]

@@ -12,10 +12,11 @@ use warpbound_report::{GapReport, to_json};
 use warpbound_runs::SingleWarp;
 
 use crate::arguments::{FactsArguments, Input, LaunchInput, OutputArguments, PageFormat};
+use crate::common::{CommandError, NO_BOUND, VIOLATED, facts_options, launched_session, print};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{named, single_warp};
-use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, launched_session, print};
+use warpbound_query::input;
 
 /// Arguments of `gap`.
 #[derive(Args)]

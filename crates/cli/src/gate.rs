@@ -13,9 +13,11 @@ use warpbound_report::to_json;
 
 use crate::arguments::{Format, OutputArguments};
 use crate::builds::{jobs, libraries};
+use crate::common::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, left_out_code, print};
+use crate::messages;
 use crate::messages::mark_on_stdout;
 use crate::output::Output;
-use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, input, left_out_code, messages, print};
+use warpbound_query::input;
 
 /// Arguments of `gate`.
 #[derive(Args)]

@@ -3,8 +3,9 @@
 use warpbound_report::to_json;
 
 use crate::arguments::{CfgArguments, GraphFormat};
+use crate::common::{CommandError, flow_options, print};
 use crate::output::Output;
-use crate::{CommandError, flow_options, input, print};
+use warpbound_query::input;
 
 /// Prints the control-flow graph of a kernel. Returns the exit code.
 pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
@@ -19,7 +20,7 @@ pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
     } = arguments;
     let library = input::library(&input.file)?;
     let options = flow_options(&library, launch, domains)?;
-    let images = crate::select(&library, input)?;
+    let images = crate::common::select(&library, input)?;
     library.check_launches(&images, Some(kernel), &options.launches)?;
     let (session, index) = library.only_kernel(&images, kernel)?;
     // Opened before the analysis, so that an error shows early.

@@ -14,10 +14,11 @@ use warpbound_report::{HybridReport, WarpHybridReport, to_json};
 use warpbound_runs::TimedOptions;
 
 use crate::arguments::{FactsArguments, GraphFormat, Input, OutputArguments, SplitMerge};
+use crate::common::{CommandError, NO_BOUND, VIOLATED, facts_options, launched_session, print};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::run::split_marks;
-use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, launched_session, print};
+use warpbound_query::input;
 
 /// Arguments of `hybrid`.
 #[derive(Args)]
@@ -208,7 +209,7 @@ fn of_stamps(
     let Some(times) = all else {
         return Err(CommandError::Usage("--times is missing".to_owned()));
     };
-    let images = crate::select(library, &arguments.input)?;
+    let images = crate::common::select(library, &arguments.input)?;
     let (session, _) = library.only_kernel(&images, &plan.kernel)?;
     let kernel = session.launched_kernel(Some(&plan.kernel), None)?;
     let facts = facts_options(library, &arguments.facts)?;

@@ -19,9 +19,10 @@ use warpbound_query::{Library, Session, rewritten};
 use warpbound_report::to_json;
 
 use crate::arguments::Input;
+use crate::common::{CommandError, print};
 use crate::output::Output;
 use crate::stages::Stages;
-use crate::{CommandError, input, print};
+use warpbound_query::input;
 
 /// Realisation of probes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -300,7 +301,7 @@ fn beside(stem: &Path, ending: &str) -> PathBuf {
 
 /// Returns the contents of the only image that has the kernel.
 fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u8>, CommandError> {
-    let mut images = crate::select(library, input)?;
+    let mut images = crate::common::select(library, input)?;
     if let Some(kernel) = kernel {
         let pattern = NamePattern::new(kernel);
         // An unreadable image is no error here, because the kernel may be in another one.

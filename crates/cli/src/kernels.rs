@@ -12,9 +12,10 @@ use crate::arguments::{
     AccessArguments, DisasmArguments, DivergenceArguments, Format, Input, QueryArguments, Style,
     TemplateArguments,
 };
+use crate::common::{CommandError, UNUSABLE, flow_options, left_out_code, print_diagnostic};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, flow_options, input, left_out_code, print_diagnostic};
+use warpbound_query::input;
 
 /// Disassembles kernels. Returns the exit code.
 pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
@@ -41,7 +42,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
             "nvdisasm has a syntax for code of NVIDIA's GPUs only: leave `--style nvdisasm` out";
         require_nvidia(&library, input, needs)?;
     }
-    let images = crate::select(&library, input)?;
+    let images = crate::common::select(&library, input)?;
     let kernel = kernel.as_deref();
     let left_out = library.left_out(&input.selection(), kernel);
     let mut out = Output::open(output.output.as_deref())?;
@@ -129,7 +130,7 @@ pub(crate) fn report<R: KernelReport>(
         format,
         output,
     } = arguments;
-    let images = crate::select(library, input)?;
+    let images = crate::common::select(library, input)?;
     let kernel = kernel_name(kernel.as_deref(), options);
     library.check_launches(&images, kernel, &options.launches)?;
     let left_out = library.left_out(&input.selection(), kernel);
@@ -168,7 +169,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         true => FactsExtent::Accesses,
         false => FactsExtent::Loops,
     };
-    let images = crate::select(&library, input)?;
+    let images = crate::common::select(&library, input)?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     library.check_launches(&images, kernel, &options.launches)?;
     let left_out = library.left_out(&input.selection(), kernel);

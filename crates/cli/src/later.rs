@@ -37,7 +37,7 @@ impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
 mod tests {
     use clap::CommandFactory as _;
 
-    use crate::arguments::Arguments;
+    use crate::commands::Arguments;
 
     #[test]
     fn only_the_used_command_is_described() {

@@ -6,7 +6,7 @@ use warpbound_base::Diagnostic;
 use warpbound_query::{BoundOptions, Library, StatedLaunches};
 
 use crate::arguments::LaunchArguments;
-use crate::input;
+use warpbound_query::input;
 
 /// Adds the user's launches to options.
 ///

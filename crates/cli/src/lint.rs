@@ -5,7 +5,9 @@ use std::cell::Cell;
 use warpbound_query::BoundOptions;
 
 use crate::arguments::QueryArguments;
-use crate::{CommandError, input, kernels};
+use crate::common::CommandError;
+use crate::kernels;
+use warpbound_query::input;
 
 /// Exit code for kernels with findings.
 const FOUND: u8 = 1;

@@ -9,8 +9,9 @@ use warpbound_query::NamePattern;
 use warpbound_report::{FileReport, LeftOutImages, ListReport, ListedImage, to_json};
 
 use crate::arguments::{Format, Input, OutputArguments};
+use crate::common::{CommandError, UNUSABLE, left_out_code, print_diagnostic};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, input, left_out_code, print_diagnostic};
+use warpbound_query::input;
 
 /// Arguments of `list`.
 #[derive(Args)]
@@ -48,7 +49,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     let found_reports = match is_all && !library.is_single() {
         true => None,
         false => {
-            let numbers = crate::select(&library, input)?;
+            let numbers = crate::common::select(&library, input)?;
             let (found, unread) = read_reports(&library, &numbers, kernel)?;
             // Without --image, a kernel that another image has answers the query.
             let is_answered = kernel.is_some() && selection.image.is_none() && !found.is_empty();

@@ -8,8 +8,9 @@ use clap::{Args, Command, CommandFactory as _};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 
-use crate::CommandError;
-use crate::arguments::{Arguments, OutputArguments};
+use crate::arguments::OutputArguments;
+use crate::commands::Arguments;
+use crate::common::CommandError;
 use crate::output::Output;
 
 /// Arguments of `completions`.

@@ -13,9 +13,10 @@ use warpbound_report::to_json;
 use warpbound_runs::RunOptions;
 
 use crate::arguments::{Format, Input, OutputArguments};
+use crate::common::{CommandError, launched_session, print};
 use crate::output::Output;
 use crate::stages::Stages;
-use crate::{CommandError, input, launched_session, print};
+use warpbound_query::input;
 
 /// Arguments of `metrics`.
 #[derive(Args)]

@@ -10,10 +10,11 @@ use warpbound_query::Contents;
 use warpbound_report::to_json;
 
 use crate::arguments::{Input, OutputArguments};
+use crate::common::{CommandError, NO_BOUND, launched_session, print};
 use crate::output::Output;
 use crate::stages::Stages;
 use crate::values::{named, seconds};
-use crate::{CommandError, NO_BOUND, input, launched_session, print};
+use warpbound_query::input;
 
 /// Arguments of `predict`.
 #[derive(Args)]
@@ -95,7 +96,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
     let session = match &launch {
         Some(launch) => launched_session(&library, &arguments.input, name, launch)?,
         None => {
-            let images = crate::select(&library, &arguments.input)?;
+            let images = crate::common::select(&library, &arguments.input)?;
             match name {
                 Some(name) => library.only_kernel(&images, name)?.0,
                 None => library.only_session(&arguments.input.selection())?.into(),

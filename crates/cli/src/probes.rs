@@ -14,11 +14,13 @@ use warpbound_query::{BoundOptions, Contents};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, Input, LaunchArguments, OutputArguments, QueryArguments};
+use crate::common::{CommandError, print};
+use crate::kernels;
 use crate::launches::launch_options;
 use crate::output::Output;
 use crate::stages::Stages;
 use crate::values::named;
-use crate::{CommandError, input, kernels, print};
+use warpbound_query::input;
 
 /// Rule by which blocks get probes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -178,7 +180,7 @@ pub(crate) fn decode(arguments: &DecodeArguments) -> Result<u8, CommandError> {
     let counters = counters.map_err(in_file(&arguments.counters))?;
     let launch = arguments.launch.as_deref().map(input::grid).transpose()?;
     let library = input::library(&arguments.input.file)?;
-    let images = crate::select(&library, &arguments.input)?;
+    let images = crate::common::select(&library, &arguments.input)?;
     // The plan names its kernel, so there is no option for it.
     let (session, _) = library.only_kernel(&images, &plan.kernel)?;
     let kernel = session.launched_kernel(Some(&plan.kernel), None)?;

@@ -7,9 +7,9 @@ use warpbound_query::Shard;
 use warpbound_rows::{ResultTable, RowFormat, RowWriter, TableCell};
 
 use crate::arguments::OutputArguments;
+use crate::common::{CommandError, UNUSABLE, print_diagnostic};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::{CommandError, UNUSABLE, print_diagnostic};
 
 /// Opens the output of rows.
 pub(crate) fn open(
@@ -64,7 +64,7 @@ pub(crate) fn write(
     for (position, path) in (0..).zip(launches).filter(|(at, _)| shard.contains(*at)) {
         let cells = match row(position, path) {
             Ok(row) => {
-                is_violated |= row.code == crate::VIOLATED;
+                is_violated |= row.code == crate::common::VIOLATED;
                 code = code.max(row.code);
                 row.cells
             }
@@ -83,7 +83,11 @@ pub(crate) fn write(
     }
     progress.clear();
     writer.finish()?.finish()?;
-    Ok(if is_violated { crate::VIOLATED } else { code })
+    Ok(if is_violated {
+        crate::common::VIOLATED
+    } else {
+        code
+    })
 }
 
 /// Returns the diagnostic for a launch set, which has no row.

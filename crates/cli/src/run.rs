@@ -19,14 +19,14 @@ use warpbound_runs::{Override, RunHooks, RunOptions, RunProgress, TimedOptions};
 use crate::arguments::{
     Format, Input, OutputArguments, OutputFormat, PageFormat, ShardArguments, SplitMerge,
 };
-use crate::input::{self, Launches};
+use crate::common::{CommandError, launched_session, print};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::rows::only_launch;
 use crate::run_rows::run_rows;
 use crate::run_set::run_set;
 use crate::values::{named, parameter_override, single_warp};
-use crate::{CommandError, launched_session, print};
+use warpbound_query::input::{self, Launches};
 
 /// Arguments of `run`.
 #[derive(Args)]

@@ -7,10 +7,10 @@ use warpbound_query::{Library, input};
 use warpbound_rows::{ResultTable, RowFormat, RunOutcome, RunRecord};
 use warpbound_runs::{RunHooks, simulate};
 
-use crate::input::Launches;
+use crate::common::{CommandError, launched_session};
 use crate::rows::{self, LaunchRow};
 use crate::run::{RunArguments, run_options, timed_options};
-use crate::{CommandError, launched_session};
+use warpbound_query::input::Launches;
 
 /// Executes or simulates launches and writes a row for each. Returns the exit code.
 pub(crate) fn run_rows(

@@ -9,12 +9,12 @@ use warpbound_report::to_json;
 use warpbound_runs::{execute_set, simulate_set};
 
 use crate::arguments::{Format, PageFormat};
+use crate::common::{CommandError, print, session_of_set};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::run::{
     RunArguments, format_without_pages, outputs, run_options, timed_options, write_outputs,
 };
-use crate::{CommandError, print, session_of_set};
 
 /// Executes or simulates a launch set. Returns the exit code.
 pub(crate) fn run_set(

@@ -9,9 +9,11 @@ use warpbound_measure::{SplitsOptions, chosen_marks};
 use warpbound_query::{BoundOptions, SplitOptions};
 
 use crate::arguments::{LaunchArguments, QueryArguments, SplitMerge};
+use crate::common::CommandError;
+use crate::kernels;
 use crate::launches::launch_options;
 use crate::output::Output;
-use crate::{CommandError, input, kernels};
+use warpbound_query::input;
 
 /// Arguments of `splits`.
 #[derive(Args)]
