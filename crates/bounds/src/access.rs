@@ -27,16 +27,10 @@ use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
+use crate::assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;
 use crate::facts::accesses::stated_accesses;
-use crate::{
-    bound::lanes_assumption, bound::launch_assumptions, bound::reason_text,
-    bound::warp_graph_assumptions,
-};
-use crate::{
-    bound::profile::ProfileOptions, bound::profile::indirect_targets,
-    bound::profile::with_launch_values,
-};
+use crate::profile::{ProfileOptions, indirect_targets, reason_text, with_launch_values};
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{
     AnalysedKernel, BoundOptions, Contents, KernelAnalysis, KernelFlow, LaunchKnowledge, Session,

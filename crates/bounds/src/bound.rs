@@ -11,25 +11,22 @@ mod external_calls;
 pub mod flow_facts;
 pub mod formula;
 mod library;
-pub mod profile;
 pub(crate) mod profile_report;
+mod query;
 mod set;
 mod worst_path;
 
 pub use formula::{formula, symbolic_program};
 pub use library::bounds;
-pub use profile::launch_profile;
-pub use profile::with_launch_profiler;
 pub use set::bound_set;
 
 use crate::access_of;
 use crate::bound::formula::formula_report;
+use query::BoundQuery;
 use std::sync::Arc;
 use warpbound_analyse::{Reason, Refusal};
 use warpbound_base::{Diagnostic, Instructions};
-use warpbound_bound::{
-    Contradiction, Effort, Ipet, KernelFacts, LoopName, NumberTooLarge, StatedCounts, Verdict,
-};
+use warpbound_bound::{Contradiction, Effort, Ipet, NumberTooLarge, StatedCounts, Verdict};
 use warpbound_load::Kernel;
 use warpbound_report::MachineCodeReport;
 use warpbound_report::bound::{BoundAssumption, BoundVerdict, KernelBound};
@@ -37,16 +34,13 @@ use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountVar;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_query::loop_verdicts::LoopVerdicts;
+use warpbound_query::prepared::Prepared;
 use warpbound_query::{
     AnalysedKernel, BoundOptions, CfgLevel, KernelAnalysis, KernelFlow, Session, divergence_of,
     graph_of, listing_of,
 };
-use warpbound_query::{prepared::Prepared, prepared::loop_names};
 
-pub use assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use external_calls::ExternalCalls;
-pub(crate) use profile_report::reason_text;
 
 /// Computes the bound of one kernel, or the reason why it has none.
 ///
@@ -265,35 +259,6 @@ impl FlowFacts {
             bounds: &self.bounds,
             totals: &self.totals,
             never: &self.never,
-        }
-    }
-}
-
-/// Inputs of the bound of one kernel.
-struct BoundQuery<'a> {
-    analysed: AnalysedKernel<'a>,
-    facts: Option<&'a KernelFacts>,
-    names: Vec<LoopName>,
-    verdicts: LoopVerdicts,
-}
-
-impl<'a> BoundQuery<'a> {
-    fn new(analysed: AnalysedKernel<'a>) -> BoundQuery<'a> {
-        let AnalysedKernel {
-            prepared,
-            options,
-            flow,
-            deadline,
-            ..
-        } = analysed;
-        let (kernel, ranges) = (prepared.kernel, &analysed.knowledge.ranges);
-        BoundQuery {
-            analysed,
-            facts: options
-                .facts
-                .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),
-            names: loop_names(&flow.loops),
-            verdicts: LoopVerdicts::derive(prepared, flow, ranges, options, deadline),
         }
     }
 }

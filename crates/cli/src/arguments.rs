@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, Parser, ValueEnum, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 use warpbound_query::Isa;
 use warpbound_query::SplitPipelines;
 use warpbound_query::{AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel};

@@ -25,7 +25,7 @@ use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
 use warpbound_launch::LaunchFile;
 
 use warpbound_bounds::ProfileOptions;
-use warpbound_bounds::{bound::profile::code_targets, bound::profile::with_launch_values};
+use warpbound_bounds::profile::{code_targets, with_launch_values};
 use warpbound_query::{Contents, Prepared, Session};
 use warpbound_runs::{block_counts::BlockCount, block_counts::BlockCounts};
 

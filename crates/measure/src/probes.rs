@@ -20,7 +20,7 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 
 use crate::{PredictOptions, Prediction};
-use warpbound_bounds::bound::warp_graph_assumptions;
+use warpbound_bounds::assumptions::warp_graph_assumptions;
 use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session, StatedLaunches};
 use warpbound_runs::metrics::space_of;
 

@@ -5,7 +5,7 @@
 
 use warpbound_analyse::launch_profile::{LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues};
 use warpbound_base::Diagnostic;
-use warpbound_bounds::bound::profile::with_launch_profiler;
+use warpbound_bounds::profile::with_launch_profiler;
 use warpbound_launch::{LaunchFile, PathOrder};
 use warpbound_report::audit::Finding;
 use warpbound_runs::runs::functional::fault_diagnostic;

@@ -4,8 +4,9 @@ use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::{Effort, StatedCounts};
 use warpbound_report::CycleBoundReport;
 
+use super::past_time_limit;
 use super::profile_report::contents_assumption;
-use super::{BoundQuery, past_time_limit};
+use super::query::BoundQuery;
 use crate::LoneWarp;
 use crate::{cycles::CycleOptions, cycles::LaunchExtent, cycles::LaunchTime};
 use crate::{

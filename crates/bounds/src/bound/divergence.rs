@@ -7,7 +7,7 @@ use warpbound_base::CodeAddr;
 use warpbound_report::bound::{CodePlace, PathEdge};
 use warpbound_simt::NodeId;
 
-use super::BoundQuery;
+use super::query::BoundQuery;
 use crate::facts::shared_header_note;
 use warpbound_query::KernelFlow;
 use warpbound_query::graph::calls;

@@ -10,7 +10,7 @@ use warpbound_bound::facts::format_call;
 use warpbound_report::bound::ExternalCall;
 use warpbound_simt::NodeId;
 
-use super::BoundQuery;
+use super::query::BoundQuery;
 
 /// Calls of functions outside the file.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use warpbound_report::bound::{LoopReport, Origin};
 use warpbound_report::derivation::LoopDerivation;
 use warpbound_simt::counts::CountVar;
 
-use super::BoundQuery;
+use super::query::BoundQuery;
 use crate::facts::accesses::stated_accesses;
 use crate::facts::loop_line;
 use warpbound_query::FactReading;

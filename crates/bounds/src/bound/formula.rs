@@ -15,8 +15,8 @@ use warpbound_load::Kernel;
 use warpbound_report::formula::{BoundFormula, FormulaPart, FormulaPolynomial, FormulaTerm};
 use warpbound_simt::NodeId;
 
-use super::BoundQuery;
 use super::flow_facts::LoopFacts;
+use super::query::BoundQuery;
 use warpbound_query::{
     AnalysedKernel, BoundOptions, FormulaSymbols, KernelFlow, NumberRange, Session, StatedParam,
 };

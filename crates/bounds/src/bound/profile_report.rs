@@ -1,6 +1,6 @@
 //! The profile of a launch in the bound of its kernel.
 
-use crate::bound::profile::launch_profile;
+use crate::profile::{launch_profile, reason_text};
 use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::{Diagnostic, Family, Instructions};
 use warpbound_bound::{Verdict, WarpBound};
@@ -9,12 +9,10 @@ use warpbound_report::bound::{
     BoundAssumption, CodePlace, ProfileReport, ReportedWarp, UndecidedWarp,
 };
 
-use super::BoundQuery;
-use super::profile::{indirect_targets, stated_loops};
+use super::query::BoundQuery;
 use crate::ProfileOptions;
-use warpbound_analyse::{
-    launch_profile::LaunchProfile, launch_profile::LaunchedWarp, launch_profile::NoProfileReason,
-};
+use crate::profile::{indirect_targets, stated_loops};
+use warpbound_analyse::{launch_profile::LaunchProfile, launch_profile::LaunchedWarp};
 use warpbound_query::FactReading;
 
 /// Profile of the launch of a query, and its part of the report.
@@ -194,20 +192,5 @@ fn warp_place(warp: LaunchedWarp) -> ReportedWarp {
     ReportedWarp {
         block: warp.block,
         warp: warp.warp,
-    }
-}
-
-/// Returns the reason why a launch has no profile, in words.
-pub(crate) fn reason_text(reason: NoProfileReason) -> &'static str {
-    match reason {
-        NoProfileReason::Unsupported => "profiles do not follow this instruction",
-        NoProfileReason::IndirectJump => "the target is not known",
-        NoProfileReason::Decisions => {
-            "unknown values decide again and again; a loop that memory ends needs a fact"
-        }
-        NoProfileReason::Steps => "too many instructions to execute all warps",
-        NoProfileReason::StackHeight => "the warp has too many stack entries",
-        NoProfileReason::TimeLimit => "not done within the time limit (--time-limit)",
-        NoProfileReason::Outdated => "buffers that were read are written",
     }
 }

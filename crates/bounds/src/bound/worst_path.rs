@@ -10,8 +10,8 @@ use warpbound_bound::WorstPath;
 use warpbound_report::bound::PathBlock;
 use warpbound_simt::NodeId;
 
-use super::BoundQuery;
 use super::external_calls::ExternalCalls;
+use super::query::BoundQuery;
 use warpbound_query::KernelFlow;
 use warpbound_query::graph::calls;
 

@@ -11,7 +11,7 @@ use warpbound_report::cycle_bound::UnpublishedRange;
 
 use super::{CacheState, CycleOptions, clock, runtime_memory};
 use crate::access::memory_assumptions;
-use crate::bound::launch_assumptions;
+use crate::assumptions::launch_assumptions;
 use crate::{facts::accesses::stated_accesses, facts::accesses::stated_text};
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{AnalysedKernel, BoundOptions};

@@ -5,7 +5,7 @@ use warpbound_analyse::LaunchRanges;
 use warpbound_analyse::count_formulas::{CountFormulas, FormulaLaunch, FormulaTotals};
 use warpbound_analyse::divergence_by_agreement::has_pending_lanes;
 use warpbound_base::Diagnostic;
-use warpbound_bounds::bound::profile::with_launch_values;
+use warpbound_bounds::profile::with_launch_values;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::predict::refuse_prediction;
 use warpbound_analyse::prediction::CountPredictor;
 use warpbound_base::Diagnostic;
-use warpbound_bounds::bound::profile::with_launch_values;
+use warpbound_bounds::profile::with_launch_values;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 

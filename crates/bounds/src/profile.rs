@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::NoProfileReason;
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::launch_profile::{
@@ -377,5 +378,20 @@ impl GlobalContents for ReadBuffers<'_> {
     fn is_outdated(&self) -> bool {
         let is_read = |&index: &usize| self.readable.get(index) == Some(&true);
         self.writes_anywhere.get() || self.written.borrow().iter().any(is_read)
+    }
+}
+
+/// Returns the reason why a launch has no profile, in words.
+pub(crate) fn reason_text(reason: NoProfileReason) -> &'static str {
+    match reason {
+        NoProfileReason::Unsupported => "profiles do not follow this instruction",
+        NoProfileReason::IndirectJump => "the target is not known",
+        NoProfileReason::Decisions => {
+            "unknown values decide again and again; a loop that memory ends needs a fact"
+        }
+        NoProfileReason::Steps => "too many instructions to execute all warps",
+        NoProfileReason::StackHeight => "the warp has too many stack entries",
+        NoProfileReason::TimeLimit => "not done within the time limit (--time-limit)",
+        NoProfileReason::Outdated => "buffers that were read are written",
     }
 }
