@@ -43,6 +43,7 @@ pub mod exec_mask;
 pub mod execute;
 pub mod expressions;
 pub mod generate;
+pub mod imports;
 pub mod instructions;
 pub mod issue_rules;
 pub mod kernels;

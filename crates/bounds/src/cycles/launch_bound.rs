@@ -34,6 +34,7 @@ use warpbound_query::{AnalysedKernel, KernelFlow, Session};
 
 mod barriers;
 mod executed;
+mod node_services;
 mod segments;
 mod shape;
 mod shares;
@@ -41,6 +42,7 @@ mod sums;
 mod wave_launch;
 
 use executed::ExecutedNodes;
+use node_services::{of_node, whole_cycles};
 use shape::{LaunchMachine, product, shape};
 use shares::Shares;
 use sums::ServiceProgram;
@@ -554,16 +556,6 @@ pub fn contention_of(
 /// Refusal of a sum that does not fit into 64 bits.
 pub fn too_many_bits() -> Diagnostic {
     Diagnostic::new("the bound of the launch has more than 64 bits")
-}
-
-/// Services of a node.
-fn of_node(contention: &Contention, node: usize) -> NodeServices {
-    contention.nodes.get(node).copied().unwrap_or_default()
-}
-
-/// Converts thousandths of cycles to whole cycles, rounded up: 1001 thousandths are 2 cycles.
-fn whole_cycles(milli: u64) -> u64 {
-    milli.div_ceil(MILLI.unsigned_abs())
 }
 
 /// Returns the rows that hold for the segments between barriers of different warps, one after the other (SOUNDNESS

@@ -57,6 +57,7 @@ mod published_cycles;
 mod random_programs;
 mod replay;
 mod rewriting;
+mod rooms;
 mod shapes;
 mod single_warps;
 mod split_bounds;

@@ -12,7 +12,7 @@ use warpbound_bound::{ExecutedServices, ServicesOfBlocks};
 use warpbound_cycles::{AccessLimits, Contention, KernelTime, NodeServices, Service};
 use warpbound_ir::OpIndex;
 
-use super::of_node;
+use super::node_services::of_node;
 use super::sums::SmServices;
 use crate::CycleInputs;
 use warpbound_query::KernelFlow;

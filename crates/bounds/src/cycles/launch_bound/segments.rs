@@ -9,7 +9,7 @@ use warpbound_cycles::{Contention, Service};
 use warpbound_graph::{Digraph, components};
 use warpbound_ir::OpIndex;
 
-use super::whole_cycles;
+use super::node_services::whole_cycles;
 use crate::cycles::CycleInputs;
 
 /// Maximum number of loops without barriers. An integer program is solved for each.

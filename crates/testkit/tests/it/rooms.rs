@@ -1,0 +1,125 @@
+//! The layout of the crates: one way to tell the family of GPUs, rooms for tasks that stay small, imports without large
+//! circles.
+
+use std::path::{Path, PathBuf};
+
+use warpbound_testkit::imports::ImportGraph;
+
+use crate::words::sources;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Crates of tasks, each of which had been a part of one crate.
+const ROOMS: [&str; 6] = ["query", "runs", "bounds", "audit", "measure", "builds"];
+
+/// Maximum number of lines of the sources of a room.
+const MOST_LINES: usize = 10_000;
+
+/// Maximum number of files in a circle of imports.
+const MOST_IN_CIRCLE: usize = 3;
+
+/// Crates with a larger circle, and its number of files: these numbers may only fall.
+const LARGER_CIRCLES: [(&str, usize); 6] = [
+    ("analyse", 12),
+    ("cycles", 6),
+    ("isa", 5),
+    ("launch", 4),
+    ("load", 4),
+    ("report", 5),
+];
+
+fn crates() -> Vec<(String, PathBuf)> {
+    let folder = Path::new(ROOT).join("crates");
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // Tests and maintenance commands are not the product.
+        if path.join("src").is_dir() && name != "testkit" && name != "xtask" {
+            all.push((name.clone().into_owned(), path.join("src")));
+        }
+    }
+    all.sort();
+    assert!(all.len() > 20, "{all:?}");
+    all
+}
+
+fn lines(folder: &Path) -> usize {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sum += lines(&path);
+        } else {
+            let text = std::fs::read_to_string(&path).expect("a source");
+            sum += text.lines().count();
+        }
+    }
+    sum
+}
+
+#[test]
+fn rooms_of_tasks_stay_small() {
+    let large: Vec<String> = ROOMS
+        .iter()
+        .map(|room| (room, lines(&Path::new(ROOT).join("crates").join(room).join("src"))))
+        .filter(|(_, lines)| *lines > MOST_LINES)
+        .map(|(room, lines)| format!("{room} has {lines} lines, at most {MOST_LINES} are allowed"))
+        .collect();
+    assert!(large.is_empty(), "{}", large.join("\n"));
+}
+
+#[test]
+fn circles_of_imports_stay_small() {
+    let mut large = Vec::new();
+    for (name, folder) in crates() {
+        let graph = ImportGraph::read(&folder).expect("its sources");
+        let known = LARGER_CIRCLES.iter().find(|(known, _)| *known == name);
+        let most = known.map_or(MOST_IN_CIRCLE, |(_, most)| *most);
+        for circle in graph.circles() {
+            if circle.len() > most {
+                large.push(format!("{name}: {} files: {}", circle.len(), circle.join(", ")));
+            }
+        }
+    }
+    assert!(large.is_empty(), "{}", large.join("\n"));
+}
+
+/// Matches that take nothing from a variant of an instruction set ask only for the family, which [`Family`] answers.
+///
+/// [`Family`]: warpbound_base::Family
+#[test]
+fn only_the_family_says_what_a_family_is() {
+    let other_ways = [
+        "Program::Nvidia(_)",
+        "Program::Amd(_)",
+        "Program::Mini(_)",
+        "Isa::Sm(_)",
+        "Isa::Gfx(_)",
+        "warp_width == 64",
+        "wave_entry.is_some()",
+        "wave_entry.is_none()",
+        "starts_with(\"gfx\")",
+        "wave_facts.is_empty()",
+    ];
+    // Where instruction sets are made and spelled; where a value of the variant is taken, the other arms have none.
+    let own = ["base/src/isa.rs", "isa/src/program.rs"];
+    let mut found = Vec::new();
+    for source in sources(false) {
+        let path = source.path.to_string_lossy().into_owned();
+        let is_product = !path.contains("/testkit/") && !path.contains("/xtask/");
+        if !is_product || own.iter().any(|end| path.ends_with(end)) {
+            continue;
+        }
+        for (number, line) in (1..).zip(source.text.lines()) {
+            let is_comment = line.trim_start().starts_with("//");
+            if !is_comment && other_ways.iter().any(|way| line.contains(way)) {
+                found.push(format!("{path}:{number}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(found.len() <= ARMS_WITHOUT_A_VALUE, "{}", found.join("\n"));
+}
+
+/// Arms for the other instruction sets in matches that take the decoded program of one.
+const ARMS_WITHOUT_A_VALUE: usize = 0;
