@@ -1,4 +1,5 @@
-//! Extraction of images from a file.
+//! Extraction of images from a file, as the bytes that the compiler wrote. For example, image 3 of a fat binary as a
+//! cubin.
 
 use warpbound_base::Diagnostic;
 use warpbound_load::{Bytes, EntryKind, NamePattern};

@@ -1,4 +1,6 @@
 //! Reports of control-flow graphs.
+//!
+//! Nodes are basic blocks in a calling context: a function that is called from two places has two nodes per block.
 
 use std::collections::BTreeMap;
 
@@ -45,6 +47,7 @@ impl Session {
             CfgLevel::Warp => flow.warp.state(*node).is_some(),
         };
         let mut ids: Vec<NodeId> = flow.thread.space.ids().filter(reached).collect();
+        // By context and address, since the order of node numbers is that of their discovery.
         ids.sort_by_key(|&id| {
             let space = &flow.thread.space;
             (space.node(id).context, space.block(id).first)
@@ -151,6 +154,7 @@ pub fn calls(prepared: &Prepared<'_>, flow: &KernelFlow, id: NodeId) -> Vec<Stri
 fn kind(flow: &KernelFlow, step: &WarpStep) -> EdgeKind {
     match step.via {
         Via::Walk => EdgeKind::Walk,
+        // A NIL entry is the other side of a divergent branch, not lanes that wait for an instruction.
         Via::Resume(id) if flow.thread.space.entries.get(id).tag == Tag::Nil => {
             EdgeKind::Divergence
         }
