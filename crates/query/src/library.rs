@@ -56,7 +56,7 @@ pub struct Library {
     /// Directory of the file: its entries, none of them loaded.
     pub library: warpbound_load::ImageDirectory,
     pub(crate) unlinked: OnceLock<Vec<UnlinkedCopy>>,
-    /// Numbers of accesses of all images.
+    /// Counts of memory accesses that all images share.
     known_counts: Arc<KnownCounts>,
 }
 

@@ -1,4 +1,7 @@
 //! Disassembly with control words, labels and source lines.
+//!
+//! There are two syntaxes: a listing for readers, where targets are labels such as `.L3`, and the syntax of nvdisasm
+//! for raw code, whose targets are addresses. The operations of a kernel can be printed as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +17,8 @@ use crate::own_code::own_ops;
 use crate::prepared::Prepared;
 
 impl Session {
-    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones; of a code object the kernel and
-    /// the functions that it may call.
+    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones. For a code object, these
+    /// are the kernel and the functions that it may call.
     ///
     /// # Errors
     ///
@@ -38,6 +41,7 @@ impl Session {
                 let here = here.ok().and_then(|index| relocated.get(index));
                 let (text, words, control) = instr_text(&prepared, &labels, at, here)?;
                 let source = prepared.source(op.addr);
+                // A source line is shown at the first instruction of each run of instructions with this line.
                 let changed = source != last_source;
                 last_source.clone_from(&source);
                 Some(ListingLine {
@@ -140,6 +144,7 @@ fn instr_text(
     let instr = program.instrs.get(at.index())?;
     let mut text = String::new();
     if !program.write_text(instr, TargetStyle::Labels(&label), relocated, &mut text) {
+        // The word is shown, because it is all that is known about an instruction without an entry in the table.
         text = format!("??? 0x{:016x}", instr.word);
     }
     Some((format!("{text} ;"), None, Some(columns(instr.control))))
@@ -170,6 +175,7 @@ fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex,
             | ControlEffect::Push(_, ControlTarget::Op(to)) => Some(*to),
             _ => None,
         })
+        // The entry of a function has its name as the label.
         .filter(|to| !labels.contains_key(to))
         .collect();
     targets.sort_unstable();
@@ -192,6 +198,7 @@ pub fn control_text(program: &Program, at: usize) -> Option<String> {
 fn columns(control: ControlWord) -> ControlColumns {
     ControlColumns {
         stall: match control.stall() {
+            // An instruction without a stall is issued in the same cycle as the next one (dual issue).
             Some(0) => "pair".to_owned(),
             Some(cycles) => cycles.to_string(),
             None => format!("s{}", control.usched),

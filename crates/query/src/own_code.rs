@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use warpbound_ir::{Code, ControlEffect, ControlTarget, ExecCondition, OpIndex};
 use warpbound_load::Kernel;
 
-/// Operations of the functions that a kernel may execute.
+/// Returns the operations of the functions that a kernel may execute.
 ///
 /// A kernel of a code object that calls functions or jumps through registers has the code of its whole section, other
-/// kernels included (`load/src/code_object/code.rs`). All operations belong to it where a target is unknown.
+/// kernels included (`load/src/code_object/code.rs`). If a target is unknown, all operations belong to it.
 pub fn own_ops(kernel: &Kernel, code: &Code) -> BTreeSet<OpIndex> {
     let all = || (0..code.ops.len() as u32).map(OpIndex);
     if kernel.code_object.is_none() {
@@ -28,11 +28,12 @@ pub fn own_ops(kernel: &Kernel, code: &Code) -> BTreeSet<OpIndex> {
     all().filter(belongs).collect()
 }
 
-/// Operations on the paths from the entry; `None` if the target of a jump is unknown.
+/// Returns the operations on the paths from the entry; `None` if the target of a jump is unknown.
 fn reached(code: &Code) -> Option<BTreeSet<OpIndex>> {
     let mut reached = BTreeSet::new();
     let mut open = vec![code.entry];
     while let Some(at) = open.pop() {
+        // An operation is followed at its first visit only, so loops end.
         let Some(op) = code.get(at).filter(|_| reached.insert(at)) else {
             continue;
         };

@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-/// Part of a sequence of kernels or launches: every `count`-th item, from one of the first `count` on. The parts of one
-/// count are disjoint, and together they are the sequence.
+/// Part of a sequence of kernels or launches: every `count`-th item, beginning with one of the first `count`. The
+/// parts of one count are disjoint, and together they are the sequence. For example, part 2/3 has the items 2, 5, 8,
+/// …
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// Position of the first item, less than `count`.

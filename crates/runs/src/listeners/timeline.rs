@@ -1,5 +1,8 @@
 //! Timeline of a simulation in the Trace Event Format: a process for each SM, a thread for each warp slot and each
-//! block slot. One cycle is written as one microsecond.
+//! block slot. One cycle is written as one microsecond, because the format has no cycles.
+//!
+//! Events are written as they occur, so the file may be much larger than memory. For example, an instruction is a
+//! slice from its issue to the next issue of its warp.
 
 use std::io::{self, Write};
 
@@ -79,7 +82,8 @@ impl WarpSlots {
         self.base.saturating_mul(self.reserve.saturating_add(1))
     }
 
-    /// Returns the name of the thread of a slot, and its position among those of the slots: splits follow their wave.
+    /// Returns the name of the thread of a slot, and its position among the slots, where splits follow their wave.
+    /// For example, with 10 base slots and 2 reserve slots each, slot 13 is split 2 of wave 1 and has position 5.
     fn thread(self, warp: &WarpPlace, terms: MachineTerms) -> (String, u64) {
         let (slot, rows) = (u64::from(warp.slot), self.reserve.saturating_add(1));
         let (base, split) = match slot.checked_sub(self.base) {
@@ -234,7 +238,7 @@ impl<'a> Timeline<'a> {
         });
     }
 
-    /// Assigns a block to the first free block slot.
+    /// Assigns a block to the first free block slot, so that there are no more threads than resident blocks.
     fn begin_block(&mut self, sm: u32, running: ResidentBlock) {
         let block_slots = &mut self.sm(sm).block_slots;
         match block_slots.iter().position(Option::is_none) {
@@ -283,7 +287,8 @@ impl<'a> Timeline<'a> {
         });
     }
 
-    /// Writes an asynchronous slice, from the issue of an access to its completion.
+    /// Writes an asynchronous slice from the issue of an access to its completion, because accesses of one warp
+    /// overlap.
     fn write_access(
         &mut self,
         cycle: u64,
@@ -370,6 +375,7 @@ impl<'a> Timeline<'a> {
                 (vec![("does not split", warp)], args)
             }
             Event::Merge { into, from, at } => {
+                // The merged split issues nothing more, so no later event would end its slice.
                 self.end_issue(cycle, from);
                 let args = TraceArgs::Merge {
                     address: &names.at(*at).address,
@@ -381,6 +387,7 @@ impl<'a> Timeline<'a> {
             _ => return,
         };
         for (name, warp) in marks {
+            // Names the thread if this is its first event.
             self.slot(warp);
             let at = [cycle, process_id(warp.sm), warp_thread(warp.slot)];
             self.write(name, "split", Phase::Instant, at, Some(args.clone()));
@@ -502,6 +509,7 @@ impl EventListener for Timeline<'_> {
                     active: *active,
                     waited: *waited,
                 };
+                // The duration of an instruction is known only at the next issue of its warp.
                 self.end_issue(cycle, warp);
                 self.slot(warp).issued = Some(slice);
             }

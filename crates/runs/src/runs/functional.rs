@@ -123,7 +123,7 @@ pub fn execute(
 ///
 /// # Errors
 ///
-/// As [`Session::execute`].
+/// See [`execute`].
 pub fn execute_to_end(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -161,6 +161,7 @@ impl FunctionalRun {
         let thread = thread.map_err(|refusal| prepared.refusal_diagnostic(&refusal))?;
         let counts = BlockCounts::of_run(&thread.space.blocks, &self.counts);
         let divergent = (0u32..).map(OpIndex).zip(&self.counts.divergences);
+        // Only where lanes can diverge is the count of divergences a statement; elsewhere it would be a row of zeros.
         let conditional = divergent.filter(|(at, _)| can_part(prepared, *at));
         let basis = MetricsBasis {
             block_threads: Some(launch.block.iter().map(|&n| u64::from(n)).product()),
@@ -170,11 +171,11 @@ impl FunctionalRun {
         Ok(metrics_with(prepared, &counts, lanes, &basis))
     }
 
-    /// Returns the run if all buffers hold what the launch expects.
+    /// Returns the run if all buffers contain what the launch expects.
     ///
     /// # Errors
     ///
-    /// [`FunctionalRun::unexpected`], where it is there.
+    /// [`FunctionalRun::unexpected`], if there is one.
     pub fn as_expected(mut self) -> Result<FunctionalRun, Diagnostic> {
         match self.unexpected.take() {
             Some(diagnostic) => Err(diagnostic),
@@ -201,12 +202,14 @@ pub fn fault_diagnostic(prepared: &Prepared<'_>, fault: &Fault) -> Diagnostic {
         .unwrap_or("the end");
     let is_outside = matches!(fault.kind, FaultKind::ExternalCode(_));
     let mut fault = fault.clone();
+    // The simulator sees only an address without code; the graph has the name of the symbol.
     if let (true, Some(callee)) = (is_outside, external_callee(prepared, fault.at)) {
         fault.kind = FaultKind::ExternalCode(callee);
     }
     let message = Diagnostic::new(format!("{name}: {fault}"));
     let mut diagnostic = prepared.at_op(message, fault.at);
     diagnostic.location.source = prepared.source(prepared.addr(fault.at));
+    // A limit is no mistake of the kernel, so the hint is to raise it.
     if fault.is_instruction_limit() {
         return diagnostic.hint("--max-instructions allows more");
     }

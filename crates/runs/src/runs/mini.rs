@@ -1,4 +1,8 @@
 //! Simulation of one block of a mini-SIMT kernel, cycle by cycle.
+//!
+//! The run ends with a comparison of memory with the expected words of the launch file. A line of the trace is, for
+//! example, `07 loop: add 1101`: in cycle 7 the lanes 0, 1 and 3 of the only warp execute the `add` at the label
+//! `loop`.
 
 use std::fmt::Write as _;
 
@@ -62,6 +66,8 @@ pub fn run_mini(
     })?;
     let mut checked_words = 0;
     for words in &launch.expect {
+        // The launch file was checked when it was parsed, so all expected words are within memory and none is
+        // skipped.
         let found = finished.memory.iter().skip(words.at as usize);
         for (at, (found, expected)) in (words.at..).zip(found.zip(&words.values)) {
             if found != expected {
