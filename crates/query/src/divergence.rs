@@ -242,6 +242,7 @@ impl ReportBuilder<'_> {
             },
             cell: link.cell.map(|cell| self.prepared.cell(cell)),
             instruction: match link.role {
+                // Entries and gates are where paths join, and not instructions.
                 LinkRole::Entry | LinkRole::Gamma | LinkRole::Mu | LinkRole::Eta => None,
                 _ => Some(self.instr_text(link.at)),
             },

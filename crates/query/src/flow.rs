@@ -46,6 +46,7 @@ impl KernelFlow {
         limits: &Limits,
     ) -> Result<KernelFlow, Refusal> {
         let mut thread = ThreadCfg::build(code, limits)?;
+        // Before the warp-level graph, where a branch diverges unless the lanes agree on its condition.
         thread.agree_on_warp_numbers(code, launch);
         let warp = WarpCfg::build(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);

@@ -47,7 +47,7 @@ impl Session {
             CfgLevel::Warp => flow.warp.state(*node).is_some(),
         };
         let mut ids: Vec<NodeId> = flow.thread.space.ids().filter(reached).collect();
-        // By context and address, since the order of node numbers is that of their discovery.
+        // By context and address, because nodes are numbered in the order of their discovery.
         ids.sort_by_key(|&id| {
             let space = &flow.thread.space;
             (space.node(id).context, space.block(id).first)
@@ -136,6 +136,7 @@ fn node(
         calls: calls(prepared, flow, id),
         source: prepared.source(first),
         header_of,
+        // One thread cannot diverge.
         divergent: level == CfgLevel::Warp && flow.warp.divergent.contains(&id),
         code,
     }

@@ -250,6 +250,7 @@ impl Library {
     pub fn session(&self, number: usize) -> Result<Session, Diagnostic> {
         let file = self.image_name(number);
         let entry = self.entry(number)?;
+        // A file that is one image needs no image number in reports.
         let number = (!self.is_single()).then_some(number);
         let image = self.library.image(entry);
         Ok(Session {
@@ -311,6 +312,7 @@ impl Library {
         find: CodeKind,
     ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
         let pattern = name.map(NamePattern::new);
+        // Images are loaded lazily, so that only the image of the current kernel is in memory.
         images.iter().flat_map(move |&number| {
             let session = self.session(number).map(Arc::new);
             let kernels = session.and_then(|session| {

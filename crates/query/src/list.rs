@@ -95,6 +95,7 @@ impl Session {
                     .into_iter()
                     .filter_map(|index| match kernels.get(index) {
                         Some(kernel) => Some(self.summary(kernel)),
+                        // Positions after the readable kernels are of refused ones.
                         None => self.refused_at(index).map(|kernel| KernelSummary {
                             name: kernel.demangled(),
                             symbol: kernel.name.to_string(),

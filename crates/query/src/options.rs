@@ -258,6 +258,7 @@ impl BoundOptions {
         };
         Ok(LaunchContext {
             warp_width,
+            // Analyses of warps know one block or none; a range of sizes is used where launch ranges are.
             block: block.and_then(only_size),
             ..LaunchContext::default()
         })

@@ -11,6 +11,7 @@ use warpbound_load::Kernel;
 /// kernels included (`load/src/code_object/code.rs`). If a target is unknown, all operations belong to it.
 pub fn own_ops(kernel: &Kernel, code: &Code) -> BTreeSet<OpIndex> {
     let all = || (0..code.ops.len() as u32).map(OpIndex);
+    // The code of a cubin's kernel contains no other kernels.
     if kernel.code_object.is_none() {
         return all().collect();
     }
@@ -21,6 +22,7 @@ pub fn own_ops(kernel: &Kernel, code: &Code) -> BTreeSet<OpIndex> {
         let function = kernel.function_at(code.get(*at)?.addr);
         function.map(|function| function.start)
     };
+    // Functions belong to the kernel as a whole, including operations that no path reaches.
     let functions: BTreeSet<_> = reached.iter().filter_map(function_of).collect();
     let belongs = |at: &OpIndex| {
         reached.contains(at) || function_of(at).is_some_and(|start| functions.contains(&start))

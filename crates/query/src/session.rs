@@ -187,6 +187,7 @@ impl Session {
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         let prepared = Prepared::new(kernel, self.image.isa(), &self.file);
         let mut prepared = prepared.map_err(|d| self.locate(d))?;
+        // Kernels of one file access memory in few forms, and counting one is expensive, so the counts are shared.
         prepared.known_counts = Arc::clone(&self.known_counts);
         Ok(prepared)
     }

@@ -24,6 +24,7 @@ impl Shard {
 
     /// Whether the item at a position, counted from 0, is in the part.
     pub fn contains(self, position: u64) -> bool {
+        // The count is at least 1, because a part has a number from 1 to the count.
         position % self.count == self.first
     }
 }

@@ -1,7 +1,7 @@
 //! Sites at which the waves of a kernel may split.
 //!
 //! A site is a branch on EXEC after which both parts of a wave compute what the whole wave would (SOUNDNESS 12.6).
-//! For example, the branch of an if-else around vector arithmetic; a scalar store in an arm would be an obstacle.
+//! For example, the branch of an if-else around vector arithmetic; a barrier in an arm would be an obstacle.
 
 use std::collections::BTreeSet;
 

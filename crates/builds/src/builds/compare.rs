@@ -52,6 +52,7 @@ pub(super) fn compare(old: ComparedSide<'_>, new: ComparedSide<'_>) -> Differenc
         .into_iter()
         .map(|(old, new)| (line(&old_figures.lines, old), line(&new_figures.lines, new)))
         .collect();
+    // Lines have other numbers in the new build, so what is counted by line is renamed before it is compared.
     let new_line: BTreeMap<&str, &str> = rows
         .iter()
         .filter_map(|(old, new)| Some((old.as_ref()?.line.as_str(), new.as_ref()?.line.as_str())))
@@ -173,6 +174,7 @@ fn value(side: ComparedSide<'_>, number: usize) -> FigureValue {
                 let reason = cycles.reason.as_deref().unwrap_or("not known");
                 FigureValue::optional(cycles.bound, reason)
             }
+            // Cycles were not asked for, which needs no reason.
             None => FigureValue::default(),
         },
         "registers" => FigureValue::of(resources.registers),
@@ -281,6 +283,7 @@ fn loop_changes(
         let (Some(old), Some(new)) = (old.get(at_old), new.get(at_new)) else {
             continue;
         };
+        // Names, addresses and lines of loops are left out, because they change with the code around a loop.
         let figures = |one: &LoopFigures| {
             let report = &one.report;
             let bounds = (report.bound, report.total, report.origin);
@@ -402,6 +405,8 @@ fn divergence_changes(
     let class = |item: &OpReport| {
         let values = item.values.gsa && item.values.agreement;
         let partial = item.partial.gsa && item.partial.agreement;
+        // Values decide where lanes go and what they load. A barrier has no value; the presence of all lanes matters
+        // there.
         match item.kind {
             ItemKind::Branch if values => Some("divergent branch"),
             ItemKind::Load if values => Some("load from different addresses"),

@@ -46,6 +46,7 @@ enum Compared {
 pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport {
     let shape = |is_new: bool, kernel: &BuildKernel| {
         let build = if is_new { new } else { old };
+        // A kernel that cannot be loaded or decoded has no shape, and no other kernel can be its partner by shape.
         let session = build.session(kernel).ok()?;
         shape_of(&session, kernel)
     };
@@ -88,6 +89,7 @@ pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport 
     let known: Vec<(&BuildKernel, &BuildKernel, Pairing)> = known.collect();
     for (one, other, paired_by) in &known {
         report.summary.count(*paired_by);
+        // Listed for identical kernels too, because the name is then all that changed.
         if one.symbol != other.symbol {
             report.renamed.push(RenamedKernel {
                 old: old.named(one),
@@ -209,8 +211,8 @@ fn compare_pair(
     }))
 }
 
-/// Returns the shape of a kernel: a digest of the sizes of its parameters and the sequence of its opcodes. Two builds
-/// of a kernel with other registers and constants have one shape.
+/// Returns the shape of a kernel: a digest of the sizes of its parameters and the sequence of its opcodes. For
+/// example, a build that only assigns other registers does not change it.
 fn shape_of(session: &Session, kernel: &BuildKernel) -> Option<String> {
     let own = session.kernel_at(kernel.position).ok()?;
     let program = Prepared::decode(own, session.image.isa()).ok()?;

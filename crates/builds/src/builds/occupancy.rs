@@ -125,6 +125,8 @@ impl OccupancyQuery<'_> {
                 is_known,
                 limits: found.limits.iter().copied().map(name).collect(),
             },
+            // A block that does not fit is a figure, 0 warps, and not an error: other kernels of the build are
+            // compared all the same.
             Err(_) => KernelOccupancy {
                 warps: 0,
                 most_warps: 0,

@@ -86,6 +86,7 @@ impl Tolerance {
     /// Returns the largest number that a limit allows, rounded down. For example, 149 with a tolerance of 2 % allows
     /// 151.
     pub fn applied(self, limit: u64) -> u128 {
+        // In 128 bits, because a limit of 64 bits with a tolerance may need more.
         let more = u128::from(limit) * u128::from(self.0) / 10_000;
         u128::from(limit) + more
     }
@@ -195,6 +196,7 @@ impl Budget {
     pub fn parse(file: &str, text: &str) -> Result<Budget, Diagnostic> {
         let parser = BudgetParser::new(file, text);
         let document = Document::parse(text).map_err(|error| {
+            // The parser's messages have several lines, and a diagnostic has one.
             let at = error.span().map_or(0, |span| span.start);
             parser.fail(at, error.message().replace(char::is_control, " "))
         })?;
@@ -250,6 +252,7 @@ impl BudgetParser<'_> {
 
     /// Returns the line of a byte, from 1.
     fn line(&self, at: usize) -> usize {
+        // The byte of a line end belongs to the line that it ends.
         self.line_ends.partition_point(|&end| end < at) + 1
     }
 
@@ -375,6 +378,7 @@ impl BudgetParser<'_> {
         };
         let numbers = item.as_array().map(|array| {
             let numbers: Option<Vec<u32>> = array.iter().map(number).collect();
+            // One wrong value makes the list empty, and an empty list is refused below.
             numbers.unwrap_or_default()
         });
         match numbers.as_deref() {

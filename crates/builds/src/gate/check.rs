@@ -182,7 +182,8 @@ impl<'a> RowIndex<'a> {
         for name in [&symbol, &kernel.hashless] {
             exact.extend(self.by_name.get(name).into_iter().flatten().copied());
         }
-        // Rows of the file's order, since the first row that states a figure decides it; both names may find one row.
+        // In the order of the file, because the first row that states a figure decides it. Both names may find one
+        // row.
         exact.sort_unstable();
         exact.dedup();
         let is_fit = |at: &usize| {

@@ -1,7 +1,7 @@
 //! Figures of kernels that budgets limit; kernels that are equal are analysed once.
 //!
 //! Only what the limits ask for is computed: a limit on registers needs no analysis, and cycles are bounded only
-//! where a row limits them, because they cost the most time.
+//! where a row limits them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -94,6 +94,7 @@ impl EqualKernels {
             code: kernel.code.clone(),
             surroundings: kernel.surroundings,
             resources: kernel.resources.clone(),
+            // Options are equal for all kernels but for the cycles, which only some rows limit.
             with_cycles: options.cycles.is_some(),
         };
         // Facts name kernels, so a kernel with equal code but another name may have another bound.
@@ -156,6 +157,7 @@ pub(super) fn measure(
         .iter()
         .filter(|(figure, _)| is_wanted(*figure))
     {
+        // A new row gets no limit on cycles, because none was asked for.
         if figure == BudgetFigure::Cycles && bound_options.cycles.is_none() {
             continue;
         }
@@ -181,7 +183,7 @@ pub(super) fn measure(
 
 /// Returns the assumptions of the bounds.
 fn assumptions_of(bound: &KernelBound) -> Result<Vec<BoundAssumption>, String> {
-    // A kernel without a bound has no assumptions that could be complete.
+    // Without a bound, it is not known what a bound would rest on.
     if let Some(reason) = bound.verdict.reason() {
         return Err(reason.to_owned());
     }

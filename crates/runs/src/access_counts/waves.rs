@@ -33,6 +33,7 @@ pub fn count_access_of_wave(
             // Scalar loads ignore the two lowest bits of an address.
             let words: Vec<(u64, u64)> = lanes.iter().map(|&(lane, at)| (lane, at & !3)).collect();
             let counts = AccessCounts {
+                // The wave makes one request, whatever its lanes are.
                 requests: 1,
                 transactions: lines(size, &words),
                 sectors: lines(size, &words),

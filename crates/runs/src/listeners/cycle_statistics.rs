@@ -121,6 +121,7 @@ impl CycleStatistics {
     /// Returns the counts of an SM.
     #[inline(always)]
     fn sm(&mut self, sm: u32) -> &mut Sm {
+        // The number of SMs is not stated, so the list grows with their first events.
         let index = sm as usize;
         if index >= self.sms.len() {
             self.sms.resize(index + 1, Sm::default());
@@ -169,6 +170,8 @@ impl CycleStatistics {
             Event::Merge { from, at, .. } => {
                 self.end_warp(cycle, from);
                 let branch = self.branches.get(&(from.sm, from.slot));
+                // A merge ends a split of that slot, so the branch is known; otherwise it counts where it takes
+                // place.
                 let branch = branch.copied().unwrap_or(*at);
                 self.splits.entry(branch).or_default().merges += 1;
             }

@@ -166,7 +166,7 @@ pub(crate) fn access_at(
     at: usize,
     op: &Op,
 ) -> Option<(MemoryEffect, u32)> {
-    // Instruction sets without classes have no table of accesses either, so their meanings decide.
+    // Instruction sets without classes have no table of access sizes either, so their meanings decide.
     match prepared.program.class(at) {
         Some(_) => prepared.program.access(at),
         None => access_of(op),

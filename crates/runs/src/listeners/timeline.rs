@@ -1,8 +1,8 @@
 //! Timeline of a simulation in the Trace Event Format: a process for each SM, a thread for each warp slot and each
 //! block slot. One cycle is written as one microsecond, because the format has no cycles.
 //!
-//! Events are written as they occur, so the file may be much larger than memory. For example, an instruction is a
-//! slice from its issue to the next issue of its warp.
+//! For example, an instruction is a slice from its issue to the next issue of its warp. Slices are written as soon as
+//! their ends are known, so that the state does not grow with the simulation.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ pub(crate) struct Timeline<'a> {
     out: TraceWriter<&'a mut dyn Write>,
     names: &'a InstrNames,
     terms: MachineTerms,
-    /// Warp slots of an SM. Thread numbers beyond them are those of misses and blocks.
+    /// Warp slots of an SM. The thread numbers after them are for misses and blocks.
     slots: WarpSlots,
     sms: Vec<Sm>,
     /// Identifier of the next asynchronous slice.
@@ -87,6 +87,7 @@ impl WarpSlots {
     fn thread(self, warp: &WarpPlace, terms: MachineTerms) -> (String, u64) {
         let (slot, rows) = (u64::from(warp.slot), self.reserve.saturating_add(1));
         let (base, split) = match slot.checked_sub(self.base) {
+            // Without splits there are no reserve slots to divide by.
             Some(reserve) if self.reserve > 0 => {
                 (reserve / self.reserve, reserve % self.reserve + 1)
             }
@@ -121,6 +122,7 @@ fn process_id(sm: u32) -> u64 {
 
 /// Returns the thread number of a warp slot.
 fn warp_thread(slot: u32) -> u64 {
+    // Thread 0 has the events of the whole kernel.
     u64::from(slot) + 1
 }
 
@@ -162,6 +164,7 @@ impl<'a> Timeline<'a> {
         if index >= self.sms.len() {
             self.sms.resize_with(index + 1, Sm::default);
         }
+        // Named at the first event, so that idle SMs do not appear.
         if !self.sms[index].is_named {
             self.sms[index].is_named = true;
             let name = format!("{} {sm}", self.terms.unit);
@@ -297,6 +300,8 @@ impl<'a> Timeline<'a> {
         name: &str,
         args: TraceArgs<'_>,
     ) {
+        // Slices of one thread have to nest, which accesses of one warp need not; asynchronous slices are paired by
+        // number.
         let next_slice_id = self.id;
         self.id += 1;
         let ends = [
@@ -405,6 +410,7 @@ impl<'a> Timeline<'a> {
             pid: process_id(0),
             tid: 0,
             id: None,
+            // Scope `g` shows the instant in all processes, whereas `t` shows it on one thread.
             s: Some("g"),
             args: None,
         });

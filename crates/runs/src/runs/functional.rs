@@ -196,13 +196,13 @@ impl FunctionalRun {
 
 /// Returns the diagnostic of a fault, with its location and, if possible, a hint.
 pub fn fault_diagnostic(prepared: &Prepared<'_>, fault: &Fault) -> Diagnostic {
+    // The end of the code has no opcode, and a run that continues past the last instruction faults there.
     let name = prepared
         .program
         .mnemonic(fault.at.index())
         .unwrap_or("the end");
     let is_outside = matches!(fault.kind, FaultKind::ExternalCode(_));
     let mut fault = fault.clone();
-    // The simulator sees only an address without code; the graph has the name of the symbol.
     if let (true, Some(callee)) = (is_outside, external_callee(prepared, fault.at)) {
         fault.kind = FaultKind::ExternalCode(callee);
     }

@@ -152,6 +152,7 @@ pub fn launch_cells(
     {
         return Err(fault(format!("the kernel has no launch constant {name}")));
     }
+    // Launch constants are the first variables of a program, and variables are cells in the same order.
     (0u8..)
         .zip(names)
         .map(|(index, name)| match launch.constants.get(name) {
@@ -183,6 +184,7 @@ fn write_trace_line(
                 .collect();
             let place = prepared.location(op);
             match warps {
+                // One warp needs no number, as in the figure of the paper.
                 1 => write!(line, "{cycle:02} {place}: {mnemonic} {lanes}"),
                 _ => write!(line, "{cycle:02} {place}: {mnemonic} {lanes} warp {warp}"),
             }

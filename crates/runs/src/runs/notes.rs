@@ -28,6 +28,7 @@ pub(crate) fn notes(prepared: &Prepared<'_>, launch: &LaunchFile, counts: &Count
                 ),
                 format!("thread {} of ", size(thread)),
             ),
+            // Registers and hazards are checked for the wave, so these notes name no thread.
             NoteKind::Undefined { cell, lane } => (
                 match lane {
                     Some(lane) => format!("{cell} is read in lane {lane}, where it is undefined"),

@@ -76,6 +76,7 @@ pub fn run_set(
             break;
         }
     }
+    // Launches in streams after the last point where the host waits.
     execution.run_pending()?;
     Ok(execution.end)
 }

@@ -204,6 +204,7 @@ pub fn simulate(
         None => compare_buffers(grid, &memory),
         Some(_) => BufferComparison::default(),
     };
+    // The instructions of the run decide whether repetitions are short.
     let is_short = options.spread && timed.is_short(&finished);
     let sensitivities = match options.sensitivities || is_short {
         true => Some(timed.sensitivities(&finished, progress)),
@@ -214,6 +215,7 @@ pub fn simulate(
         selection_search,
         checked_elements: compared.elements,
         spread: sensitivities.as_deref().map(Spread::of),
+        // Repetitions that no option asks for only give the spread.
         sensitivities: sensitivities.filter(|_| options.sensitivities),
         ..timed.report(&finished, &statistics, &names, &occupancy)
     };
@@ -221,6 +223,7 @@ pub fn simulate(
         report,
         memory,
         unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
+        // An output file that cannot be written does not invalidate the simulation.
         events: events.map_or(Ok(()), EventFile::finish),
         timeline: timeline.map_or(Ok(()), Timeline::finish),
     })

@@ -276,6 +276,7 @@ pub(super) fn check_family(
         let hint = format!("machines for {family}: {}", names.join(", "));
         return Err(Diagnostic::new(message).hint(hint));
     }
+    // Waves have one mechanism, so another choice would be ignored silently.
     if family == Family::Gcn3 && options.interlock != Interlock::default() {
         let message = "--interlock is for NVIDIA GPUs";
         let hint = "waves of GCN3 wait by s_waitcnt and a scoreboard of registers";

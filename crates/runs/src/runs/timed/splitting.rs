@@ -184,7 +184,7 @@ fn writes_mark(program: &GcnProgram) -> bool {
             GcnValue::Immediate(field) => Some(field),
             _ => None,
         });
-        // The field comes first; the value of `s_setreg_imm32_b32` is an immediate as well.
+        // The field is the first immediate; a value may follow it.
         fields.next().is_some_and(|field| {
             let (first, bits) = (field >> 6 & 0x1f, (field >> 11 & 0x1f) + 1);
             field & 0x3f == 1 && (first..first + bits).contains(&21)
