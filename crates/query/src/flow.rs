@@ -72,8 +72,8 @@ impl KernelFlow {
             .get_or_init(|| Dependence::compute(&self.thread))
     }
 
-    /// Replaces loops and count rows by the ones of the paper's reading of loop facts: the loops of the warp-level graph
-    /// and the rows of [`CountSystem::of_paper`] (`warp-cfg-2023` 4).
+    /// Replaces loops and count rows by the ones of the paper's reading of loop facts: the loops of the warp-level
+    /// graph and the rows of [`CountSystem::of_paper`] (`warp-cfg-2023` 4).
     #[must_use]
     pub fn with_paper_reading(mut self, code: &Code, launch: &LaunchContext) -> KernelFlow {
         self.loops = Loops::of_warp(code, &self.thread, &self.warp);
@@ -100,8 +100,8 @@ impl KernelFlow {
         ))
     }
 
-    /// Returns the bound in warp instructions for the given loop bounds, one per element of [`Loops::sites`]. Functions
-    /// outside the file count 0. `None` if there is no bound.
+    /// Returns the bound in warp instructions for the given loop bounds, one per element of [`Loops::sites`].
+    /// Functions outside the file count 0. `None` if there is no bound.
     pub fn bound(&self, loops: &[Option<u64>]) -> Option<UpperBound<Instructions>> {
         let stated = StatedCounts {
             bounds: loops,
@@ -132,8 +132,9 @@ impl KernelFlow {
         }
     }
 
-    /// Returns the function outside the file that a node calls, and the maximum number of callees that a warp of `lanes`
-    /// lanes executes there: one per lane if the lanes may disagree on the callee, because it calls them in turn.
+    /// Returns the function outside the file that a node calls, and the maximum number of callees that a warp of
+    /// `lanes` lanes executes there: one per lane if the lanes may disagree on the callee, because lanes with
+    /// different callees call them one after another.
     pub fn external_callees(&self, node: NodeId, lanes: u64) -> Option<(&str, u64)> {
         let resolved = self.thread.resolved.get(node.index())?.as_ref()?;
         let callees = match self.warp.divergent_calls.contains(&node) {

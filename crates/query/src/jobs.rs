@@ -118,7 +118,8 @@ impl<I> Shared<I> {
     }
 }
 
-/// Guard that stops the workers after a panic, since a missing result would block them; the scope propagates the panic.
+/// Guard that stops the workers after a panic, since a missing result would block them; the scope propagates the
+/// panic.
 struct StopOnPanic<'a, I>(&'a Shared<I>);
 
 impl<I> Drop for StopOnPanic<'_, I> {

@@ -112,6 +112,7 @@ fn launch_ranges(
     let sizes = [block, grid].into_iter().flatten().flatten();
     let params = stated.params.iter().map(|param| param.range);
     let is_fixed = file.is_some_and(|file| !file.varies());
+    // Statements that replace a number by another one still describe one launch.
     let is_one_launch = is_fixed && sizes.chain(params).all(|range| range.only().is_some());
     Ok(LaunchRanges {
         block: size_ranges(block),
@@ -203,8 +204,8 @@ fn size_ranges(size: Option<[NumberRange; 3]>) -> [Option<WordRange>; 3] {
     size.map_or([None; 3], |size| size.map(low_words))
 }
 
-/// Returns the low words of the numbers of a range; `None` for all words. For example, numbers from 7·2³² to 7·2³² +
-/// 9 have the low words 0 to 9.
+/// Returns the low words of the numbers of a range; `None` for all words. For example, numbers from 7·2³² to
+/// 7·2³² + 9 have the low words 0 to 9.
 fn low_words(range: NumberRange) -> Option<WordRange> {
     let all = 1i128 << 32;
     // 2³² consecutive numbers have every low word.
@@ -221,7 +222,7 @@ fn low_words(range: NumberRange) -> Option<WordRange> {
     };
     let fits = least >= -(all / 2);
     let limits = (i64::try_from(least).ok()?, i64::try_from(most).ok()?);
-    // Otherwise the words are no single range, and all words are a sound superset.
+    // Otherwise the words are not one range, and all words are a sound superset.
     fits.then(|| WordRange::between(limits.0, limits.1))
 }
 

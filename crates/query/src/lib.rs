@@ -1,8 +1,8 @@
 //! Queries on a file: load → decode → lift → analyse.
 //!
-//! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`] prepares
-//! its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs, divergence.
-//! Nothing here runs or bounds a kernel.
+//! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`]
+//! prepares its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs,
+//! divergence. Nothing here runs or bounds a kernel.
 
 pub mod cycle_query;
 pub mod divergence;

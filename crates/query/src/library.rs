@@ -201,9 +201,9 @@ impl Library {
     }
 
     /// Returns the images with machine code that a query asks about and [`Library::select`] leaves out, because their
-    /// architecture is not supported. With the name of a kernel, only images that have it are returned. The list is empty
-    /// if the query selects an image or an architecture. A file that is a single image is not left out: loading it reports
-    /// the reason.
+    /// architecture is not supported. With the name of a kernel, only images that have it are returned. The list is
+    /// empty if the query selects an image or an architecture. A file that is a single image is not left out: loading
+    /// it reports the reason.
     pub fn left_out(&self, selection: &ImageSelection, name: Option<&str>) -> Vec<LeftOutImages> {
         match self.is_single() {
             true => Vec::new(),
@@ -365,6 +365,7 @@ impl Library {
             };
             // The search keeps the best matches of each image, so matches of different images are compared here.
             let known = best.as_ref().map(|(fit, ..)| *fit);
+            // Without a match so far, `known` is `None`, which is less than any quality.
             if Some(fit) >= known {
                 if Some(fit) > known {
                     equal.clear();
@@ -398,8 +399,8 @@ impl Library {
         }
     }
 
-    /// Returns the image whose kernel is launched: the one with the kernel `name`, else with the kernel that the launch
-    /// file names, else the only image.
+    /// Returns the image whose kernel is launched: the one with the kernel `name`, else with the kernel that the
+    /// launch file names, else the only image.
     ///
     /// # Errors
     ///
@@ -439,8 +440,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// A range is empty, a size exceeds the limits of GPUs, a launch file could be for several kernels, or no kernel has a
-    /// stated parameter.
+    /// A range is empty, a size exceeds the limits of GPUs, a launch file could be for several kernels, or no kernel
+    /// has a stated parameter.
     pub fn check_launches(
         &self,
         images: &[usize],

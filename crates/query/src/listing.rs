@@ -17,8 +17,8 @@ use crate::own_code::own_ops;
 use crate::prepared::Prepared;
 
 impl Session {
-    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones. For a code object, these
-    /// are the kernel and the functions that it may call.
+    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones. For a code object,
+    /// these are the kernel and the functions that it may call.
     ///
     /// # Errors
     ///
@@ -60,9 +60,9 @@ impl Session {
         })
     }
 
-    /// Appends the disassembly of a kernel and of the functions in its own section, in the syntax of nvdisasm for raw code: a
-    /// line with the kernel's name, then one per instruction. The code is only decoded, so that large libraries are
-    /// listed quickly.
+    /// Appends the disassembly of a kernel and of the functions in its own section, in the syntax of nvdisasm for raw
+    /// code: a line with the kernel's name, then one per instruction. The code is only decoded, so that large
+    /// libraries are listed quickly.
     ///
     /// # Errors
     ///
@@ -150,8 +150,8 @@ fn instr_text(
     Some((format!("{text} ;"), None, Some(columns(instr.control))))
 }
 
-/// Returns the labels of the operations that are listed: names of functions, and numbered targets of jumps and pushes by
-/// address.
+/// Returns the labels of the operations that are listed: names of functions, and numbered targets of jumps and pushes
+/// by address.
 fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex, Vec<String>> {
     if let Program::Mini(program) = &prepared.program {
         let own = |at: u32| program.labels(at).map(str::to_owned).collect();

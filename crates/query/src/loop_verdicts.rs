@@ -118,7 +118,7 @@ fn smaller((of_any, stated): (LoopVerdict, LoopVerdict)) -> (LoopVerdict, Origin
         return (stated, Origin::Launch);
     };
     if let LoopVerdict::Bounded(of_stated) = stated {
-        // An unknown total is no limit.
+        // An unknown total does not limit anything.
         let total = |bound: &DerivedBound| bound.total.unwrap_or(u64::MAX);
         if of_stated.per_entry < bound.per_entry || total(&of_stated) < total(&bound) {
             return (LoopVerdict::Bounded(of_stated), Origin::Launch);

@@ -237,8 +237,8 @@ impl BoundOptions {
     ///
     /// # Errors
     ///
-    /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width differs
-    /// from the width of the GPU.
+    /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width
+    /// differs from the width of the GPU.
     pub fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
         let fail = |message: String| Err(Diagnostic::new(message).in_kernel(kernel.demangled()));
         let block = self.block_ranges(kernel)?;

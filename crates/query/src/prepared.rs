@@ -97,7 +97,7 @@ impl<'a> Prepared<'a> {
         variable.cloned().unwrap_or_else(|| cell.to_string())
     }
 
-    /// Returns the label or address of the last instruction of a block; the end of the code is no instruction.
+    /// Returns the label or address of the last instruction of a block; the end of the code is not an instruction.
     pub fn last_location(&self, block: Block) -> String {
         // The end of the code is an operation in the last block, but it has no instruction to point at.
         let ends = self.code.get(block.last).map(|op| &op.control) == Some(&ControlEffect::End);

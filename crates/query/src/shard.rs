@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 /// Part of a sequence of kernels or launches: every `count`-th item, beginning with one of the first `count`. The
-/// parts of one count are disjoint, and together they are the sequence. For example, part 2/3 has the items 2, 5, 8,
-/// …
+/// parts of one count are disjoint, and together they are the sequence. For example, part 2/3 has the items 2, 5, 8
+/// and so on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// Position of the first item, less than `count`.

@@ -1,4 +1,5 @@
-//! Images that are not linked, in files that have the same kernels linked as well: libraries built with `-rdc` keep both.
+//! Images that are not linked, in files that have the same kernels linked as well: libraries built with `-rdc` keep
+//! both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +20,8 @@ pub struct UnlinkedCopy {
 }
 
 impl Library {
-    /// Returns the images that are not linked and whose kernels are in linked images as well, by number. Queries about all
-    /// images leave them out; [`crate::ImageSelection::image`] selects one.
+    /// Returns the images that are not linked and whose kernels are in linked images as well, by number. Queries
+    /// about all images leave them out; [`crate::ImageSelection::image`] selects one.
     pub fn unlinked_copies(&self) -> &[UnlinkedCopy] {
         self.unlinked.get_or_init(|| self.find_unlinked())
     }
@@ -69,7 +70,7 @@ impl Library {
                 names.iter().map(|name| linked.get(name).copied()).collect();
             Some(UnlinkedCopy {
                 image,
-                // An image with a kernel that no linked image has is no copy, and neither is one without kernels.
+                // An image with a kernel that no linked image has is not a copy, and neither is one without kernels.
                 linked: places?.into_iter().min()?,
                 kernels: names.len(),
             })

@@ -6,7 +6,7 @@ use warpbound_isa::amd::GcnInstr;
 use warpbound_isa::nvidia::{Arch, SassProgram};
 use warpbound_load::Isa;
 
-/// Text of a word that is no instruction.
+/// Text of a word that is not an instruction.
 const INVALID: &str = "invalid";
 
 /// Control word without stalls and waits, which the text of an instruction would otherwise show.
@@ -14,9 +14,9 @@ const PLAIN_CONTROL: u64 = 0x7ef | 0x7ef << 21 | 0x7ef << 42;
 
 /// Appends a line with the text of the instruction for each word of `words`, `invalid` for a word that is none.
 ///
-/// Each line has a word in hexadecimal, perhaps after `0x`. For NVIDIA's GPUs it has 16 digits; for GCN3 it has 8, or 16
-/// with the second dword before the first. Relative targets are printed as for an instruction at address 8 (NVIDIA), or as
-/// numbers of dwords (GCN3). Blank lines and lines that begin with `#` are skipped.
+/// Each line has a word in hexadecimal, perhaps after `0x`. For NVIDIA's GPUs it has 16 digits; for GCN3 it has 8, or
+/// 16 with the second dword before the first. Relative targets are printed as for an instruction at address 8
+/// (NVIDIA), or as numbers of dwords (GCN3). Blank lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! Runs of kernels: functions of a [`Session`](warpbound_query::Session) and a launch.
 //!
-//! Without time ([`execute`]), with time ([`simulate`]), of mini-SIMT blocks ([`run_mini`]) and of launch sets. Listeners
-//! write events and tables, and do not change a run. No function here uses a bound, because bounds are checked against
-//! runs.
+//! Without time ([`execute`]), with time ([`simulate`]), of mini-SIMT blocks ([`run_mini`]) and of launch sets.
+//! Listeners write events and tables, and do not change a run. No function here uses a bound, because bounds are
+//! checked against runs.
 
 pub mod access_counts;
 pub mod block_counts;

@@ -1,7 +1,8 @@
 //! Metrics of a kernel from the executions of its blocks.
 //!
-//! All instructions of a block are issued as often as its first one, and up to a write of the mask of active lanes with
-//! as many lanes. So counts of blocks give each sum of warp and thread instructions, whichever way they were found.
+//! All instructions of a block are issued as often as its first one, and up to a write of the mask of active lanes
+//! with as many lanes. So counts of blocks give each sum of warp and thread instructions, whichever way they were
+//! found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +31,8 @@ pub struct MetricsBasis {
     pub divergences: BTreeMap<OpIndex, u64>,
 }
 
-/// Returns the metrics of a kernel on warps of `width` lanes. Blocks without a count are unknown, unless no thread reaches
-/// them.
+/// Returns the metrics of a kernel on warps of `width` lanes. Blocks without a count are unknown, unless no thread
+/// reaches them.
 pub fn metrics(prepared: &Prepared<'_>, counts: &BlockCounts, width: u32) -> MetricsReport {
     metrics_with(prepared, counts, width, &MetricsBasis::default())
 }
@@ -77,6 +78,7 @@ pub fn metrics_with(
     // The sort is stable: equally frequent classes stay in the order of their names.
     let mut classes: Vec<(String, Sums)> = classes.into_iter().collect();
     classes.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.warps.0));
+    // Without a line table, the only row would repeat the total.
     if lines.keys().all(Option::is_none) {
         lines.clear();
     }

@@ -219,8 +219,8 @@ fn shape_of(session: &Session, kernel: &BuildKernel) -> Option<String> {
     let sizes: Vec<u32> = own.params.iter().map(|param| param.size.into()).collect();
     let mut opcodes: BTreeMap<usize, &'static str> = BTreeMap::new();
     for at in 0.. {
-        // A word that is no instruction leaves a gap. The code has ended where its bytes have no word left, since no
-        // instruction is shorter than four bytes.
+        // A word that is not an instruction leaves a gap. The code has ended where its bytes have no word left, since
+        // no instruction is shorter than four bytes.
         match program.mnemonic(at) {
             Some(mnemonic) => opcodes.insert(at, mnemonic),
             None if at > own.code().len() / 4 => break,

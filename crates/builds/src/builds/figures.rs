@@ -124,8 +124,8 @@ pub(crate) fn figures(
     let prepared = session.prepare(kernel)?;
     let launch = session.launch(kernel, options)?;
     let limits = options.limits();
-    // A refusal is no error here: the bound reports it, and the figures that need no control flow are known all the
-    // same.
+    // A refusal is not an error here: the bound reports it, and the figures that need no control flow are known all
+    // the same.
     let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
     let bound = bound_of_flow(
         session,

@@ -22,13 +22,13 @@ use warpbound_query::{ImageSelection, Library, Session};
 /// Resources that the file states about a kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct KernelResources {
-    /// Registers of a thread; of GCN3 VGPRs.
+    /// Registers per thread; on GCN3, VGPRs.
     pub registers: u32,
-    /// SGPRs of a wave; `None` on NVIDIA's GPUs.
+    /// SGPRs per wave; `None` on NVIDIA's GPUs.
     pub scalar_registers: Option<u32>,
     /// Bytes of static shared memory of a block; unknown in relocatable files.
     pub shared: Option<u32>,
-    /// Bytes of local memory of a thread; of GCN3, of scratch.
+    /// Bytes of local memory per thread; on GCN3, bytes of scratch.
     pub local: Option<u32>,
     /// Barriers.
     pub barriers: u32,
@@ -218,6 +218,7 @@ impl Build {
         let session = Arc::new(library.ok_or_else(none)?.session(kernel.image)?);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.push_back((key, Arc::clone(&session)));
+        // First in, first out suffices, because kernels are analysed in the order of their images.
         if recent.len() > RECENT {
             recent.pop_front();
         }
@@ -346,7 +347,8 @@ fn surroundings(kernel: &Kernel, module: u64) -> u64 {
     hasher.finish()
 }
 
-/// Returns a digest of what analyses of a kernel read of its image: functions with sections of their own, and variables.
+/// Returns a digest of what analyses of a kernel read of its image: functions with sections of their own, and
+/// variables.
 fn module_digest(image: &Image) -> u64 {
     let mut hasher = DefaultHasher::new();
     for function in image.device_functions() {

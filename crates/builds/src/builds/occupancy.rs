@@ -59,8 +59,8 @@ impl OccupancyCalculator {
         self.machines.entry(isa.to_owned()).or_insert_with(machine);
     }
 
-    /// Returns the occupancy of a kernel with blocks of the given size, else of the size that the kernel requires, else of
-    /// the size with the most resident warps. `None` if shared memory or the machine is not known.
+    /// Returns the occupancy of a kernel with blocks of the given size, else of the size that the kernel requires,
+    /// else of the size with the most resident warps. `None` if shared memory or the machine is not known.
     pub(super) fn occupancy(
         &self,
         kernel: &Kernel,

@@ -242,7 +242,7 @@ mod tests {
                 "a::_GLOBAL__N__#_12_gemm_cu_#::k",
             ),
             ("rust::name::h0123456789abcdef", "rust::name::#"),
-            // Words, numbers and arguments are no digests.
+            // Words, numbers and arguments are not digests.
             ("f<16777216, 20200101>(int)", "f<16777216, 20200101>(int)"),
             ("f_deadbeef", "f_deadbeef"),
             ("f_1234567", "f_1234567"),
@@ -284,7 +284,8 @@ mod tests {
         assert_eq!((found.removed, found.added), (vec![5], vec![5]));
     }
 
-    /// Kernels with one name, such as static kernels of several files, are paired by their code and then in their order.
+    /// Kernels with one name, such as static kernels of several files, are paired by their code and then in their
+    /// order.
     #[test]
     fn kernels_of_one_name_are_paired_by_code() {
         let old = [("k", "a1"), ("k", "b1"), ("k", "c1")];

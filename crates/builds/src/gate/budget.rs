@@ -192,7 +192,7 @@ impl Budget {
     ///
     /// # Errors
     ///
-    /// The text is no TOML, or a key or value is none of a budget; the diagnostic names the line.
+    /// The text is not TOML, or a key or value does not belong in a budget; the diagnostic names the line.
     pub fn parse(file: &str, text: &str) -> Result<Budget, Diagnostic> {
         let parser = BudgetParser::new(file, text);
         let document = Document::parse(text).map_err(|error| {

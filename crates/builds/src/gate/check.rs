@@ -37,9 +37,9 @@ pub struct GateOptions {
 pub struct GatedBuild {
     /// Report.
     pub report: GateReport,
-    /// Text of the budget with the figures of the build, of an update.
+    /// Updated text of the budget, with the figures of the build; `None` without an update.
     pub updated: Option<String>,
-    /// Rows whose numbers changed, and rows that are new, of an update.
+    /// Number of rows that an update changed, and number of rows that it added.
     pub changes: (usize, usize),
 }
 
@@ -303,8 +303,8 @@ fn explain(
                 cycles: None,
                 ..options.bound.clone()
             };
-            // No cycles: a kernel with a limit on cycles has been analysed. If the analysis fails, the report lacks the
-            // places, but its numbers stand.
+            // No cycles: a kernel with a limit on cycles has been analysed. If the analysis fails, the report lacks
+            // the places, but its numbers stand.
             own = build.figures(kernel, &bound, FigureExtent::Bounds).ok();
             own.as_ref().map(|figures| &figures.places)
         }

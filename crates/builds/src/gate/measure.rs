@@ -27,8 +27,8 @@ pub(super) struct MeasuredKernel {
     pub(super) assumptions: Option<Result<Vec<BoundAssumption>, String>>,
     /// Figures of the analysis, if one was needed.
     pub(super) analysed: Option<Arc<AnalysedFigures>>,
-    /// Whether an equal kernel was analysed in place of this one. The numbers are the same, but texts and places may name
-    /// lines and functions of the other kernel.
+    /// Whether an equal kernel was analysed in place of this one. The numbers are the same, but texts and places may
+    /// name lines and functions of the other kernel.
     pub(super) is_of_equal: bool,
 }
 

@@ -112,6 +112,7 @@ pub(super) fn update(budget: &Budget, values: &RowValues) -> (String, (usize, us
     for (row, table) in tables.iter_mut().enumerate() {
         for &(figure, key) in BudgetFigure::ALL {
             let number = values.numbers.get(&(row, figure)).copied().flatten();
+            // Only limits that the row states are updated; a figure that it leaves open stays open.
             let value = table.get_mut(key).and_then(Item::as_value_mut);
             if let (Some(number), Some(value)) = (number.and_then(integer), value)
                 && value.as_integer() != Some(number)
@@ -153,8 +154,8 @@ fn replace_names(array: &mut Array, names: &BTreeSet<&'static str>) -> bool {
     }
     let mut kept = Array::new();
     kept.set_trailing_comma(array.trailing_comma());
-    // Comments around removed names. They are kept, because a comment after the comma of a name belongs to the next one
-    // in the syntax, but perhaps not in meaning.
+    // Comments around removed names. They are kept, because a comment after the comma of a name belongs to the next
+    // one in the syntax, but perhaps not in meaning.
     let mut comments = String::new();
     for value in array.iter() {
         let mut value = value.clone();

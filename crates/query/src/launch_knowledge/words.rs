@@ -88,7 +88,7 @@ impl SmallNumber {
         let (least, most) = match self.range {
             NumberRange { least, most } if most < 0 => (least + all, most + all),
             NumberRange { least, most } if least >= 0 => (least, most),
-            // The contents of -1 to 1 are 255, 0 and 1, which are no interval.
+            // The contents of -1 to 1 are 255, 0 and 1, which are not an interval.
             NumberRange { .. } => (0, all - 1),
         };
         // The statement was checked against the limits of the type, so the clamp only guards the conversion.
@@ -139,7 +139,7 @@ impl LaunchWords {
                 residue: x & 0xffff,
                 ..WordRange::ANY
             }),
-            // A known upper half alone is no range and no remainder.
+            // A word with only its upper half known is neither a range nor a remainder.
             (None, _) => None,
         };
         let sizes = [
@@ -169,8 +169,8 @@ impl LaunchWords {
         }
     }
 
-    /// Adds the hidden arguments with the sizes of groups, the start of the grid and its partial groups (AMD). Grids of a
-    /// launch file begin at 0 and consist of whole groups.
+    /// Adds the hidden arguments with the sizes of groups, the start of the grid and its partial groups (AMD). Grids
+    /// of a launch file begin at 0 and consist of whole groups.
     pub(super) fn add_hidden(
         &mut self,
         object: &CodeObjectKernel,
@@ -333,6 +333,7 @@ impl LaunchWords {
             None => (part.param.offset, part.param.size),
         };
         let is_same = |&(other, bytes): &(u32, u32)| other < start + size && start < other + bytes;
+        // Two statements about one byte could contradict each other.
         if self.stated.iter().any(is_same) {
             let message = format!("--param {}: it is stated twice", stated.name);
             return Err(Diagnostic::new(message));
@@ -345,6 +346,7 @@ impl LaunchWords {
             }
             return Ok(());
         }
+        // The value in the file is only one of the launches now.
         (start..start + size).for_each(|at| self.replace(at, None));
         if size < 4 {
             self.small.push(SmallNumber {
@@ -365,7 +367,8 @@ impl LaunchWords {
         Ok(())
     }
 
-    /// Applies the ranges of the parameters that vary among the launches of a file, where the user states nothing else.
+    /// Applies the ranges of the parameters that vary among the launches of a file, where the user states nothing
+    /// else.
     pub(super) fn vary(
         &mut self,
         params: &[KernelParam],
@@ -407,7 +410,7 @@ impl LaunchWords {
                     let part = ParamPart { param, word: None };
                     self.state(&part, &StatedParam { name, range })?;
                 }
-                // A range of floats is no range of words, so nothing is known.
+                // A range of floats is not a range of words, so nothing is known.
                 None => bytes.for_each(|at| self.replace(at, None)),
             }
         }
@@ -446,7 +449,7 @@ impl LaunchWords {
                 let known = word.bytes.get((byte - at) as usize).copied().flatten();
                 let own = small.iter().find(|number| number.offset == byte);
                 let (name, bytes, range) = match (own, known) {
-                    // A number that extends into the next word is no part of this one; its bytes stay unknown.
+                    // A number that extends into the next word is not a part of this one; its bytes stay unknown.
                     (Some(own), _) if byte + own.bytes <= at + 4 => {
                         (own.name.clone(), own.bytes, own.contents())
                     }

@@ -340,7 +340,7 @@ fn kind_index(kind: AccessKind) -> usize {
 /// Counts a miss by the level that served it.
 fn count_miss(misses: &mut Misses, found: HitLevel) {
     match found {
-        // A hit in the first level is no miss.
+        // A hit in the first level is not a miss.
         HitLevel::First => {}
         HitLevel::Second => misses.second += 1,
         HitLevel::L2 => misses.l2 += 1,

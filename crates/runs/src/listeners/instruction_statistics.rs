@@ -138,6 +138,7 @@ impl<'a> InstructionStatistics<'a> {
                 thread_accesses: 0,
                 bytes: 0,
             });
+            // Active lanes whose guard does not hold access no memory.
             let threads = issued.executed_thread_instructions;
             count.warp_accesses += issued.warp_instructions;
             count.thread_accesses += threads;

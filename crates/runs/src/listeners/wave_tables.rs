@@ -58,7 +58,7 @@ pub(crate) fn wave_report(
             used += active.saturating_mul(cycles) * ALU_LANES / 64;
         }
     }
-    // Conflicts depend on addresses, so they are known from events and not per instruction.
+    // Conflicts depend on addresses, so they do not follow from the numbers of issues.
     let conflicts: u64 = statistics
         .shared
         .iter()

@@ -47,8 +47,8 @@ pub struct RunOptions {
     pub order: PathOrder,
     /// Host threads that execute blocks; their number does not change the result.
     pub threads: NonZero<usize>,
-    /// Whether reads of undefined registers and missing wait states are noted as well, on AMD's GPUs. Such a run uses one
-    /// host thread.
+    /// Whether reads of undefined registers and missing wait states are noted as well, on AMD's GPUs. Such a run uses
+    /// one host thread.
     pub checks: bool,
 }
 
@@ -209,7 +209,7 @@ pub fn fault_diagnostic(prepared: &Prepared<'_>, fault: &Fault) -> Diagnostic {
     let message = Diagnostic::new(format!("{name}: {fault}"));
     let mut diagnostic = prepared.at_op(message, fault.at);
     diagnostic.location.source = prepared.source(prepared.addr(fault.at));
-    // A limit is no mistake of the kernel, so the hint is to raise it.
+    // The kernel may be correct and only long, so the hint is to raise the limit.
     if fault.is_instruction_limit() {
         return diagnostic.hint("--max-instructions allows more");
     }

@@ -71,6 +71,7 @@ pub fn run_mini(
         let found = finished.memory.iter().skip(words.at as usize);
         for (at, (found, expected)) in (words.at..).zip(found.zip(&words.values)) {
             if found != expected {
+                // With a sign, because launch files may state words as negative numbers.
                 let (found, expected) = (*found as i32, *expected as i32);
                 return Err(Diagnostic::new(format!(
                     "the word at {at} is {found} at the end, not {expected}"

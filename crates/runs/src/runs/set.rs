@@ -125,7 +125,8 @@ impl SetExecution<'_, '_> {
         let Some(end) = &repetition.end else {
             return Ok(true);
         };
-        // The rounds are used up although the condition does not hold, so the host program would not have gone on.
+        // The condition does not hold after the maximum number of rounds, so the launches after the repetition must
+        // not run.
         let name = repetition.name.as_deref().unwrap_or("?");
         let found = self.contents.describe(self.set, end);
         let rounds = repetition.rounds;

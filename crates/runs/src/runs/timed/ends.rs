@@ -41,7 +41,7 @@ impl TimedLaunch<'_> {
         let open = first.used_parameters.iter().filter(|p| !self.is_set(**p));
         let open: Vec<_> = open
             .copied()
-            // Other parameters have their slow end already, by the selection.
+            // The other parameters have the selected end already.
             .filter(|parameter| matches!(parameter.slow_end(), SlowEnd::Either | SlowEnd::Each))
             .filter(|&parameter| device.range(parameter).least < device.range(parameter).most)
             .collect();
@@ -59,7 +59,7 @@ impl TimedLaunch<'_> {
             left -= cost;
             for &value in &values {
                 let machine = self.setup.machine().clone().with(parameter, value);
-                // Some values leave too few resources for a block; they are no candidates.
+                // Some values leave too few resources for a block; they are not candidates.
                 let Ok(cycles) = self.cycles_on(&machine) else {
                     continue;
                 };

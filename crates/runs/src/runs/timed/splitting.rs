@@ -12,7 +12,7 @@ use crate::listeners::cycle_statistics::CycleStatistics;
 use crate::listeners::names::InstrNames;
 use warpbound_query::{Prepared, Session, SplitMarks, SplitOptions};
 
-/// Splitting in a run, and the branches that are no sites.
+/// Splitting in a run, and the branches on EXEC that are not sites.
 #[derive(Clone, Debug)]
 pub struct SplitPlan {
     /// Setup as the simulator reads it.
@@ -84,7 +84,7 @@ impl SplitPlan {
         };
         if let Some(marked) = &marked {
             let known: Vec<CodeAddr> = found.iter().map(|site| prepared.addr(site.at)).collect();
-            // A mark that is no branch would be ignored silently, so it is an error.
+            // A mark without a branch would be ignored silently, so it is an error.
             if let Some(addr) = marked.iter().find(|addr| !known.contains(addr)) {
                 let message = "no branch on EXEC that a wave reaches is at this address";
                 return Err(Diagnostic::new(message).at(addr));
@@ -94,6 +94,7 @@ impl SplitPlan {
             let addr = prepared.addr(site.at);
             if site.may_split(merge) {
                 if is_marked(addr) {
+                    // Without merging, both parts of a wave run to the end of the kernel.
                     let merge_point = site.merge_point.filter(|_| merge);
                     self.setup.sites.insert(site.at, SplitSite { merge_point });
                 }
@@ -178,8 +179,8 @@ fn writes_mark(program: &GcnProgram) -> bool {
         );
         let view = instr.view().filter(|_| is_write);
         let operands = view.iter().flat_map(|view| &view.operands);
-        // A field of a hardware register is encoded as its number, its first bit, and its number of bits less one. MODE is
-        // register 1.
+        // A field of a hardware register is encoded as its number, its first bit, and its number of bits less one.
+        // MODE is register 1.
         let mut fields = operands.filter_map(|operand| match operand.value {
             GcnValue::Immediate(field) => Some(field),
             _ => None,
