@@ -218,7 +218,7 @@ impl Build {
         let session = Arc::new(library.ok_or_else(none)?.session(kernel.image)?);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.push_back((key, Arc::clone(&session)));
-        // First in, first out suffices, because kernels are analysed in the order of their images.
+        // First in, first out suffices, because kernels are mostly analysed in the order of their images.
         if recent.len() > RECENT {
             recent.pop_front();
         }
