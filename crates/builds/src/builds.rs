@@ -1,6 +1,7 @@
 //! Builds: all kernels of some files, with their resources, so that two builds can be compared.
 //!
-//! The index of a build is made image by image; an image is loaded again where its kernels are analysed.
+//! The index of a build is made image by image, and an image is loaded again when its kernels are analysed, so that
+//! only a few images are in memory at a time.
 
 mod alignment;
 mod compare;

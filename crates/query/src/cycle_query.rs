@@ -1,4 +1,4 @@
-//! Statements of a bound in cycles that are the same for all images: machine, caches, part of the launch, schedulers.
+//! Options of bounds in cycles that are the same for all images: machine, caches, part of the launch, schedulers.
 
 use warpbound_base::Named;
 use warpbound_bound::SchedulerClass;
@@ -49,20 +49,20 @@ impl Named for TimeScope {
     ];
 }
 
-/// Machine and caches of the bounds in cycles of several images, whose code may be for different machines.
+/// Options of the bounds in cycles of several images, whose code may be for different machines.
 #[derive(Clone, Debug, Default)]
 pub struct CycleQuery {
-    /// Machine; `None` is the default one of the architecture of the code.
+    /// Machine; `None` for the default machine of the code's architecture.
     pub machine: Option<GpuModel>,
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
     /// Splitting of GCN3's waves.
     pub splitting: SplitOptions,
-    /// Part of the launch; `None` is the whole launch, if one is stated for code whose launches have bounds, and otherwise a
-    /// warp that runs alone.
+    /// Part of the launch; `None` for the whole launch if one is stated and launches of this code have bounds, else
+    /// for a warp that runs alone.
     pub scope: Option<TimeScope>,
     /// Schedulers.
     pub schedulers: SchedulerClass,
-    /// Least and greatest frequency of the clock in kHz, for times; `None` for the clocks of the machine.
+    /// Minimum and maximum clock frequency in kHz, for times; `None` for the clocks of the machine.
     pub clock: Option<(u64, u64)>,
 }

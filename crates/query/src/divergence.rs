@@ -1,4 +1,8 @@
 //! Divergence report: the answers of gated single assignment and of agreement, side by side.
+//!
+//! Both analyses claim only uniformity, so lanes can diverge only where both allow it. For example, after a branch
+//! that separates lanes with different values, agreement proves a value uniform that gated single assignment does
+//! not. The report explains each such difference.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +27,7 @@ use crate::{AnalysedKernel, BoundOptions, KernelAnalysis, KernelFlow, Session};
 use warpbound_analyse::LaunchContext;
 
 impl Session {
-    /// Computes what must be known to compute the conditions of a kernel's branches.
+    /// Computes the origins of a kernel's branches: what must be known to compute their conditions.
     ///
     /// # Errors
     ///
@@ -128,10 +132,11 @@ pub fn divergence_report(
     }
 }
 
-/// Computes what must be known to compute the conditions of branches.
+/// Computes the origins of branches: what must be known to compute their conditions.
 pub fn determinacy_of(code: &Code, flow: &KernelFlow) -> Determinacy {
     let dependence = flow.dependence();
     let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
+    // If a reconvergence may be missed, each branch may decide which lanes are active anywhere after it.
     Determinacy::analyse(code, &flow.thread, dependence, missed.is_empty())
 }
 
@@ -247,6 +252,7 @@ impl ReportBuilder<'_> {
             },
             cell: link.cell.map(|cell| self.prepared.cell(cell)),
             instruction: match link.role {
+                // Entries and gates are where paths join, and not instructions.
                 LinkRole::Entry | LinkRole::Gamma | LinkRole::Mu | LinkRole::Eta => None,
                 _ => Some(self.instr_text(link.at)),
             },
@@ -257,7 +263,7 @@ impl ReportBuilder<'_> {
 
     /// Explains a difference between the answers about values: the more precise one, and the reason.
     fn values_difference(&self, item: &OpDivergence, verdict: &AgreementVerdict) -> Option<String> {
-        // Lanes agree on registers of the warp, whatever follows from them for the lanes.
+        // A register of the warp has one value for all lanes, so the analyses cannot differ about it.
         if item.cells.iter().all(|cell| !cell.is_per_lane()) {
             return None;
         }
@@ -278,6 +284,7 @@ impl ReportBuilder<'_> {
             let branch = at(branch);
             return format!("the branch at {branch} has separated lanes with different values");
         }
+        // The chain is of one context only; in another one it would explain a different path.
         let chain = item.chain.as_ref().filter(|chain| chain.node == node);
         let link = chain.and_then(|chain| self.agreement.last_uniform_link(chain));
         let cell = link
@@ -302,6 +309,7 @@ impl ReportBuilder<'_> {
         let at = |op| self.prepared.location(op);
         let name = |cell| self.prepared.cell(cell);
         let why = match self.agreement.find_loss(node, item.at, &item.cells) {
+            // A NIL entry waits for no instruction: these lanes are the other side of a divergent branch.
             Some(AgreementLoss::Resumed(op, cell, Tag::Nil)) => {
                 format!(
                     "pending lanes resume at {} with an older {}",
@@ -326,6 +334,7 @@ impl ReportBuilder<'_> {
             }
             None => "agreement is lost on a path to it".to_owned(),
         };
+        // Gated values assume that lanes reconverge, so their answer is qualified where that may be missed.
         let taken = match self.reconverges {
             true => "gated values are more precise",
             false => "gated values are more precise if lanes reconverge (see below)",
@@ -364,7 +373,7 @@ fn join_sentences(one: Option<String>, other: Option<String>) -> Option<String> 
     }
 }
 
-/// Returns the reason why a source of divergence is one.
+/// Returns the reason for a source of divergence.
 fn source_reason(source: DivergenceSource) -> &'static str {
     match source {
         DivergenceSource::Entry => "unknown at entry",

@@ -1,4 +1,4 @@
-//! Extraction of images from a file.
+//! Extraction of images from a file, decompressed. For example, image 3 of a fat binary as a cubin.
 
 use warpbound_base::Diagnostic;
 use warpbound_load::{Bytes, EntryKind, NamePattern};

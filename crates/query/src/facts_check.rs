@@ -1,4 +1,7 @@
 //! Check that facts are about the kernels of a file and their present code.
+//!
+//! Facts name a kernel and the digest of its code. For example, facts about `f` with digest `1f…` are refused if the
+//! file has `f` with another digest, because a loop bound of old code may be wrong for new code.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +19,7 @@ pub struct FactsCheck<'a> {
     names: Vec<String>,
 }
 
-/// Maximum of names in a message.
+/// Maximum number of names in a message.
 const MAX_SHOWN: usize = 8;
 
 /// Best match of the facts of a kernel so far.
@@ -54,6 +57,7 @@ impl<'a> FactsCheck<'a> {
     ///
     /// Both names of the kernel have facts, which could contradict each other.
     pub fn match_kernel(&mut self, kernel: &Kernel) -> Result<(), Diagnostic> {
+        // Without facts there is no need to compute digests.
         if self.facts.is_empty() {
             return Ok(());
         }
@@ -67,6 +71,8 @@ impl<'a> FactsCheck<'a> {
                 continue;
             }
             if facts.code != digest {
+                // A match of another image stays, because images for several architectures contain one kernel with
+                // different code.
                 if let FactsMatch::Nothing = found {
                     *found = FactsMatch::OtherCode(digest.clone());
                 }
@@ -74,6 +80,7 @@ impl<'a> FactsCheck<'a> {
             }
             *found = FactsMatch::Kernel;
             let key = (kernel.name.to_string(), digest.clone());
+            // A kernel has a mangled and a demangled name, so two entries of the file may be about it.
             if let Some(other) = self.known.insert(key, &facts.name)
                 && other != facts.name
             {
@@ -90,7 +97,7 @@ impl<'a> FactsCheck<'a> {
     ///
     /// # Errors
     ///
-    /// The first facts that are about no kernel, or about other code.
+    /// Some facts are about no kernel, or about other code; the diagnostic names the first.
     pub fn finish(&self) -> Result<(), Diagnostic> {
         for (facts, found) in &self.facts {
             let diagnostic = match found {

@@ -1,4 +1,8 @@
 //! Control flow of a kernel: the stages from code to count rows.
+//!
+//! Code → thread-level graph → warp-level graph → loops → count rows. For example, a divergent branch is one node
+//! with two edges in the thread-level graph; in the warp-level graph one edge pushes the lanes that wait, and a
+//! resume edge returns to them.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -42,6 +46,7 @@ impl KernelFlow {
         limits: &Limits,
     ) -> Result<KernelFlow, Refusal> {
         let mut thread = ThreadCfg::build(code, limits)?;
+        // Before the warp-level graph, where a branch diverges unless the lanes agree on its condition.
         thread.agree_on_warp_numbers(code, launch);
         let warp = WarpCfg::build(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);
@@ -67,8 +72,8 @@ impl KernelFlow {
             .get_or_init(|| Dependence::compute(&self.thread))
     }
 
-    /// Replaces loops and count rows by those of the paper's reading of loop facts: the loops of the warp-level graph
-    /// and the rows of [`CountSystem::of_paper`] (`warp-cfg-2023` 4).
+    /// Replaces loops and count rows by the ones of the paper's reading of loop facts: the loops of the warp-level
+    /// graph and the rows of [`CountSystem::of_paper`] (`warp-cfg-2023` 4).
     #[must_use]
     pub fn with_paper_reading(mut self, code: &Code, launch: &LaunchContext) -> KernelFlow {
         self.loops = Loops::of_warp(code, &self.thread, &self.warp);
@@ -95,8 +100,8 @@ impl KernelFlow {
         ))
     }
 
-    /// Returns the bound in warp instructions for these bounds of loops (one per element of [`Loops::sites`]), without
-    /// functions outside the file; `None` if there is no bound.
+    /// Returns the bound in warp instructions for the given loop bounds, one per element of [`Loops::sites`].
+    /// Functions outside the file count 0. `None` if there is no bound.
     pub fn bound(&self, loops: &[Option<u64>]) -> Option<UpperBound<Instructions>> {
         let stated = StatedCounts {
             bounds: loops,
@@ -127,8 +132,9 @@ impl KernelFlow {
         }
     }
 
-    /// Returns the function outside the file that a node calls, and the maximum of callees that a warp of `lanes` lanes
-    /// executes there: one per lane if the lanes may disagree on the callee.
+    /// Returns the function outside the file that a node calls, and the maximum number of callees that a warp of
+    /// `lanes` lanes executes there: one per lane if the lanes may disagree on the callee, because lanes with
+    /// different callees call them one after another.
     pub fn external_callees(&self, node: NodeId, lanes: u64) -> Option<(&str, u64)> {
         let resolved = self.thread.resolved.get(node.index())?.as_ref()?;
         let callees = match self.warp.divergent_calls.contains(&node) {
@@ -143,11 +149,13 @@ impl KernelFlow {
         let index = NeverIndex::new(never);
         let texts = never.iter().map(|never| (never.to_string(), Vec::new()));
         let mut excluded: Vec<(String, Vec<CountVar>)> = texts.collect();
+        // The texts are part of the result even if they exclude nothing, so that statements and results pair up.
         if index.is_empty() {
             return excluded;
         }
         for (number, counted) in self.counts.variables.iter().enumerate() {
             let (from, to) = match counted {
+                // The start leads to the entry without a step, so only statements about blocks can exclude it.
                 CountKind::WarpStart | CountKind::ThreadStart => (None, Some(self.thread.entry)),
                 CountKind::WarpStep(from, step) | CountKind::ThreadStep(from, step) => {
                     // On a resume edge the warp returns to lanes that are already at `to`: no thread takes that edge.
@@ -168,7 +176,7 @@ impl KernelFlow {
         excluded
     }
 
-    /// Returns the numbers of the `never` statements that a thread violates when it goes `from` one node `to` another;
+    /// Returns the numbers of the `never` statements that a thread violates on the step `from` one node `to` another;
     /// `None` is the start of the thread.
     pub fn violated_never<'a>(
         &self,
@@ -181,6 +189,7 @@ impl KernelFlow {
         let addr = |op| code.get(op).map(|op| op.addr);
         let block = space.block(to);
         let range = addr(block.first).zip(addr(block.last));
+        // A statement about a step names the last instruction of one block and the first of the next.
         let last = from.and_then(|from| addr(space.block(from).last));
         let step = last
             .zip(range)

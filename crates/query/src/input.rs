@@ -1,4 +1,7 @@
 //! Input files: machine code, facts, launches, machines.
+//!
+//! All readers limit the size of what they read, so that an endless pipe or a wrong file is an error. Files that a
+//! launch file names are relative to its folder.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +21,7 @@ use crate::{Library, mini};
 /// Maximum size of an input from a pipe, and of a text file.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Maximum size of a file with buffer contents: that of all buffers, and a header.
+/// Maximum size of a file with buffer contents: the contents of all buffers, and a header.
 const MAX_DATA_BYTES: u64 = LaunchFile::MAX_BYTES + (1 << 20);
 
 /// Name of standard input in messages and reports.
@@ -37,6 +40,7 @@ pub fn library(path: &Path) -> Result<Library, Diagnostic> {
     let name = path.display().to_string();
     let unreadable = |error: std::io::Error| unreadable(&name, &error);
     let file = File::open(path).map_err(unreadable)?;
+    // Only regular files can be read at an offset; pipes and devices are read as a whole.
     if file.metadata().map_err(unreadable)?.is_file() {
         let source = FileSource::new(file).map_err(unreadable)?;
         return Library::open(&name, source);
@@ -63,7 +67,7 @@ pub fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
     Ok(facts)
 }
 
-/// Reads a mini-SIMT launch and its machine: `machine`, or else that of the launch file, or else the default.
+/// Reads a mini-SIMT launch and its machine: `machine`, else the one that the launch file names, else the default.
 ///
 /// # Errors
 ///
@@ -74,11 +78,13 @@ pub fn launch(
 ) -> Result<(mini::LaunchFile, mini::Machine), Diagnostic> {
     let read_text = text(path)?;
     let launch = mini::LaunchFile::parse(&path.display().to_string(), &read_text);
+    // A mix-up of the two kinds of launch files is recognised by a key that only the other kind has.
     let launch = launch.map_err(|diagnostic| match has_key(&read_text, "grid") {
         true => diagnostic.hint("this is a launch of a GPU kernel, and the kernel is mini-SIMT"),
         false => diagnostic,
     })?;
     let machine = match (machine, &launch.machine) {
+        // A name from the command line is relative to the working directory.
         (Some(name), _) => read_machine(name, Path::new(""))?,
         (None, Some(name)) => {
             let folder = path.parent().unwrap_or(Path::new(""));
@@ -220,20 +226,20 @@ pub fn text(path: &Path) -> Result<String, Diagnostic> {
     Ok(text)
 }
 
-/// Time of the last change of a file, which another pipe of the same name does not have.
+/// Returns the time of the last change of a file, by which pipes with one name are distinguished.
 fn changed_at(known: std::io::Result<std::fs::Metadata>) -> Option<SystemTime> {
     known.ok()?.modified().ok()
 }
 
-/// The text that a pipe has given, if it is still the same one and nothing was written since.
+/// Returns the text that a pipe gave, if it is the same pipe and nothing was written since.
 fn given_by_pipe(path: &Path) -> Option<String> {
     let pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
     let (changed, text) = pipes.get(path)?;
     (changed_at(std::fs::metadata(path)) == Some(*changed)).then(|| text.clone())
 }
 
-/// Texts that pipes have given, with the time of their last change: a pipe can be read only once, and commands read some
-/// files more than once.
+/// Texts that pipes have given, with the time of their last change: a pipe can be read only once, and commands read
+/// some files more than once. For example, a shell passes `<(generate)` as the name of a pipe.
 static PIPES: Mutex<BTreeMap<PathBuf, (SystemTime, String)>> = Mutex::new(BTreeMap::new());
 
 fn utf8(contents: Vec<u8>, name: &str) -> Result<String, Diagnostic> {
@@ -250,6 +256,7 @@ fn utf8(contents: Vec<u8>, name: &str) -> Result<String, Diagnostic> {
 /// Reads at most `most` bytes; more are an error, so that an endless pipe ends.
 fn read(file: impl Read, name: &str, most: u64) -> Result<Vec<u8>, Diagnostic> {
     let mut contents = Vec::new();
+    // One byte more than allowed, which distinguishes a file of exactly `most` bytes from a larger one.
     let mut limited = file.take(most + 1);
     limited
         .read_to_end(&mut contents)

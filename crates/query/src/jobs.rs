@@ -1,11 +1,14 @@
 //! Parallel map over a sequence with results in order.
+//!
+//! For example, kernels of a library are analysed on eight threads and reported in the order of the file, so that the
+//! output does not depend on the number of threads.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Maximum of results per thread that wait for an earlier one. Without a limit, all results after a slow item would
-/// accumulate in memory.
+/// Maximum number of results per thread that wait for an earlier one. Without a limit, all results after a slow item
+/// would accumulate in memory.
 const MAX_AHEAD: usize = 16;
 
 /// Applies `work` to all items on `jobs` threads and passes the results to `each` in the order of the items, on the
@@ -21,6 +24,7 @@ pub fn map_in_order<T, R: Send, E>(
     mut each: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
     if jobs <= 1 {
+        // No threads, so each result is passed on before the next item is taken.
         return items.map(work).try_for_each(each);
     }
     let shared = Shared {
@@ -82,6 +86,8 @@ impl<T, I: Iterator<Item = T>> Shared<I> {
         let mut items = lock(&self.items);
         let number = items.0;
         let mut completed = lock(&self.emitted);
+        // The earliest item without a result is always within the window, so its worker never waits here, and the
+        // results of that worker wake the others.
         while number >= (*completed)?.saturating_add(self.window) {
             completed = self
                 .moved
@@ -112,7 +118,8 @@ impl<I> Shared<I> {
     }
 }
 
-/// Guard that stops the workers after a panic, since a missing result would block them; the scope propagates the panic.
+/// Guard that stops the workers after a panic, since a missing result would block them; the scope propagates the
+/// panic.
 struct StopOnPanic<'a, I>(&'a Shared<I>);
 
 impl<I> Drop for StopOnPanic<'_, I> {

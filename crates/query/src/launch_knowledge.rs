@@ -1,5 +1,8 @@
-//! Knowledge about the launches of a kernel: contents of the words of constant banks that a launch fills, from a launch
-//! file and from ranges that the user states.
+//! Knowledge about the launches of a kernel: contents of the words of constant banks that a launch fills, from a
+//! launch file and from ranges that the user states.
+//!
+//! For example, a launch file with 16 blocks fixes the word `gridDim.x` at 16; a stated range of 1 to 256 replaces
+//! that by the range. Words that nothing is stated about stay unknown, but equal in all threads.
 
 mod kernel_params;
 mod words;
@@ -45,7 +48,7 @@ impl Session {
         let isa = self.image.isa();
         let ranges = || match isa {
             Isa::Sm(_) | Isa::Gfx(_) => launch_ranges(&self.image, kernel, options),
-            // Parameters are no words of constant banks there.
+            // Parameters of mini-SIMT are not words of constant banks, so only sizes have ranges.
             Isa::MiniSimt => Ok(LaunchRanges {
                 block: size_ranges(options.block_ranges(kernel)?),
                 ..LaunchRanges::default()
@@ -95,18 +98,21 @@ fn launch_ranges(
     if let Some(file) = file {
         words.add_variables(image, file)?;
     }
+    // After the file, because statements of the user replace its values.
     for stated in &stated.params {
         if let Some(part) = find_param(&params, &stated.name)? {
             words.state(&part, stated)?;
         }
     }
     if let Some(file) = file {
+        // Last, because a parameter that the user states does not vary.
         words.vary(&params, file)?;
     }
     let split = words.split();
     let sizes = [block, grid].into_iter().flatten().flatten();
     let params = stated.params.iter().map(|param| param.range);
     let is_fixed = file.is_some_and(|file| !file.varies());
+    // Statements that replace a number by another one still describe one launch.
     let is_one_launch = is_fixed && sizes.chain(params).all(|range| range.only().is_some());
     Ok(LaunchRanges {
         block: size_ranges(block),
@@ -122,8 +128,8 @@ fn launch_ranges(
     })
 }
 
-/// The place of a parameter that is the address of a buffer, and the range that a launch file states of its numbers; `None`
-/// for other parameters.
+/// Returns the place of a parameter that is a buffer address, with the range that the launch file states about the
+/// buffer's numbers; `None` for other parameters.
 fn stated_data(
     bank: u8,
     param: &KernelParam,
@@ -132,7 +138,7 @@ fn stated_data(
     let given = file.params.get(param.position)?;
     let buffer = match &given.value {
         ParamValue::Buffer(buffer) => Some(buffer),
-        // An address within a buffer may be between two of its numbers.
+        // A load through an address between two elements would read parts of both, which the range does not limit.
         ParamValue::Alias { buffer, offset } => file
             .buffers()
             .nth(*buffer)
@@ -176,6 +182,7 @@ fn check_file(
     for (own, given) in kernel.params.iter().zip(&file.params) {
         let size = match &given.value {
             ParamValue::Scalar { bytes, .. } => bytes.len(),
+            // Addresses of buffers and handles of textures have 64 bits.
             _ => 8,
         };
         if size != usize::from(own.size) {
@@ -185,6 +192,7 @@ fn check_file(
             ));
         }
     }
+    // A stated block replaces the block of the file, whose limits then do not matter; `block_ranges` has checked it.
     match options.states_block() {
         true => Ok(()),
         false => check_limits(kernel, file),
@@ -196,26 +204,31 @@ fn size_ranges(size: Option<[NumberRange; 3]>) -> [Option<WordRange>; 3] {
     size.map_or([None; 3], |size| size.map(low_words))
 }
 
-/// Returns the low words of the numbers of a range; `None` for all words.
+/// Returns the low words of the numbers of a range; `None` for all words. For example, numbers from 7·2³² to
+/// 7·2³² + 9 have the low words 0 to 9.
 fn low_words(range: NumberRange) -> Option<WordRange> {
     let all = 1i128 << 32;
+    // 2³² consecutive numbers have every low word.
     if range.most - range.least >= all - 1 {
         return None;
     }
     let least = range.least.rem_euclid(all);
     let most = least + (range.most - range.least);
-    // The numbers of a `WordRange` are below 2³², and at least -2³¹.
+    // A range that passes 2³² wraps around to 0; it is one range if its beginning is read as negative. The numbers of
+    // a `WordRange` are below 2³², and at least -2³¹.
     let (least, most) = match most < all {
         true => (least, most),
         false => (least - all, most - all),
     };
     let fits = least >= -(all / 2);
     let limits = (i64::try_from(least).ok()?, i64::try_from(most).ok()?);
+    // Otherwise the words are not one range, and all words are a sound superset.
     fits.then(|| WordRange::between(limits.0, limits.1))
 }
 
-/// Returns the high words of the numbers of a range of 64 bits.
+/// Returns the high words of the numbers of a range of 64 bits. For example, -5 to -1 have the high word 2³² - 1.
 fn high_words(range: NumberRange) -> Option<WordRange> {
+    // The shift rounds down, which is the high word in two's complement for negative numbers too.
     low_words(NumberRange {
         least: range.least >> 32,
         most: range.most >> 32,

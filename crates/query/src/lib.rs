@@ -1,5 +1,6 @@
 //! Queries on a file: load → decode → lift → analyse.
 //!
+<<<<<<< HEAD
 //! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`] prepares
 //! its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs, divergence.
 //! Nothing here runs a kernel. `bound` solves the count rows for given loop bounds; bounds with facts, and
@@ -20,6 +21,11 @@
 //! * copies of kernels that are not linked: `query/src/unlinked.rs`
 //! * check that facts are about the kernels of a file: `query/src/facts_check.rs`
 //! * disassembly, graphs, divergence reports: `query/src/listing.rs`, `graph.rs`, `divergence.rs`
+=======
+//! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`]
+//! prepares its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs,
+//! divergence. Nothing here runs or bounds a kernel.
+>>>>>>> w-r1
 
 pub mod analysis;
 pub mod cycle_query;

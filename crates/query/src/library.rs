@@ -1,4 +1,7 @@
 //! Files with machine code: a cubin, or a file that contains many.
+//!
+//! Only the directory is read at first, and images are loaded on demand, one at a time. So a query about one kernel
+//! of a library with hundreds of images needs little memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -53,14 +56,14 @@ pub struct Library {
     /// Directory of the file: its entries, none of them loaded.
     pub library: warpbound_load::ImageDirectory,
     pub(crate) unlinked: OnceLock<Vec<UnlinkedCopy>>,
-    /// Numbers of accesses of all images.
+    /// Counts of memory accesses that all images share.
     known_counts: Arc<KnownCounts>,
 }
 
 /// Images of a file that a query is about.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedImages<'a> {
-    /// Numbers of those with code that is supported.
+    /// Numbers of the images with supported code.
     pub images: &'a [usize],
     /// Images for other architectures, which have no answer but must be named.
     pub left_out: &'a [LeftOutImages],
@@ -109,6 +112,7 @@ impl Library {
     /// No image is left, or the image selected by number is not machine code.
     pub fn select(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
         let mut numbers = self.select_images(selection, false)?;
+        // A search for copies loads images, so it is omitted where there can be none.
         if selection.image.is_none() && numbers.len() > 1 {
             let copies = self.unlinked_copies();
             numbers.retain(|number| copies.iter().all(|copy| copy.image != *number));
@@ -164,7 +168,7 @@ impl Library {
         };
         let numbers = match chosen(selection.isa) {
             numbers if !numbers.is_empty() => numbers,
-            // GPUs of sm_53 run the code of sm_52 if a file has none for them.
+            // GPUs of sm_53 run the code of sm_52, so it is their code if the file has no other.
             none => match selection.isa.and_then(Isa::fallback) {
                 Some(other) => chosen(Some(other)),
                 None => none,
@@ -197,8 +201,9 @@ impl Library {
     }
 
     /// Returns the images with machine code that a query asks about and [`Library::select`] leaves out, because their
-    /// architecture is not supported; with the name of a kernel, those that have it. None, if the query chooses an image
-    /// or an architecture. A file that is a single image is not left out: loading it reports the reason.
+    /// architecture is not supported. With the name of a kernel, only images that have it are returned. The list is
+    /// empty if the query selects an image or an architecture. A file that is a single image is not left out: loading
+    /// it reports the reason.
     pub fn left_out(&self, selection: &ImageSelection, name: Option<&str>) -> Vec<LeftOutImages> {
         match self.is_single() {
             true => Vec::new(),
@@ -206,7 +211,7 @@ impl Library {
         }
     }
 
-    /// Like [`Library::left_out`], with a file that is a single image.
+    /// Like [`Library::left_out`], but includes a file that is a single image.
     pub fn unsupported(
         &self,
         selection: &ImageSelection,
@@ -221,7 +226,7 @@ impl Library {
             let Err(why) = entry.isa.check_supported() else {
                 continue;
             };
-            // An image that cannot be read may have the kernel.
+            // An image that cannot be read may have the kernel, so it is named too.
             let has_kernel = |pattern| self.has_kernel(number, pattern).unwrap_or(true);
             if !entry.kind.is_code() || !pattern.as_ref().is_none_or(has_kernel) {
                 continue;
@@ -245,6 +250,7 @@ impl Library {
     pub fn session(&self, number: usize) -> Result<Session, Diagnostic> {
         let file = self.image_name(number);
         let entry = self.entry(number)?;
+        // A file that is one image needs no image number in reports.
         let number = (!self.is_single()).then_some(number);
         let image = self.library.image(entry);
         Ok(Session {
@@ -306,6 +312,7 @@ impl Library {
         find: CodeKind,
     ) -> impl Iterator<Item = Result<(Arc<Session>, usize), Diagnostic>> + use<'a> {
         let pattern = name.map(NamePattern::new);
+        // Images are loaded lazily, so that only the image of the current kernel is in memory.
         images.iter().flat_map(move |&number| {
             let session = self.session(number).map(Arc::new);
             let kernels = session.and_then(|session| {
@@ -344,6 +351,8 @@ impl Library {
             let (session, index) = match item {
                 Ok(found) => found,
                 Err(diagnostic) => {
+                    // The kernel may be in the unusable image, so this is the reason to report if no other image has
+                    // it.
                     unusable.get_or_insert(diagnostic);
                     continue;
                 }
@@ -354,7 +363,9 @@ impl Library {
             let Some(fit) = pattern.match_quality(&symbol) else {
                 continue;
             };
+            // The search keeps the best matches of each image, so matches of different images are compared here.
             let known = best.as_ref().map(|(fit, ..)| *fit);
+            // Without a match so far, `known` is `None`, which is less than any quality.
             if Some(fit) >= known {
                 if Some(fit) > known {
                     equal.clear();
@@ -388,8 +399,8 @@ impl Library {
         }
     }
 
-    /// Returns the image whose kernel is launched: the one with the kernel `name`, or else with that of the launch file,
-    /// or the only one.
+    /// Returns the image whose kernel is launched: the one with the kernel `name`, else with the kernel that the
+    /// launch file names, else the only image.
     ///
     /// # Errors
     ///
@@ -425,12 +436,12 @@ impl Library {
         in_file(Diagnostic::new(format!("there is no kernel {name:?}"))).hint(nearest)
     }
 
-    /// Checks that statements about launches apply to kernels of some images, or to those of a name.
+    /// Checks that statements about launches apply to kernels of some images, or to kernels with a name.
     ///
     /// # Errors
     ///
-    /// A range is empty, a size is none of a GPU, the kernel of a launch file is not given, or no kernel has a
-    /// parameter that is stated.
+    /// A range is empty, a size exceeds the limits of GPUs, a launch file could be for several kernels, or no kernel
+    /// has a stated parameter.
     pub fn check_launches(
         &self,
         images: &[usize],
@@ -451,6 +462,8 @@ impl Library {
         if launches.file.is_none() && launches.params.is_empty() {
             return Ok(());
         }
+        // One kernel with the parameter suffices, because a query about several kernels skips the statement for the
+        // others.
         let mut missing: Vec<&StatedParam> = launches.params.iter().collect();
         let (mut symbols, mut params) = (BTreeSet::new(), String::new());
         for (session, index) in self.kernels(images, name).filter_map(Result::ok) {
@@ -489,14 +502,15 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// The first facts that are not.
+    /// Some facts are about no kernel of the file, or about other code; the diagnostic names the first.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
         let mut check = FactsCheck::new(facts);
         for number in self.select(&ImageSelection::default())? {
+            // The remaining images need not be loaded.
             if check.is_complete() {
                 break;
             }
-            // Facts cannot be about an image that cannot be loaded.
+            // An image that cannot be loaded has no kernels, so no facts can match it.
             let Ok(session) = self.session(number) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Check of control words, and cubins written again.
+//! Check of control words, and cubins written again without a change.
 
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
@@ -13,7 +13,7 @@ use warpbound_rewrite::lint::{LintFinding, lint};
 use crate::Session;
 use crate::prepared::Prepared;
 
-/// Returns a cubin, or a code object for gfx803, with its code taken apart and written again.
+/// Returns a cubin, or a code object for gfx803, with its code taken apart and laid out anew.
 ///
 /// # Errors
 ///

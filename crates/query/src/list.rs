@@ -50,7 +50,7 @@ impl Library {
     }
 }
 
-/// Summarizes the facts that a code object states about a kernel.
+/// Summarises the facts that a code object states about a kernel.
 fn code_object_summary(object: &CodeObjectKernel) -> CodeObjectSummary {
     CodeObjectSummary {
         version: object.version.to_string(),
@@ -95,6 +95,7 @@ impl Session {
                     .into_iter()
                     .filter_map(|index| match kernels.get(index) {
                         Some(kernel) => Some(self.summary(kernel)),
+                        // Positions after the readable kernels are of refused ones.
                         None => self.refused_at(index).map(|kernel| KernelSummary {
                             name: kernel.demangled(),
                             symbol: kernel.name.to_string(),
@@ -111,6 +112,7 @@ impl Session {
                     symbol: name.to_owned(),
                     ..KernelSummary::default()
                 };
+                // The symbol table has names for any architecture, even if the code cannot be decoded.
                 let names = self.image.kernel_names();
                 let selected = match name {
                     None => names.collect(),
@@ -178,6 +180,7 @@ impl Session {
         let ops = own.iter().filter_map(|at| code.get(*at));
         let is_call = |control: &ControlEffect| match control {
             ControlEffect::Call(_) => true,
+            // PRET pushes a return address, as CAL does.
             ControlEffect::Push(token, _) => *token == warpbound_isa::StackToken::Ret,
             _ => false,
         };

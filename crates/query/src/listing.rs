@@ -1,4 +1,7 @@
 //! Disassembly with control words, labels and source lines.
+//!
+//! There are two syntaxes: a listing for readers, where targets are labels such as `.L3`, and the syntax of nvdisasm
+//! for raw code, whose targets are addresses. The operations of a kernel can be printed as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,19 +53,56 @@ pub fn listing_of(prepared: &Prepared<'_>) -> Listing {
 }
 
 impl Session {
-    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones; of a code object the kernel and
-    /// the functions that it may call.
+    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones. For a code object,
+    /// these are the kernel and the functions that it may call.
     ///
     /// # Errors
     ///
     /// See [`Session::prepare`].
     pub fn disassemble(&self, kernel: &Kernel) -> Result<Listing, Diagnostic> {
+<<<<<<< HEAD
         Ok(listing_of(&self.prepare(kernel)?))
+=======
+        let prepared = self.prepare(kernel)?;
+        let own = own_ops(kernel, &prepared.code);
+        let labels = labels(&prepared, &own);
+        let mut last_source = None;
+        let relocated = match &prepared.program {
+            Program::Nvidia(program) => relocated(kernel, program),
+            Program::Amd(_) | Program::Mini(_) => Vec::new(),
+        };
+        let lines = (0u32..)
+            .map(OpIndex)
+            .zip(&prepared.code.ops)
+            .filter(|(at, _)| own.contains(at))
+            .filter_map(|(at, op)| {
+                let here = relocated.binary_search_by_key(&op.addr, |r| r.addr);
+                let here = here.ok().and_then(|index| relocated.get(index));
+                let (text, words, control) = instr_text(&prepared, &labels, at, here)?;
+                let source = prepared.source(op.addr);
+                // A source line is shown at the first instruction of each run of instructions with this line.
+                let changed = source != last_source;
+                last_source.clone_from(&source);
+                Some(ListingLine {
+                    at: op.addr.to_string(),
+                    labels: labels.get(&at).cloned().unwrap_or_default(),
+                    text,
+                    words,
+                    control,
+                    source: source.filter(|_| changed),
+                })
+            })
+            .collect();
+        Ok(Listing {
+            kernel: kernel.demangled(),
+            lines,
+        })
+>>>>>>> w-r1
     }
 
-    /// Appends the disassembly of a kernel and of the functions in its own section, in the syntax of nvdisasm for raw code: a
-    /// line with the kernel's name, then one per instruction. The code is only decoded, so that large libraries are
-    /// listed quickly.
+    /// Appends the disassembly of a kernel and of the functions in its own section, in the syntax of nvdisasm for raw
+    /// code: a line with the kernel's name, then one per instruction. The code is only decoded, so that large
+    /// libraries are listed quickly.
     ///
     /// # Errors
     ///
@@ -144,13 +184,14 @@ fn instr_text(
     let instr = program.instrs.get(at.index())?;
     let mut text = String::new();
     if !program.write_text(instr, TargetStyle::Labels(&label), relocated, &mut text) {
+        // The word is shown, because it is all that is known about an instruction without an entry in the table.
         text = format!("??? 0x{:016x}", instr.word);
     }
     Some((format!("{text} ;"), None, Some(columns(instr.control))))
 }
 
-/// Returns the labels of the operations that are listed: names of functions, and numbered targets of jumps and pushes by
-/// address.
+/// Returns the labels of the operations that are listed: names of functions, and numbered targets of jumps and pushes
+/// by address.
 fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex, Vec<String>> {
     if let Program::Mini(program) = &prepared.program {
         let own = |at: u32| program.labels(at).map(str::to_owned).collect();
@@ -174,6 +215,7 @@ fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex,
             | ControlEffect::Push(_, ControlTarget::Op(to)) => Some(*to),
             _ => None,
         })
+        // The entry of a function has its name as the label.
         .filter(|to| !labels.contains_key(to))
         .collect();
     targets.sort_unstable();
@@ -196,6 +238,7 @@ pub fn control_text(program: &Program, at: usize) -> Option<String> {
 fn columns(control: ControlWord) -> ControlColumns {
     ControlColumns {
         stall: match control.stall() {
+            // An instruction without a stall is issued in the same cycle as the next one (dual issue).
             Some(0) => "pair".to_owned(),
             Some(cycles) => cycles.to_string(),
             None => format!("s{}", control.usched),

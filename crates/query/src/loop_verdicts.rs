@@ -1,4 +1,7 @@
 //! Bounds of loops derived from the machine code, and their reports.
+//!
+//! A bound is derived twice: for any launch, and for the stated launches. For example, if both give 64, the origin of
+//! the bound is the code alone, and its report lists no statement about the launch.
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord};
 use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown, derive};
@@ -17,8 +20,8 @@ pub struct LoopVerdicts {
 }
 
 impl LoopVerdicts {
-    /// Derives bounds of loops, if the options ask for them. In the paper's reading, loop bounds are about warps, and
-    /// derived ones are about threads.
+    /// Derives bounds of loops, if the options ask for them. The paper's reading gets none, because its loop bounds
+    /// are about warps, and derived bounds are about threads.
     pub fn derive(
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
@@ -27,6 +30,7 @@ impl LoopVerdicts {
         deadline: Deadline,
     ) -> LoopVerdicts {
         let is_derived = options.derive && options.reading == FactReading::Simt;
+        // Without derived bounds, loops need facts, so leaving them out is sound.
         if !is_derived || deadline.is_past() {
             return LoopVerdicts { sites: Vec::new() };
         }
@@ -94,6 +98,7 @@ impl LoopVerdicts {
 fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
     let block = kernel.required_block;
     let words = stated.words.iter().map(|(&at, word)| {
+        // A required block fixes these words in every launch.
         let is_fixed = block.is_some() && word.name.starts_with("blockDim.");
         let range = word.range.filter(|_| is_fixed);
         let name = word.name.clone();
@@ -109,18 +114,26 @@ fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
     }
 }
 
+<<<<<<< HEAD
 /// Returns the verdict for any launch, if that for the stated launches has no smaller number: then the bound needs no
 /// statement about the launch.
 fn smaller(of_any: LoopVerdict, stated: LoopVerdict) -> (LoopVerdict, Origin) {
+=======
+/// Returns the verdict for any launch, unless the stated launches give a smaller number: then only the smaller bound
+/// needs the statements.
+fn smaller((of_any, stated): (LoopVerdict, LoopVerdict)) -> (LoopVerdict, Origin) {
+>>>>>>> w-r1
     let LoopVerdict::Bounded(mut bound) = of_any else {
         return (stated, Origin::Launch);
     };
     if let LoopVerdict::Bounded(of_stated) = stated {
+        // An unknown total does not limit anything.
         let total = |bound: &DerivedBound| bound.total.unwrap_or(u64::MAX);
         if of_stated.per_entry < bound.per_entry || total(&of_stated) < total(&bound) {
             return (LoopVerdict::Bounded(of_stated), Origin::Launch);
         }
-        // More is certain of fewer launches.
+        // The stated launches are fewer, so more header executions may be certain in them; the result is about these
+        // launches.
         bound.certain = bound.certain.max(of_stated.certain);
     }
     (LoopVerdict::Bounded(bound), Origin::Derived)

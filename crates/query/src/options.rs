@@ -112,7 +112,7 @@ pub struct BoundOptions {
     pub timing: bool,
 }
 
-/// Maximum of lanes of a warp over all machines.
+/// Maximum number of lanes of a warp over all machines.
 const MAX_LANES: u32 = 64;
 
 impl Default for BoundOptions {
@@ -149,7 +149,7 @@ impl BoundOptions {
         }
     }
 
-    /// Whether the options state the size of a block; that of a launch file is no such statement.
+    /// Whether the options state the size of a block; a launch file does not count as such a statement.
     pub(crate) fn states_block(&self) -> bool {
         self.block.is_some() || self.launches.block.is_some()
     }
@@ -201,6 +201,7 @@ impl BoundOptions {
         let stated = stated.or_else(|| file.map(|file| exact(file.block)));
         let required = kernel.required_block.map(exact);
         if let (Some(stated), Some(required)) = (stated, required)
+            // A range is fine if it contains the required block, which then replaces it.
             && !stated
                 .iter()
                 .zip(required)
@@ -213,6 +214,8 @@ impl BoundOptions {
             ));
         }
         let threads = |block: [NumberRange; 3]| {
+            // A range is refused only if even its smallest block is too large. Saturating, since the numbers are from
+            // the user.
             let sizes = block.iter().map(|axis| axis.least);
             sizes.fold(1i128, i128::saturating_mul)
         };
@@ -226,6 +229,7 @@ impl BoundOptions {
                 threads(stated)
             ));
         }
+        // A required block is the block of every launch.
         Ok(required.or(stated))
     }
 
@@ -233,13 +237,13 @@ impl BoundOptions {
     ///
     /// # Errors
     ///
-    /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width is not
-    /// that of the GPU.
+    /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width
+    /// differs from the width of the GPU.
     pub fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
         let fail = |message: String| Err(Diagnostic::new(message).in_kernel(kernel.demangled()));
         let block = self.block_ranges(kernel)?;
         let warp_width = match (isa.family(), self.warp_width) {
-            // Warps of these machines may have any width.
+            // Warps of these machines may have any width, so the largest one is assumed if none is stated.
             (Some(Family::MiniSimt), stated) => stated.unwrap_or(MAX_LANES),
             (Some(family), None) => family.lanes(),
             (Some(family), Some(stated)) if stated == family.lanes() => stated,
@@ -254,6 +258,7 @@ impl BoundOptions {
         };
         Ok(LaunchContext {
             warp_width,
+            // Analyses of warps know one block or none; a range of sizes is used where launch ranges are.
             block: block.and_then(only_size),
             ..LaunchContext::default()
         })

@@ -22,7 +22,7 @@ pub struct Prepared<'a> {
     pub program: Program,
     /// Operations.
     pub code: Code,
-    /// Numbers of accesses that are counted already.
+    /// Counts of memory accesses that are known already.
     pub known_counts: Arc<KnownCounts>,
 }
 
@@ -74,13 +74,13 @@ impl<'a> Prepared<'a> {
         self.code.get(op).map(|op| op.addr).unwrap_or_default()
     }
 
-    /// Returns the label of an operation if the program has labels, or else its address.
+    /// Returns the label of an operation if the program has labels, else its address.
     pub fn location(&self, op: OpIndex) -> String {
         let label = self.program.label(op.index());
         label.unwrap_or_else(|| self.addr(op).to_string())
     }
 
-    /// Returns the label of the operation at an address, or the address, see [`Prepared::location`].
+    /// Returns the label of the operation at an address, else the address; see [`Prepared::location`].
     pub fn location_of(&self, addr: CodeAddr) -> String {
         match self.code.at(addr) {
             Some(op) => self.location(op),
@@ -97,8 +97,9 @@ impl<'a> Prepared<'a> {
         variable.cloned().unwrap_or_else(|| cell.to_string())
     }
 
-    /// Returns the label or address of the last instruction of a block; the end of the code is no instruction.
+    /// Returns the label or address of the last instruction of a block; the end of the code is not an instruction.
     pub fn last_location(&self, block: Block) -> String {
+        // The end of the code is an operation in the last block, but it has no instruction to point at.
         let ends = self.code.get(block.last).map(|op| &op.control) == Some(&ControlEffect::End);
         match ends && block.first < block.last {
             true => self.location(OpIndex(block.last.0 - 1)),
@@ -136,6 +137,7 @@ impl<'a> Prepared<'a> {
         let (file, line) = match self.kernel.source_line(addr) {
             Some(source) => (source.file, source.line),
             None => {
+                // Mini-SIMT has no line table, because its text is its source.
                 let line = self.program.line(self.code.at(addr)?.index())?;
                 (
                     self.file.to_owned(),
@@ -158,8 +160,8 @@ impl<'a> Prepared<'a> {
         self.function(addr).unwrap_or_else(|| addr.to_string())
     }
 
-    /// Returns the demangled name of a function without the prefix of the compiler: the kernel (`$kernel$function`), or
-    /// a number (`$__internal_0_$function`).
+    /// Returns the demangled name of a function without the compiler's prefix, which is the kernel
+    /// (`$kernel$function`) or a number (`$__internal_0_$function`). For example, `$k$f` in kernel `k` is `f`.
     pub(crate) fn function_name(&self, symbol: &str) -> String {
         let own = symbol
             .strip_prefix('$')

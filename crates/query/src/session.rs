@@ -21,7 +21,7 @@ pub struct Session {
     pub number: Option<usize>,
     /// Loaded image.
     pub image: Image,
-    /// Numbers of accesses of all kernels.
+    /// Counts of memory accesses that all kernels share.
     pub(crate) known_counts: Arc<KnownCounts>,
 }
 
@@ -51,7 +51,7 @@ impl Session {
         self.image.isa().family()
     }
 
-    /// Returns all kernels, or those that a name fits best (see [`NamePattern`]); at least one of a name.
+    /// Returns all kernels, or the ones that a name fits best (see [`NamePattern`]); at least one if a name is given.
     ///
     /// # Errors
     ///
@@ -71,8 +71,8 @@ impl Session {
             .collect()
     }
 
-    /// Returns the positions of all kernels, or of those that a name fits best. Unreadable kernels follow the readable
-    /// ones; with [`CodeKind::All`], functions with a code section of their own follow.
+    /// Returns the positions of all kernels, or of the ones that a name fits best. Unreadable kernels follow the
+    /// readable ones; with [`CodeKind::All`], functions with a code section of their own follow both.
     pub(crate) fn find(
         &self,
         name: Option<&NamePattern>,
@@ -92,7 +92,8 @@ impl Session {
         })
     }
 
-    /// Returns the kernel of a launch: the one called `name`, or else the one that the launch file names, or the only one.
+    /// Returns the kernel of a launch: the one called `name`, else the one that the launch file names, else the only
+    /// one.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl Session {
         self.only_kernel(name.or(stated))
     }
 
-    /// Returns the kernel of a launch: the one with the name, or without a name the only one.
+    /// Returns the kernel of a launch: the one with the name, or the only one if there is no name.
     ///
     /// # Errors
     ///
@@ -137,6 +138,7 @@ impl Session {
         if let Some(kernel) = kernels.get(index) {
             return Ok(kernel);
         }
+        // Positions count readable kernels, then refused ones, then functions, as `find` does.
         let before = kernels.len() + self.image.refused().len();
         let function = index.checked_sub(before);
         let function = function.and_then(|index| self.image.device_functions().get(index));
@@ -168,7 +170,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The first facts that violate this.
+    /// Some facts violate this; the diagnostic names the first.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
         let mut check = FactsCheck::new(facts);
         for kernel in self.kernels(None)? {
@@ -185,6 +187,7 @@ impl Session {
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         let prepared = Prepared::new(kernel, self.image.isa(), &self.file);
         let mut prepared = prepared.map_err(|d| self.locate(d))?;
+        // Kernels of one file access memory in few forms, and counting one is expensive, so the counts are shared.
         prepared.known_counts = Arc::clone(&self.known_counts);
         Ok(prepared)
     }

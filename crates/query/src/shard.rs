@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-/// Part of a sequence of kernels or launches: every `count`-th item, from one of the first `count` on. The parts of one
-/// count are disjoint, and together they are the sequence.
+/// Part of a sequence of kernels or launches: every `count`-th item, beginning with one of the first `count`. The
+/// parts of one count are disjoint, and together they are the sequence. For example, part 2/3 has the items 2, 5, 8
+/// and so on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// Position of the first item, less than `count`.
@@ -23,6 +24,7 @@ impl Shard {
 
     /// Whether the item at a position, counted from 0, is in the part.
     pub fn contains(self, position: u64) -> bool {
+        // The count is at least 1, because a part has a number from 1 to the count.
         position % self.count == self.first
     }
 }

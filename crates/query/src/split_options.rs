@@ -6,7 +6,7 @@ use warpbound_simulate::timed::SplitPipelines;
 /// Options of splitting.
 #[derive(Clone, Debug, Default)]
 pub struct SplitOptions {
-    /// Reserve slots of a launch wave: the most splits that live at once beside itself. 0: waves do not split.
+    /// Maximum number of live splits per launch wave, which are its reserve slots. 0: waves do not split.
     pub splits: u32,
     /// Pipelines of splits.
     pub pipelines: SplitPipelines,
@@ -17,20 +17,21 @@ pub struct SplitOptions {
 }
 
 impl SplitOptions {
-    /// Most reserve slots of a launch wave: each split has a lane.
+    /// Maximum number of reserve slots per launch wave: the wave and each of its splits have at least one of the 64
+    /// lanes.
     pub const MAX_SPLITS: i64 = 63;
 }
 
 /// Branches at which waves split.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum SplitMarks {
-    /// Those that find bit 21 of MODE set, if the code writes that bit; else all sites.
+    /// Branches where bit 21 of MODE is set, if the code writes that bit; else all sites.
     #[default]
     Own,
     /// All sites.
     All,
-    /// Those that find bit 21 of MODE set (`wavefront-splitting-2022`, 4.5).
+    /// Branches where bit 21 of MODE is set (`wavefront-splitting-2022`, 4.5).
     Mode,
-    /// Those of a marks file, each of which must be a site.
+    /// Branches of a marks file; each must be a site.
     At(MarkedSites),
 }

@@ -1,4 +1,7 @@
 //! Sites at which the waves of a kernel may split.
+//!
+//! A site is a branch on EXEC after which both parts of a wave compute what the whole wave would (SOUNDNESS 12.6).
+//! For example, the branch of an if-else around vector arithmetic; a barrier in an arm would be an obstacle.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +18,8 @@ use warpbound_load::ArgKind;
 use crate::{Prepared, Session};
 
 impl Session {
-    /// Finds the sites of a kernel in order of address; none in code for GPUs whose operations do not write a mask of
-    /// active lanes. `block` has the work-items of a group, if the launch states them.
+    /// Finds the sites of a kernel in order of address; there are none in code whose operations do not write a mask of
+    /// active lanes. `block` is the number of work-items of a group in x, y and z, if the launch states it.
     ///
     /// # Errors
     ///
@@ -35,7 +38,7 @@ impl Session {
     }
 }
 
-/// Facts beside the operations on which the sites of a kernel depend.
+/// Returns the facts, besides the operations, that the sites of a kernel depend on.
 pub fn site_context(prepared: &Prepared<'_>, block: Option<[u32; 3]>) -> SiteContext {
     let messages: BTreeSet<OpIndex> = match &prepared.program {
         Program::Amd(program) => {
@@ -47,7 +50,8 @@ pub fn site_context(prepared: &Prepared<'_>, block: Option<[u32; 3]>) -> SiteCon
     };
     let kernel = prepared.kernel;
     let threads = |block: [u32; 3]| block.into_iter().map(u64::from).product::<u64>();
-    // A group of one wave needs no barriers, whether the compiler knows its size or the author.
+    // A group of one wave needs no barriers, so the compiler, or an author who knows the launch, may omit them. Its
+    // lanes then exchange data through LDS without a barrier, which splits would disturb (SOUNDNESS 12.6).
     let block = block.filter(|_| may_use_lds(prepared));
     let blocks = [kernel.required_block, kernel.max_threads, block];
     let lanes = u64::from(prepared.code.lanes());
@@ -60,7 +64,7 @@ pub fn site_context(prepared: &Prepared<'_>, block: Option<[u32; 3]>) -> SiteCon
     }
 }
 
-/// Whether a kernel may have LDS: its own, or an operation or argument for LDS that a launch adds.
+/// Whether a kernel may access LDS: LDS of its own, or LDS that a launch adds for an argument or an operation.
 fn may_use_lds(prepared: &Prepared<'_>) -> bool {
     let kernel = prepared.kernel;
     let has_argument = kernel.code_object.as_ref().is_some_and(|object| {
@@ -74,6 +78,7 @@ fn may_use_lds(prepared: &Prepared<'_>) -> bool {
             | Meaning::Atomic { space, .. },
         ) => *space == MemorySpace::Shared,
         Some(_) => false,
+        // An operation of unknown meaning that writes a register may be a load from LDS.
         None => !op.writes.is_empty(),
     };
     kernel.static_shared != Some(0) || has_argument || prepared.code.ops.iter().any(in_lds)

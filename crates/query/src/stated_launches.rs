@@ -1,4 +1,7 @@
 //! Statements of the user about launches: a launch file, and ranges of sizes and parameters.
+//!
+//! For example, blocks of 64 to 256 threads and a parameter `n` of at most 1000: a result then holds for each such
+//! launch.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +14,9 @@ use warpbound_launch::LaunchFile;
 /// Integers between two limits, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NumberRange {
-    /// Least number.
+    /// Lower limit.
     pub least: i128,
-    /// Greatest number.
+    /// Upper limit.
     pub most: i128,
 }
 
@@ -56,13 +59,13 @@ pub struct StatedParam {
     pub range: NumberRange,
 }
 
-/// Statements of the user about the launches that a result is about. Sizes and parameters that are stated beside a
-/// launch file replace those of the file.
+/// Statements of the user about the launches that a result is about. Stated sizes and parameters replace the ones of
+/// the launch file.
 #[derive(Clone, Default, Debug)]
 pub struct StatedLaunches {
     /// Launch file.
     pub file: Option<Arc<LaunchFile>>,
-    /// Threads of a block in x, y, z, where they are not one size ([`BoundOptions::block`](crate::BoundOptions)).
+    /// Threads of a block in x, y, z, unless they are one size ([`BoundOptions::block`](crate::BoundOptions)).
     pub block: Option<[NumberRange; 3]>,
     /// Blocks of the grid in x, y, z.
     pub grid: Option<[NumberRange; 3]>,
@@ -70,19 +73,19 @@ pub struct StatedLaunches {
     pub params: Vec<StatedParam>,
 }
 
-/// Most threads of a block (CUDA C++ Programming Guide, compute capabilities).
+/// Maximum number of threads per block (CUDA C++ Programming Guide, compute capabilities).
 const MAX_THREADS: i128 = 1024;
 
 impl StatedLaunches {
-    /// Returns the launch file, if it is all that is stated and no parameter of it varies: then the result is about one
-    /// launch.
+    /// Returns the launch file if nothing else is stated and none of its parameters varies: then the result is about
+    /// one launch.
     pub fn only_file(&self) -> Option<&LaunchFile> {
         let is_all = self.block.is_none() && self.grid.is_none() && self.params.is_empty();
         let file = self.file.as_deref().filter(|_| is_all);
         file.filter(|file| !file.varies())
     }
 
-    /// Returns the launch file, if it states block, grid and buffers of all launches; parameters may differ.
+    /// Returns the launch file if it states block, grid and buffers of all launches; parameters may differ.
     pub fn shaped_file(&self) -> Option<&LaunchFile> {
         let has_shape = self.block.is_none() && self.grid.is_none();
         self.file.as_deref().filter(|_| has_shape)
@@ -90,6 +93,7 @@ impl StatedLaunches {
 
     /// Whether nothing is stated.
     pub fn is_empty(&self) -> bool {
+        // Destructured, so that a new field cannot be forgotten here.
         let StatedLaunches {
             file,
             block,
@@ -103,7 +107,7 @@ impl StatedLaunches {
     ///
     /// # Errors
     ///
-    /// The first statement that violates this.
+    /// A statement violates this; the diagnostic names the first.
     pub fn check(&self) -> Result<(), Diagnostic> {
         let limits = LaunchRanges::default();
         let fail = |message: String| Err(Diagnostic::new(message));
@@ -125,6 +129,7 @@ impl StatedLaunches {
                 }
             }
         }
+        // Only the smallest block of the range has to be possible, because larger products are of no launch.
         if let Some(block) = self.block
             && block.iter().map(|range| range.least).product::<i128>() > MAX_THREADS
         {

@@ -1,4 +1,5 @@
-//! Images that are not linked, in files that have the same kernels linked as well: libraries built with `-rdc` keep both.
+//! Images that are not linked, in files that have the same kernels linked as well: libraries built with `-rdc` keep
+//! both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,20 +8,20 @@ use warpbound_load::{Isa, Linkage};
 
 use crate::Library;
 
-/// An image that is not linked, and whose kernels all are in a linked image for the same architecture.
+/// Image that is not linked and whose kernels are all in linked images for the same architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnlinkedCopy {
     /// Number of the image.
     pub image: usize,
-    /// Number of the first linked image with its kernels.
+    /// Number of the first linked image that has one of its kernels.
     pub linked: usize,
     /// Number of its kernels.
     pub kernels: usize,
 }
 
 impl Library {
-    /// Returns the images that are not linked and whose kernels are in linked images as well, by number. Queries about all
-    /// images leave them out; [`crate::ImageSelection::image`] selects one.
+    /// Returns the images that are not linked and whose kernels are in linked images as well, by number. Queries
+    /// about all images leave them out; [`crate::ImageSelection::image`] selects one.
     pub fn unlinked_copies(&self) -> &[UnlinkedCopy] {
         self.unlinked.get_or_init(|| self.find_unlinked())
     }
@@ -40,7 +41,7 @@ impl Library {
         copies
     }
 
-    /// The copies among images for one architecture.
+    /// Returns the copies among images for one architecture.
     fn copies_of(&self, numbers: &[usize]) -> Vec<UnlinkedCopy> {
         let linkage = |number: &usize| {
             let entry = self.entry(*number).ok()?;
@@ -51,6 +52,7 @@ impl Library {
             .copied()
             .filter(|number| linkage(number) == Some(Linkage::Relocatable))
             .collect();
+        // Copies need an image of each kind; otherwise no image has to be loaded.
         if unlinked.is_empty() || unlinked.len() == numbers.len() {
             return Vec::new();
         }
@@ -68,6 +70,7 @@ impl Library {
                 names.iter().map(|name| linked.get(name).copied()).collect();
             Some(UnlinkedCopy {
                 image,
+                // An image with a kernel that no linked image has is not a copy, and neither is one without kernels.
                 linked: places?.into_iter().min()?,
                 kernels: names.len(),
             })
@@ -75,7 +78,7 @@ impl Library {
         unlinked.into_iter().filter_map(copy).collect()
     }
 
-    /// Mangled names of the kernels of an image; none if it cannot be loaded.
+    /// Returns the mangled names of the kernels of an image; none if it cannot be loaded.
     fn names(&self, number: usize) -> BTreeSet<String> {
         let Ok(session) = self.session(number) else {
             return BTreeSet::new();

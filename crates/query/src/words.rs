@@ -6,17 +6,17 @@ use warpbound_isa::amd::GcnInstr;
 use warpbound_isa::nvidia::{Arch, SassProgram};
 use warpbound_load::Isa;
 
-/// Text of a word that is no instruction.
+/// Text of a word that is not an instruction.
 const INVALID: &str = "invalid";
 
-/// Control word without waits and stalls that the text would show.
+/// Control word without stalls and waits, which the text of an instruction would otherwise show.
 const PLAIN_CONTROL: u64 = 0x7ef | 0x7ef << 21 | 0x7ef << 42;
 
 /// Appends a line with the text of the instruction for each word of `words`, `invalid` for a word that is none.
 ///
-/// Each line has a word in hexadecimal, perhaps after `0x`: for GCN3 of 8 digits, or of 16 with the second dword before
-/// the first; for NVIDIA's GPUs of 16. Relative targets are those of an instruction at address 8 (NVIDIA), or numbers of
-/// dwords (GCN3). Blank lines and those that begin with `#` are passed over.
+/// Each line has a word in hexadecimal, perhaps after `0x`. For NVIDIA's GPUs it has 16 digits; for GCN3 it has 8, or
+/// 16 with the second dword before the first. Relative targets are printed as for an instruction at address 8
+/// (NVIDIA), or as numbers of dwords (GCN3). Blank lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
 ///
@@ -34,6 +34,7 @@ pub fn disassemble_words(isa: Isa, words: &str, out: &mut String) -> Result<(), 
             Diagnostic::new(message).at(format_args!("line {number}"))
         };
         let word = match u64::from_str_radix(digits, 16) {
+            // Digits are checked one by one, because the conversion also accepts a sign.
             Ok(word) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => word,
             _ => return Err(fault("hexadecimal digits are expected")),
         };
@@ -61,13 +62,14 @@ pub fn disassemble_words(isa: Isa, words: &str, out: &mut String) -> Result<(), 
     Ok(())
 }
 
-/// Appends the instruction with which two dwords begin; returns whether there is one.
+/// Appends the instruction at the start of two dwords; returns whether there is one.
 fn write_gcn(first: u32, second: Option<u32>, out: &mut String) -> bool {
     GcnInstr::decode(CodeAddr(0), first, second).write_text(TargetStyle::Hex, out)
 }
 
 /// Appends an instruction of Maxwell or Pascal; returns whether there is one.
 fn write_sass(arch: Arch, word: u64, out: &mut String) -> Result<bool, Diagnostic> {
+    // The decoder reads groups of a control word and three instructions.
     let group: Vec<u8> = [PLAIN_CONTROL, word, 0, 0]
         .iter()
         .flat_map(|word| word.to_le_bytes())

@@ -1,7 +1,9 @@
-//! Counts of the memory accesses of warps by the rules in words (`docs/timing-model.md`), from the addresses of the lanes.
+//! Counts of the memory accesses of warps by the rules in words (`docs/timing-model.md`), from the addresses of the
+//! lanes.
 //!
-//! Shares nothing with the classes of accesses, nor with the timing model. For example, 32 lanes that load consecutive
-//! words make 4 requests, and touch one line of 128 bytes if the first address is a multiple of 128.
+//! Shares nothing with the classes of accesses, nor with the timing model, because audits and tests compare claims
+//! with these counts. For example, 32 lanes that load consecutive words make 4 requests, and touch one line of 128
+//! bytes if the first address is a multiple of 128.
 
 mod waves;
 
@@ -15,7 +17,8 @@ use warpbound_simulate::functional::MemoryAccess;
 
 pub use waves::count_access_of_wave;
 
-/// Counts an access from the addresses of its lanes: an entry for each memory space that some of them access.
+/// Counts an access from the addresses of its lanes. Lanes of one generic access may use different memory spaces, so
+/// there is an entry for each space that some of them access.
 pub fn count_access(access: &MemoryAccess<'_>) -> Vec<(MemorySpace, AccessCounts)> {
     let mut lanes_by_space: Vec<(MemorySpace, Vec<(u64, u64)>)> = Vec::new();
     for lane in lanes_of(access.taken) {
@@ -50,6 +53,7 @@ fn space_of_generic(address: u64) -> (MemorySpace, u64) {
         (MemorySpace::Shared, window::SHARED),
         (MemorySpace::Local, window::LOCAL),
     ] {
+        // An address below the window wraps around to an offset beyond its size.
         let offset = address.wrapping_sub(base.into());
         if offset < window::SIZE {
             return (space, offset);
@@ -66,8 +70,10 @@ fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> u32 {
 /// Counts the access of lanes (number, address) to global memory: 8 threads of 4 bytes, 4 of 8 or 2 of 16 share a
 /// request.
 fn count_global(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
+    // Accesses of 1 and 2 bytes are grouped like words.
     let request = |lane: u64| lane / (32 / size.max(4));
     let units = |bytes: u64| {
+        // Per request, because two requests for one sector are two transfers.
         let unit = |&(lane, address): &(u64, u64)| (request(lane), address / bytes);
         distinct(lanes.iter().map(unit))
     };
@@ -80,8 +86,8 @@ fn count_global(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
     }
 }
 
-/// Counts the access of lanes to local memory: word after word, at the addresses at which the words of the lanes are
-/// interleaved.
+/// Counts the access of lanes to local memory: word after word, at the addresses where the words of the lanes are
+/// interleaved. For example, lanes that all access offset 8 touch the 128 bytes from 256 on.
 fn count_local(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
     let mut sum = AccessCounts::default();
     let mut lines = BTreeSet::new();
@@ -101,13 +107,15 @@ fn count_local(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
         sum.sectors += counts.sectors;
     }
     AccessCounts {
+        // Requests of different words add up, while a line that several words touch counts once.
         lines: lines.len() as u32,
         ..sum
     }
 }
 
-/// Counts the access of lanes to shared memory by the formula of `pastis-2022` III.B: 1 for each pool, and the most
-/// words that its threads request from one bank less one.
+/// Counts the access of lanes to shared memory by the formula of `pastis-2022` III.B: for each pool of threads, the
+/// maximum number of words that they request from one bank. All but the first are conflicts. For example, accesses of
+/// 8 bytes form two pools of 16 threads, since a pool requests at most 32 words.
 fn count_shared(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
     let words = size.div_ceil(4);
     let mut conflicts = 0;
@@ -119,6 +127,7 @@ fn count_shared(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
                 requested.entry(word % 32).or_default().insert(word);
             }
         }
+        // A pool without active lanes has its turn all the same, so it counts as one word.
         let most = requested.values().map(BTreeSet::len).max().unwrap_or(1);
         conflicts += most as u32 - 1;
     }

@@ -1,4 +1,6 @@
 //! Executions of basic blocks: counted in runs, predicted, or reconstructed from probes.
+//!
+//! One number per block suffices, because all operations of a block are executed as often as its first one.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +17,8 @@ pub struct BlockCount {
     pub lanes: u64,
 }
 
-/// Executions of basic blocks by the first operation of the block. A block that is not listed has an unknown count; one
-/// that is never executed has a count of zero.
+/// Executions of basic blocks by the first operation of the block. A block that is not listed has an unknown count; a
+/// block that is never executed has a count of zero.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BlockCounts {
     /// Count of each block by its first operation.
@@ -24,7 +26,7 @@ pub struct BlockCounts {
 }
 
 impl BlockCounts {
-    /// Returns the executions of all blocks in a run: those of their first operations.
+    /// Returns the executions of all blocks in a run, which are the executions of their first operations.
     pub fn of_run(blocks: &Blocks, counts: &Counts) -> BlockCounts {
         let count = |of: &[u64], at: OpIndex| of.get(at.index()).copied().unwrap_or(0);
         let blocks = (0..blocks.len()).map(|index| blocks.get(index).first);

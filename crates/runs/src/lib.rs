@@ -1,5 +1,6 @@
 //! Runs of kernels: functions of a [`Session`](warpbound_query::Session) and a launch.
 //!
+<<<<<<< HEAD
 //! Without time ([`execute`]), with time ([`simulate`]), of mini-SIMT blocks ([`run_mini`]) and of launch sets. Listeners
 //! write events and tables, and do not change a run. No function here uses a bound, because runs contradict bounds.
 //!
@@ -16,6 +17,11 @@
 //! * numbers of memory accesses counted in runs: `runs/src/access_counts.rs`; of waves:
 //!   `runs/src/access_counts/waves.rs`
 //! * executions of blocks, metrics from them: `runs/src/block_counts.rs`, `metrics.rs`
+=======
+//! Without time ([`execute`]), with time ([`simulate`]), of mini-SIMT blocks ([`run_mini`]) and of launch sets.
+//! Listeners write events and tables, and do not change a run. No function here uses a bound, because bounds are
+//! checked against runs.
+>>>>>>> w-r1
 
 pub mod access_counts;
 pub mod block_counts;

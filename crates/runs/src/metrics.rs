@@ -1,7 +1,8 @@
 //! Metrics of a kernel from the executions of its blocks.
 //!
-//! All instructions of a block are issued as often as its first one, and up to a write of the mask of active lanes with
-//! as many lanes. So counts of blocks give each sum of warp and thread instructions, whichever way they were found.
+//! All instructions of a block are issued as often as its first one, and up to a write of the mask of active lanes
+//! with as many lanes. So counts of blocks give each sum of warp and thread instructions, whichever way they were
+//! found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,22 +22,22 @@ use crate::{
 };
 use warpbound_query::Prepared;
 
-/// Knowledge beside the counts of blocks.
+/// Knowledge besides the counts of blocks.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsBasis {
     /// Threads of a block of the launch.
     pub block_threads: Option<u64>,
-    /// Executions after which lanes diverged, by conditional control transfer: those that are known.
+    /// Known numbers of executions after which lanes diverged, by conditional control transfer.
     pub divergences: BTreeMap<OpIndex, u64>,
 }
 
-/// Returns the metrics of a kernel on warps of `width` lanes. Blocks without a count are unknown, unless no thread reaches
-/// them.
+/// Returns the metrics of a kernel on warps of `width` lanes. Blocks without a count are unknown, unless no thread
+/// reaches them.
 pub fn metrics(prepared: &Prepared<'_>, counts: &BlockCounts, width: u32) -> MetricsReport {
     metrics_with(prepared, counts, width, &MetricsBasis::default())
 }
 
-/// Returns the metrics of a kernel like [`metrics`], with what else is known of the launch.
+/// Returns the metrics of a kernel like [`metrics`], with further knowledge about the launch.
 pub fn metrics_with(
     prepared: &Prepared<'_>,
     counts: &BlockCounts,
@@ -77,6 +78,7 @@ pub fn metrics_with(
     // The sort is stable: equally frequent classes stay in the order of their names.
     let mut classes: Vec<(String, Sums)> = classes.into_iter().collect();
     classes.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.warps.0));
+    // Without a line table, the only row would repeat the total.
     if lines.keys().all(Option::is_none) {
         lines.clear();
     }
@@ -105,8 +107,8 @@ struct CountedBlock {
     count: Option<BlockCount>,
 }
 
-/// Returns the blocks that threads may reach. A block ends where another one with a count begins, so each operation has
-/// the count of the nearest counted operation before it.
+/// Returns the blocks that threads may reach. A block ends where another block with a count begins, so each operation
+/// has the count of the nearest counted operation before it.
 fn counted_blocks(prepared: &Prepared<'_>, counts: &BlockCounts) -> Vec<CountedBlock> {
     let code = &prepared.code;
     let thread = ThreadCfg::build(code, &Limits::default()).ok();
@@ -147,7 +149,7 @@ struct Issued {
     threads: Option<u64>,
 }
 
-/// Returns the operations that a block issues.
+/// Returns the operations that a block issues, with their counts.
 fn issued_ops(prepared: &Prepared<'_>, counted: &CountedBlock) -> Vec<(OpIndex, Issued)> {
     let mut issued = Issued {
         warps: counted.count.map(|count| count.issues),
@@ -162,6 +164,8 @@ fn issued_ops(prepared: &Prepared<'_>, counted: &CountedBlock) -> Vec<(OpIndex, 
             continue;
         }
         ops.push((at, issued));
+        // After a write of the mask, other lanes may be active than at the start of the block; without executions,
+        // there are none.
         if matches!(op.control, ControlEffect::SetActive(_)) && issued.warps != Some(0) {
             issued.threads = None;
         }
@@ -188,6 +192,7 @@ impl Default for Sum {
 
 impl Sum {
     fn add(&mut self, count: Option<u64>) {
+        // A sum that overflows is unknown, not saturated, because metrics are exact.
         let sum = self.0.zip(count);
         self.0 = sum.and_then(|(sum, count)| sum.checked_add(count));
     }
@@ -233,6 +238,7 @@ struct Scale {
 impl Scale {
     fn metrics(&self, sums: &Sums) -> InstructionMetrics {
         let warps = sums.warps.0;
+        // A generic access may be to global memory, so the number is known only if there are no generic accesses.
         let global = sums.global.0.filter(|_| sums.generic.0 == Some(0));
         let of_lanes = |lanes: u32| {
             let all = warps?.checked_mul(u64::from(lanes))?;
@@ -283,7 +289,8 @@ fn branch(prepared: &Prepared<'_>, at: OpIndex, issued: Issued, divergent: u64) 
     }
 }
 
-/// Returns the threads with which each warp of a launch begins, if all warps have equally many.
+/// Returns the number of threads that each warp of a launch begins with, if it is the same for all warps. For
+/// example, blocks of 96 threads have 3 warps of 32, and blocks of 100 threads have no common number.
 fn launched_lanes(block_threads: Option<u64>, width: u32) -> Option<u32> {
     let threads = block_threads.filter(|&threads| threads > 0)?;
     match threads < u64::from(width) {
@@ -292,7 +299,7 @@ fn launched_lanes(block_threads: Option<u64>, width: u32) -> Option<u32> {
     }
 }
 
-/// Returns a share; `None` of nothing.
+/// Returns a share; `None` if the whole is 0.
 fn ratio(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }

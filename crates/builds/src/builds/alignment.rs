@@ -1,25 +1,35 @@
-//! Lines and loops of a kernel that stand for each other in two builds.
+//! Alignment of the source lines and loops of a kernel in two builds.
+//!
+//! For example, if two lines are inserted at the head of a file, `k.cu:10` of the old build and `k.cu:12` of the new
+//! one form one row. Lines are recognised by their instructions rather than their numbers, because an insertion
+//! renumbers all lines below it. Source text is never compared: only the machine code and its line table are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{LineFigures, LoopFigures};
 
-/// Most entries of the table by which lines are aligned; larger kernels are aligned by the names of their lines.
+/// Upper bound on the entries of the alignment table; larger kernels are aligned by the names of their lines.
 const MAX_TABLE: usize = 4 << 20;
 
-/// Returns the lines of both builds in order, those that stand for each other together. Lines are recognised by the
-/// classes of their instructions, since lines added above move all others: a longest common subsequence. Between two
-/// recognised lines, as many lines in both builds stand for each other in their order.
+/// Returns the lines of both builds in order, corresponding lines in one row.
+///
+/// Lines are recognised by the classes of their instructions, as a longest common subsequence. If equally many lines
+/// of both builds are between two recognised lines, they correspond in their order; otherwise each of them gets a row
+/// of its own. For example, with classes `ll`, `a`, `s` before and `ll`, `am`, `s`, `x` after, the first and third
+/// lines are recognised, the second ones correspond because one is left on each side, and the fourth is new.
 pub(super) fn align_lines(
     old: &[LineFigures],
     new: &[LineFigures],
 ) -> Vec<(Option<usize>, Option<usize>)> {
+    // The table grows with the product of both lengths, so its size is limited; a product that overflows is over the
+    // limit too.
     let anchors = match old.len().saturating_mul(new.len()) > MAX_TABLE {
         true => same_names(old, new),
         false => common_subsequence(old, new),
     };
     let mut rows = Vec::new();
     let (mut from_old, mut from_new) = (0, 0);
+    // This anchor is the end of both builds and no line: it only closes the last gap.
     let ends = [(old.len(), new.len())];
     for (at_old, at_new) in anchors.into_iter().chain(ends) {
         let is_even = at_old - from_old == at_new - from_new;
@@ -46,7 +56,7 @@ fn both(old: usize, new: usize) -> (Option<usize>, Option<usize>) {
     (Some(old), Some(new))
 }
 
-/// Returns the lines with equal names, as far as both builds have them in the same order.
+/// Returns the lines with equal names, as far as they are in the same order in both builds.
 fn same_names(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, usize)> {
     let places: BTreeMap<&str, usize> = (new.iter().enumerate())
         .map(|(at, line)| (line.line.as_str(), at))
@@ -56,6 +66,7 @@ fn same_names(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, usize)> {
         let Some(&partner) = places.get(line.line.as_str()) else {
             continue;
         };
+        // Anchors must ascend in both builds, otherwise the gap between two of them would have a negative length.
         if anchors.last().is_none_or(|&(_, last)| partner > last) {
             anchors.push((at, partner));
         }
@@ -63,16 +74,17 @@ fn same_names(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, usize)> {
     anchors
 }
 
-/// Line as it is compared.
+/// Line as numbers, for fast comparison.
 struct LineKey {
     classes: usize,
     name: usize,
     certainty: u32,
 }
 
-/// Returns a longest common subsequence by the classes of instructions; lines that also have the same name count more.
+/// Returns a common subsequence by the classes of instructions with the largest weight; an equal name adds to the
+/// weight.
 fn common_subsequence(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, usize)> {
-    // Lines are compared often, so each list of classes and each name gets a number.
+    // Each pair of lines is compared, so each list of classes and each name gets a number.
     let mut classes: BTreeMap<&[String], usize> = BTreeMap::new();
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut old_keys, mut new_keys) = (Vec::new(), Vec::new());
@@ -82,7 +94,8 @@ fn common_subsequence(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, u
             keys.push(LineKey {
                 classes: *classes.entry(&line.classes).or_insert(next_class),
                 name: *names.entry(&line.line).or_insert(next_name),
-                // Lines with many instructions are recognised with more certainty.
+                // Lines with many instructions are recognised with more certainty. Doubled, so that an equal name
+                // counts less than one instruction: names change with every line inserted above.
                 certainty: u32::try_from(line.classes.len().min(8)).unwrap_or(8) * 2,
             });
         }
@@ -93,8 +106,10 @@ fn common_subsequence(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, u
     };
     let (old, new) = (old_keys.as_slice(), new_keys.as_slice());
     let width = new.len() + 1;
+    // The last row and column stay 0, because nothing is left to align there.
     let mut table = vec![0_u32; (old.len() + 1) * width];
     let best = |table: &[u32], i: usize, j: usize| table.get(i * width + j).copied().unwrap_or(0);
+    // The table is filled from the ends, so that the anchors can be read from the start in ascending order.
     for (i, old) in old.iter().enumerate().rev() {
         for (j, new) in new.iter().enumerate().rev() {
             let skipped = best(&table, i + 1, j).max(best(&table, i, j + 1));
@@ -124,7 +139,7 @@ fn common_subsequence(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, u
     anchors
 }
 
-/// Loops that stand for each other, and the reason.
+/// Corresponding loops, with the reason for each pair.
 pub(super) struct AlignedLoops {
     /// Positions in both builds.
     pub(super) pairs: Vec<(usize, usize, &'static str)>,
@@ -134,9 +149,9 @@ pub(super) struct AlignedLoops {
     pub(super) gained: Vec<usize>,
 }
 
-/// Pairs the loops of two builds: by the fingerprint of what decides their counts, by that of their instructions, by
-/// the source lines of their headers, of which `new_line` gives the name in the new build, and if as many are left with
-/// the same nesting depth, by their order.
+/// Pairs the loops of two builds. The keys are, in this order: the fingerprint of the code that decides their counts,
+/// the fingerprint of their instructions, and the source line of their header, where `new_line` maps old names of
+/// lines to new ones. If equally many loops of one nesting depth are left, their order pairs them.
 pub(super) fn align_loops(
     old: &[LoopFigures],
     new: &[LoopFigures],
@@ -164,6 +179,7 @@ pub(super) fn align_loops(
             left.iter().filter(is_of).copied().collect()
         };
         let (left, other) = (of_depth(old, &aligned.lost), of_depth(new, &aligned.gained));
+        // With different numbers of loops, nothing says which of them is gone or new.
         if left.len() == other.len() {
             let pairs = left.into_iter().zip(other);
             aligned.take(pairs.map(|(old, new)| (old, new, "order")).collect());
@@ -174,7 +190,7 @@ pub(super) fn align_loops(
 }
 
 impl AlignedLoops {
-    /// Pairs the loops that are left and have the same key, if as many of both builds have it.
+    /// Pairs the remaining loops with equal keys, if equally many loops of both builds have the key.
     fn pair_unique<K: Ord>(
         &mut self,
         old: &[LoopFigures],

@@ -1,4 +1,8 @@
-//! Differences of the figures of a kernel in two builds.
+//! Differences between the figures of a kernel in two builds.
+//!
+//! For example, a bound that grew from 120 to 150 instructions, a loop with another bound, or a class of memory
+//! accesses that only the new build has. Addresses are never compared, because they move with every change of the
+//! code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +16,7 @@ use super::alignment::{align_lines, align_loops};
 use super::figures::{FigurePlace, KernelFigures, LineFigures, LoopFigures};
 use super::index::KernelResources;
 
-/// A kernel in one build: its resources and, unless both builds have the same code, its figures.
+/// One side of a comparison: a kernel's resources and figures in one build.
 #[derive(Clone, Copy)]
 pub(super) struct ComparedSide<'a> {
     pub(super) resources: &'a KernelResources,
@@ -32,7 +36,7 @@ pub(super) struct Differences {
     pub(super) assumptions: [Vec<BoundAssumption>; 2],
 }
 
-/// Classes that are gone, and classes that are new.
+/// Classes that lost members, and classes that gained members.
 #[derive(Default)]
 pub(super) struct ClassChanges {
     pub(super) lost: Vec<ClassCountAt>,
@@ -48,6 +52,7 @@ pub(super) fn compare(old: ComparedSide<'_>, new: ComparedSide<'_>) -> Differenc
         .into_iter()
         .map(|(old, new)| (line(&old_figures.lines, old), line(&new_figures.lines, new)))
         .collect();
+    // Lines have other numbers in the new build, so what is counted by line is renamed before it is compared.
     let new_line: BTreeMap<&str, &str> = rows
         .iter()
         .filter_map(|(old, new)| Some((old.as_ref()?.line.as_str(), new.as_ref()?.line.as_str())))
@@ -112,7 +117,7 @@ fn figure_changes(
     let mut changes = Vec::new();
     for (number, (figure, unit)) in FIGURES.iter().enumerate() {
         let [before, after] = [old, new].map(|side| value(side, number));
-        // Reasons name addresses, which differ from build to build.
+        // Notes are not compared, because reasons name addresses, which differ from build to build.
         if before.value == after.value {
             continue;
         }
@@ -169,6 +174,7 @@ fn value(side: ComparedSide<'_>, number: usize) -> FigureValue {
                 let reason = cycles.reason.as_deref().unwrap_or("not known");
                 FigureValue::optional(cycles.bound, reason)
             }
+            // Cycles were not asked for, which needs no reason.
             None => FigureValue::default(),
         },
         "registers" => FigureValue::of(resources.registers),
@@ -199,7 +205,7 @@ fn diff_place(place: &Option<FigurePlace>) -> Option<DiffPlace> {
     })
 }
 
-/// Returns the line with the most new accesses to local memory.
+/// Returns the line that gained the largest number of accesses to local memory.
 fn spill_place(
     rows: &[(Option<LineFigures>, Option<LineFigures>)],
     new: &KernelFigures,
@@ -207,10 +213,11 @@ fn spill_place(
     let more = rows.iter().filter_map(|(old, new)| {
         let new = new.as_ref()?;
         let before = old.as_ref().map_or(0, |line| line.local_accesses);
+        // A line that lost accesses does not explain why there are more.
         let more = new.local_accesses.checked_sub(before)?;
         (more > 0).then_some((more, new))
     });
-    // Of equal ones the first.
+    // Among equal lines, the first is reported.
     let (more, line) = more.rev_max_by_count()?;
     let at = new.places.local.as_ref().map_or("", |place| &place.at);
     Some(DiffPlace {
@@ -223,6 +230,7 @@ fn spill_place(
 /// Returns the line whose share of the worst path grew the most, or shrank the most if none grew.
 fn bound_place(rows: &[(Option<LineFigures>, Option<LineFigures>)]) -> Option<DiffPlace> {
     let changes = line_changes(rows);
+    // The changes are sorted by size, so the first line that grew is the one that grew the most.
     let grown = changes.iter().find(|change| change.new > change.old);
     let change = grown.or(changes.first())?;
     let source = change.new_line.clone().or(change.old_line.clone());
@@ -234,7 +242,8 @@ fn bound_place(rows: &[(Option<LineFigures>, Option<LineFigures>)]) -> Option<Di
     })
 }
 
-/// Greatest by a count, the first of equal ones.
+/// Selection of the item with the largest count; of equal items the first, whereas `Iterator::max_by_key` returns the
+/// last.
 trait RevMax<T>: Iterator<Item = (u64, T)> + Sized {
     fn rev_max_by_count(self) -> Option<(u64, T)> {
         self.reduce(|best, next| match next.0 > best.0 {
@@ -274,6 +283,7 @@ fn loop_changes(
         let (Some(old), Some(new)) = (old.get(at_old), new.get(at_new)) else {
             continue;
         };
+        // Names, addresses and lines of loops are left out, because they change with the code around a loop.
         let figures = |one: &LoopFigures| {
             let report = &one.report;
             let bounds = (report.bound, report.total, report.origin);
@@ -317,7 +327,7 @@ fn loop_side(one: &LoopFigures) -> LoopSide {
     }
 }
 
-/// Returns the lines whose share of the worst path differs, the greatest difference first.
+/// Returns the lines whose share of the worst path differs, the largest difference first.
 fn line_changes(rows: &[(Option<LineFigures>, Option<LineFigures>)]) -> Vec<LineChange> {
     let share = |line: &Option<LineFigures>| line.as_ref().map_or(0, |line| line.instructions);
     let name = |line: &Option<LineFigures>| line.as_ref().map(|line| line.line.clone());
@@ -327,7 +337,7 @@ fn line_changes(rows: &[(Option<LineFigures>, Option<LineFigures>)]) -> Vec<Line
     sorted(changes)
 }
 
-/// Returns the lines whose cycles differ, the greatest difference first.
+/// Returns the lines whose cycles differ, the largest difference first.
 fn cycle_line_changes(
     old: BTreeMap<String, u128>,
     mut new: BTreeMap<String, u128>,
@@ -338,6 +348,7 @@ fn cycle_line_changes(
         let partner = new_line
             .get(line.as_str())
             .map(|&partner| partner.to_owned());
+        // Removed, so that only lines without a partner in the old build are left in `new` after the loop.
         let after = partner.as_ref().and_then(|partner| new.remove(partner));
         changes.push(line_change(
             [Some(line), partner],
@@ -360,7 +371,7 @@ fn line_change([old_line, new_line]: [Option<String>; 2], [old, new]: [u128; 2])
     }
 }
 
-/// Returns the changes of a number, the greatest first.
+/// Returns the lines whose number changed, the largest difference first.
 fn sorted(changes: impl Iterator<Item = LineChange>) -> Vec<LineChange> {
     let mut changes: Vec<LineChange> = changes.filter(|line| line.old != line.new).collect();
     changes.sort_by_key(|line| std::cmp::Reverse(line.old.abs_diff(line.new)));
@@ -384,7 +395,8 @@ fn access_changes(
     class_changes(classes(old), classes(new), new_line)
 }
 
-/// Returns the divergent operations that are gone or new. An operation is divergent if both analyses allow it.
+/// Returns the divergent operations that are gone or new. An operation counts as divergent only if both analyses
+/// report it: each is sound, so one proof of uniformity suffices.
 fn divergence_changes(
     old: &KernelFigures,
     new: &KernelFigures,
@@ -393,6 +405,8 @@ fn divergence_changes(
     let class = |item: &OpReport| {
         let values = item.values.gsa && item.values.agreement;
         let partial = item.partial.gsa && item.partial.agreement;
+        // Values decide where lanes go and what they load. A barrier has no value; the presence of all lanes matters
+        // there.
         match item.kind {
             ItemKind::Branch if values => Some("divergent branch"),
             ItemKind::Load if values => Some("load from different addresses"),
@@ -413,8 +427,8 @@ fn divergence_changes(
     class_changes(classes(old), classes(new), new_line)
 }
 
-/// Returns the classes with fewer and with more members. Members are those of one line, where builds have lines that
-/// stand for each other.
+/// Returns the classes with fewer and with more members, and the places of the difference. Lines of the old build are
+/// renamed to the corresponding lines of the new build.
 fn class_changes(
     old: Vec<(String, String)>,
     new: Vec<(String, String)>,
@@ -444,7 +458,8 @@ fn class_changes(
         if count == 0 {
             continue;
         }
-        // Places that the other build has as often are no news.
+        // Each place of the other build cancels one equal place, because a place that both builds have does not
+        // explain the difference.
         let mut known = fewer.clone();
         let mut places: Vec<String> = more
             .iter()
@@ -474,8 +489,8 @@ fn class_changes(
     changes
 }
 
-/// Returns the assumptions of a bound that another one has not, by their names. Their texts name addresses, which differ
-/// from build to build.
+/// Returns the assumptions of a bound that `other` does not have, by name. Texts are not compared, because they name
+/// addresses, which differ from build to build.
 fn assumptions_without(one: &KernelBound, other: &KernelBound) -> Vec<BoundAssumption> {
     let all = |bound: &KernelBound| -> Vec<BoundAssumption> {
         let of_cycles = bound.cycles.iter().flat_map(|cycles| &cycles.assumptions);

@@ -1,4 +1,8 @@
 //! Comparison of two builds.
+//!
+//! Kernels are paired first. A pair with equal code and resources is counted as identical without an analysis; the
+//! others are analysed in both builds and their figures compared. For example, if only one kernel of a library has
+//! changed, only this kernel is analysed.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -32,7 +36,7 @@ pub struct DiffOptions {
 enum Compared {
     /// Equal code and resources.
     Identical,
-    /// Other code; differences, if there are any.
+    /// Different code or resources; the differences of the figures, which may be none.
     Analysed(Box<KernelDiff>),
     /// Failure of one of the kernels.
     Failed(Diagnostic),
@@ -42,6 +46,7 @@ enum Compared {
 pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport {
     let shape = |is_new: bool, kernel: &BuildKernel| {
         let build = if is_new { new } else { old };
+        // A kernel that cannot be loaded or decoded has no shape, and no other kernel can be its partner by shape.
         let session = build.session(kernel).ok()?;
         shape_of(&session, kernel)
     };
@@ -84,6 +89,7 @@ pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport 
     let known: Vec<(&BuildKernel, &BuildKernel, Pairing)> = known.collect();
     for (one, other, paired_by) in &known {
         report.summary.count(*paired_by);
+        // Listed for identical kernels too, because the name is then all that changed.
         if one.symbol != other.symbol {
             report.renamed.push(RenamedKernel {
                 old: old.named(one),
@@ -117,6 +123,7 @@ pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport 
             Ok(())
         },
     );
+    // The error type has no values, because failures of kernels are part of the report.
     let Ok(()) = done;
     report
 }
@@ -164,6 +171,7 @@ fn compare_pair(
     options: &DiffOptions,
 ) -> Compared {
     let digests = |kernel: &BuildKernel| (kernel.code.clone(), kernel.surroundings);
+    // Kernels that cannot be read have empty digests, which would be equal for any two of them.
     let is_readable = one.refused.is_none() && other.refused.is_none();
     let is_same = digests(one) == digests(other) && one.resources == other.resources;
     if is_readable && is_same {
@@ -205,14 +213,16 @@ fn compare_pair(
     }))
 }
 
-/// Returns the shape of a kernel: its parameters and the sequence of its opcodes.
+/// Returns the shape of a kernel: a digest of the sizes of its parameters and the sequence of its opcodes. For
+/// example, a build that only assigns other registers does not change it.
 fn shape_of(session: &Session, kernel: &BuildKernel) -> Option<String> {
     let own = session.kernel_at(kernel.position).ok()?;
     let program = Prepared::decode(own, session.image.isa()).ok()?;
     let sizes: Vec<u32> = own.params.iter().map(|param| param.size.into()).collect();
     let mut opcodes: BTreeMap<usize, &'static str> = BTreeMap::new();
     for at in 0.. {
-        // Words that are no instructions end the sequence only if no instruction follows.
+        // A word that is not an instruction leaves a gap. The code has ended where its bytes have no word left, since
+        // no instruction is shorter than four bytes.
         match program.mnemonic(at) {
             Some(mnemonic) => opcodes.insert(at, mnemonic),
             None if at > own.code().len() / 4 => break,

@@ -1,4 +1,8 @@
 //! Figures of an analysed kernel, by which builds are compared and budgets are checked.
+//!
+//! For example, the bound, the number of accesses to local memory, and the share of each loop in the worst path. A
+//! figure has a place that explains it, such as the first instruction that writes the highest register. Figures that
+//! the file states, such as registers, are in the index of the build.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +32,7 @@ pub struct LoopFigures {
     pub report: LoopReport,
     /// Fingerprints ([`FactIdentity::decides`], [`FactIdentity::body`]).
     pub identity: FactIdentity,
-    /// Warp instructions that the worst path issues in it, outside of loops inside it.
+    /// Warp instructions of the worst path in this loop, without its inner loops.
     pub instructions: u128,
 }
 
@@ -37,15 +41,15 @@ pub struct LoopFigures {
 pub struct LineFigures {
     /// `file:line`.
     pub line: String,
-    /// Classes of its instructions, ascending: what it is recognised by in another build.
+    /// Classes of its instructions, sorted, by which the line is recognised in another build.
     pub classes: Vec<String>,
-    /// Warp instructions that the worst path issues of it.
+    /// Warp instructions of the worst path that belong to this line.
     pub instructions: u128,
     /// Instructions that load or store local memory.
     pub local_accesses: u64,
 }
 
-/// Instruction, with what it says about a figure.
+/// Instruction that explains a figure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FigurePlace {
     /// Address.
@@ -67,7 +71,7 @@ pub struct FigurePlaces {
     pub local: Option<FigurePlace>,
     /// First instruction that accesses shared memory.
     pub shared: Option<FigurePlace>,
-    /// Block with the most instructions of the worst path.
+    /// Block that contributes the most instructions to the worst path.
     pub bound: Option<FigurePlace>,
     /// Line with the most cycles.
     pub cycles: Option<FigurePlace>,
@@ -78,7 +82,7 @@ pub struct FigurePlaces {
 /// Figures of a kernel.
 #[derive(Clone, Debug)]
 pub struct KernelFigures {
-    /// Instructions by class; empty without a comparison.
+    /// Number of instructions of each class; empty unless builds are compared.
     pub mix: BTreeMap<String, u64>,
     /// Instructions that load or store local memory: spilled registers, and variables without a register.
     pub local_accesses: u64,
@@ -86,7 +90,7 @@ pub struct KernelFigures {
     pub bound: KernelBound,
     /// Loops in order of address; empty if the control flow is not known.
     pub loops: Vec<LoopFigures>,
-    /// Source lines, ascending; empty without a comparison.
+    /// Source lines, ascending; empty unless builds are compared.
     pub lines: Vec<LineFigures>,
     /// Accesses to memory, with their classes.
     pub accesses: Vec<ReportedAccess>,
@@ -163,7 +167,7 @@ pub(crate) fn figures(
 /// The code cannot be decoded.
 pub(crate) fn local_accesses(session: &Session, kernel: &Kernel) -> Result<u64, Diagnostic> {
     let program = Prepared::decode(kernel, session.image.isa()).map_err(|d| session.locate(d))?;
-    // Instructions have at least four bytes.
+    // No instruction is shorter than four bytes, so these positions include all instructions.
     let positions = 0..kernel.code().len() / 4;
     let is_local = |at: &usize| {
         let access = program.access(*at);
@@ -172,7 +176,7 @@ pub(crate) fn local_accesses(session: &Session, kernel: &Kernel) -> Result<u64, 
     Ok(positions.filter(is_local).count() as u64)
 }
 
-/// Returns the instructions of the worst path by the innermost loop around them.
+/// Returns the instructions of the worst path in each loop, without its inner loops.
 fn loop_shares(path: &[PathBlock]) -> BTreeMap<&str, u128> {
     let mut shares: BTreeMap<&str, u128> = BTreeMap::new();
     for block in path {
@@ -184,7 +188,7 @@ fn loop_shares(path: &[PathBlock]) -> BTreeMap<&str, u128> {
     shares
 }
 
-/// Builder of the figures that instructions have.
+/// Builder of the figures that follow from single instructions.
 struct FigureBuilder<'a> {
     prepared: &'a Prepared<'a>,
     bound: &'a KernelBound,
@@ -213,7 +217,8 @@ impl FigureBuilder<'_> {
         mix
     }
 
-    /// Returns the instruction at a label or address of a report.
+    /// Returns the instruction at an address of a report; `None` for a label, which mini-SIMT has in place of an
+    /// address.
     fn op_at(&self, location: &str) -> Option<OpIndex> {
         let digits = location.strip_prefix("0x")?;
         let addr = u32::from_str_radix(digits, 16).ok()?;
@@ -227,6 +232,7 @@ impl FigureBuilder<'_> {
             let (Some(first), Some(last)) = (self.op_at(&block.from), self.op_at(&block.to)) else {
                 continue;
             };
+            // The worst path has a block once per calling context, so the counts of one operation add up.
             for at in first.0..=last.0 {
                 let count = issues.entry(OpIndex(at)).or_default();
                 *count = count.saturating_add(block.count);
@@ -244,6 +250,7 @@ impl FigureBuilder<'_> {
             let Some(line) = self.prepared.source(self.prepared.addr(at)) else {
                 continue;
             };
+            // The number is part of the key, because as text `k.cu:10` would precede `k.cu:9`.
             let (file, number) = line.rsplit_once(':').unwrap_or((&line, "0"));
             let key = (file.to_owned(), number.parse().unwrap_or(0));
             let figures = lines.entry(key).or_insert_with(|| LineFigures {
@@ -258,6 +265,7 @@ impl FigureBuilder<'_> {
             figures.local_accesses += u64::from(local.contains(&at));
         }
         let sorted = lines.into_values().map(|mut line| {
+            // Sorted, because compilers reorder the instructions of a line from build to build.
             line.classes.sort_unstable();
             line
         });
@@ -301,6 +309,8 @@ impl FigureBuilder<'_> {
         let mut highest: Option<(Cell, OpIndex)> = None;
         for at in self.ops() {
             let cells = code.get(at).into_iter().flat_map(|op| &op.writes);
+            // Predicates and scalar registers do not count, because the register figure is the number of general
+            // registers.
             for &cell in cells.filter(|cell| cell.register().kind == RegisterKind::Vector) {
                 if highest.is_none_or(|(known, _)| cell > known) {
                     highest = Some((cell, at));
@@ -318,6 +328,7 @@ impl FigureBuilder<'_> {
     /// Returns the block of the worst path with the most instructions.
     fn heaviest_block(&self) -> Option<FigurePlace> {
         let path = &self.bound.worst_path;
+        // `max_by_key` returns the last of equal items, so the reversed order yields the first block.
         let block = path.iter().rev().max_by_key(|block| block.total)?;
         let (count, total) = (block.count, block.total);
         let around = block.loops.last();
@@ -331,10 +342,12 @@ impl FigureBuilder<'_> {
     /// Returns the line with the most cycles.
     fn heaviest_line(&self) -> Option<FigurePlace> {
         let lines = &self.bound.cycles.as_ref()?.lines;
+        // The report has the line with the most cycles first.
         let line = lines.first()?;
         let is_of_line = |at: &OpIndex| {
             let addr = self.prepared.addr(*at);
             self.prepared.source(addr).as_deref() == Some(&line.line)
+                // Code without line information is reported by its address.
                 || addr.to_string() == line.line
         };
         let cycles = line.cycles;

@@ -1,4 +1,8 @@
 //! Index of a build: its kernels with their names, digests and resources.
+//!
+//! The index needs no analysis: it contains what the files state, so that kernels can be paired and equal ones
+//! recognised before any of them is analysed. For example, two kernels of one architecture with equal code,
+//! surroundings and resources have equal bounds, unless facts are stated about one of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -18,13 +22,13 @@ use warpbound_query::{ImageSelection, Library, Session};
 /// Resources that the file states about a kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct KernelResources {
-    /// Registers of a thread; of GCN3 VGPRs.
+    /// Registers per thread; on GCN3, VGPRs.
     pub registers: u32,
-    /// SGPRs of a wave; `None` on NVIDIA's GPUs.
+    /// SGPRs per wave; `None` on NVIDIA's GPUs.
     pub scalar_registers: Option<u32>,
     /// Bytes of static shared memory of a block; unknown in relocatable files.
     pub shared: Option<u32>,
-    /// Bytes of local memory of a thread; of GCN3, of scratch.
+    /// Bytes of local memory per thread; on GCN3, bytes of scratch.
     pub local: Option<u32>,
     /// Barriers.
     pub barriers: u32,
@@ -39,7 +43,7 @@ pub struct KernelResources {
 /// Kernel of a build.
 #[derive(Clone, Debug)]
 pub struct BuildKernel {
-    /// Position of its file among those of the build.
+    /// Position of its file in [`Build::libraries`].
     pub file: usize,
     /// Number of its image in the file.
     pub image: usize,
@@ -51,11 +55,12 @@ pub struct BuildKernel {
     pub symbol: Arc<str>,
     /// Demangled name.
     pub name: String,
-    /// Demangled name, with a mark in place of digests.
+    /// Demangled name with `#` for each digest: `k_#` for `k_0f3a99d2`.
     pub hashless: String,
     /// Digest of the code ([`Kernel::code_digest`]); empty for a kernel that cannot be read.
     pub code: String,
-    /// Digest of all else that an analysis reads of the kernel: parameters, limits of blocks, constants, relocations.
+    /// Digest of everything else that an analysis reads about the kernel: parameters, limits of blocks, constants,
+    /// relocations.
     pub surroundings: u64,
     /// Resources.
     pub resources: KernelResources,
@@ -68,7 +73,7 @@ type RecentSession = ((usize, usize), Arc<Session>);
 
 /// Files that belong together, with the index of their kernels.
 pub struct Build {
-    /// Name in messages: that of the file or folder.
+    /// Name of the file or folder, for messages.
     pub name: String,
     /// Files.
     pub libraries: Vec<Library>,
@@ -78,16 +83,17 @@ pub struct Build {
     pub unreadable: Vec<Diagnostic>,
     /// Images for architectures that are not supported, unless an architecture is selected.
     pub left_out: Vec<LeftOutImages>,
-    /// Images that were loaded last, by file and number: kernels of one image follow each other.
+    /// Images that were loaded last, by file and number. A few suffice, because kernels of one image follow each
+    /// other.
     recent: Mutex<VecDeque<RecentSession>>,
 }
 
-/// Number of images that stay in memory.
+/// Maximum number of images that stay in memory.
 const RECENT: usize = 8;
 
 impl Build {
-    /// Reads the kernels of files on `jobs` threads: of all supported architectures, or of those selected. `block` is the
-    /// size of the blocks of all launches, if it is known.
+    /// Reads the kernels of files on `jobs` threads: of all supported architectures, or of the
+    /// selected one. `block` is the size of the blocks of all launches, if it is known.
     ///
     /// # Errors
     ///
@@ -110,7 +116,7 @@ impl Build {
                     numbers.retain(|number| !is_left_out(number));
                     images.extend(numbers.into_iter().map(|number| (file, number)));
                 }
-                // Its images are named as left out.
+                // Not a failure, because its images are named as left out.
                 Err(_) if !unsupported.is_empty() => {}
                 Err(diagnostic) => failed.push(diagnostic),
             }
@@ -122,10 +128,11 @@ impl Build {
                 return Err(diagnostic);
             }
         }
-        // Files without code for a selected architecture are not asked about.
+        // A selected architecture does not concern the files without code for it.
         if selection.isa.is_some() {
             failed.clear();
         }
+        // Machines are built once and before the threads start, which share the calculator read-only.
         let mut calculator = OccupancyCalculator::default();
         for library in &libraries {
             for entry in library.library.entries() {
@@ -154,7 +161,7 @@ impl Build {
                 }
                 Ok(())
             });
-        // Nothing can fail but what is collected.
+        // Failures of images are collected above, so the work as a whole cannot fail.
         let Ok(()) = done;
         build.libraries = libraries;
         Ok(build)
@@ -164,7 +171,7 @@ impl Build {
     ///
     /// # Errors
     ///
-    /// The first facts that are not.
+    /// Some facts are about no kernel of the build, or about other code; the diagnostic names the first.
     pub fn check_facts(&self, facts: &FactsFile) -> Result<(), Diagnostic> {
         let mut check = FactsCheck::new(facts);
         let images: BTreeSet<(usize, usize)> = self
@@ -177,7 +184,7 @@ impl Build {
                 .libraries
                 .get(file)
                 .map(|library| library.session(image));
-            // Facts cannot be about an image that cannot be loaded.
+            // An image that cannot be loaded has no kernels, so no facts can match it.
             let Some(Ok(session)) = session else {
                 continue;
             };
@@ -206,10 +213,12 @@ impl Build {
         }
         let library = self.libraries.get(kernel.file);
         let none = || Diagnostic::new("the file is not in the build").in_file(self.name.as_str());
-        // Other threads load other images meanwhile.
+        // The lock is free while an image is loaded, so that other threads can load others. Two threads may load one
+        // image twice, which costs only time.
         let session = Arc::new(library.ok_or_else(none)?.session(kernel.image)?);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.push_back((key, Arc::clone(&session)));
+        // First in, first out suffices, because kernels are mostly analysed in the order of their images.
         if recent.len() > RECENT {
             recent.pop_front();
         }
@@ -257,6 +266,7 @@ fn kernels_of(
             ..blank(position, &kernel.name)
         }
     });
+    // Unreadable kernels follow the readable ones, in the numbering of `Session::kernel_at`.
     let refused = session.image.refused().iter().enumerate();
     let refused = refused.map(|(position, kernel)| BuildKernel {
         refused: Some(session.locate(kernel.error.clone())),
@@ -277,7 +287,7 @@ fn resources(kernel: &Kernel) -> KernelResources {
         },
         scalar_registers: object.map(|object| object.descriptor.scalar_registers().into()),
         shared: kernel.static_shared,
-        // Cubins without a stack state no size.
+        // A cubin states no stack size for a kernel without a stack, so a missing size is 0.
         local: scratch.or(Some(local.unwrap_or(0))),
         barriers: kernel.barriers.into(),
         parameter_bytes: kernel.params.iter().map(|p| u64::from(p.size)).sum(),
@@ -286,13 +296,15 @@ fn resources(kernel: &Kernel) -> KernelResources {
     }
 }
 
-/// Returns a digest of what analyses read of a kernel besides its code; `module` is that of its image. Names of symbols
-/// may contain digests of a build, so they are compared without. Digests of one process are comparable, no others.
+/// Returns a digest of what analyses read about a kernel besides its code; `module` is the digest of its image.
+/// Symbols are compared without digests in their names, because these change with every build. The result is
+/// comparable only within one process, because the algorithm of `DefaultHasher` may change between releases of Rust.
 fn surroundings(kernel: &Kernel, module: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write_u64(module);
     let mut add = |text: String| {
         hasher.write(text.as_bytes());
+        // The separator keeps `ab`, `c` apart from `a`, `bc`.
         hasher.write_u8(0);
     };
     let (entry, params, block) = (kernel.entry, &kernel.params, &kernel.param_block);
@@ -322,25 +334,28 @@ fn surroundings(kernel: &Kernel, module: u64) -> u64 {
         add(name_without_hashes(&warpbound_load::demangle(name)));
     }
     let of_banks = kernel.banks.iter().flat_map(|bank| bank.relocations.iter());
-    // Tables of functions in constant banks are zeros with relocations, which decide what is called.
+    // Tables of functions in constant banks are zeros with relocations, so the relocations decide what is called.
     for relocation in kernel.relocations.iter().chain(of_banks) {
         add(name_without_hashes(&format!("{relocation:?}")));
     }
     for bank in &kernel.banks {
         hasher.write_u8(bank.number);
+        // The length separates the contents of one bank from the next.
         hasher.write_usize(bank.bytes().len());
         hasher.write(bank.bytes());
     }
     hasher.finish()
 }
 
-/// Returns a digest of what analyses of a kernel read of its image: functions with sections of their own, and variables.
+/// Returns a digest of what analyses of a kernel read of its image: functions with sections of their own, and
+/// variables.
 fn module_digest(image: &Image) -> u64 {
     let mut hasher = DefaultHasher::new();
     for function in image.device_functions() {
         hasher.write(name_without_hashes(&warpbound_load::demangle(&function.name)).as_bytes());
         hasher.write_usize(function.code().len());
         hasher.write(function.code());
+        // 0, because the digest of the module is what is being computed.
         hasher.write_u64(surroundings(function, 0));
     }
     for variable in image.variables() {
@@ -358,7 +373,7 @@ fn module_digest(image: &Image) -> u64 {
     hasher.finish()
 }
 
-/// Kernels of a build by a key, in their order.
+/// Groups kernels by a key; each group keeps the order of the build.
 pub(super) fn grouped<K: Ord>(
     kernels: impl Iterator<Item = (usize, K)>,
 ) -> BTreeMap<K, Vec<usize>> {

@@ -1,4 +1,8 @@
 //! Occupancy of kernels, from the resources that their files state.
+//!
+//! For example, on an SM with 65,536 registers a kernel with 64 registers per thread and blocks of 256 threads has 4
+//! resident blocks, which are 32 warps. Dynamic shared memory is not counted, because a launch sets it and no file
+//! states it.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +15,9 @@ use warpbound_machine::{GpuModel, Limit, MachineConfig, Occupancy, Selection, Wa
 pub struct KernelOccupancy {
     /// Resident warps; 0 if no block fits.
     pub warps: u64,
-    /// Resident warps of an SM or compute unit at most.
+    /// Maximum number of resident warps of an SM or compute unit.
     pub most_warps: u64,
-    /// Threads of a block: those that are known, or else those with the most resident warps, the fewest of these.
+    /// Threads of a block: the known number, else the smallest tried size with the most resident warps.
     pub threads: u64,
     /// Whether the threads of a block are known.
     pub is_known: bool,
@@ -39,10 +43,10 @@ pub struct OccupancyCalculator {
     machines: BTreeMap<String, Option<MachineConfig>>,
 }
 
-/// Most threads of a block.
+/// Maximum number of threads per block.
 const MOST_THREADS: u64 = 1024;
 
-/// Difference of the sizes of blocks that are tried: the lanes of a wave, two warps.
+/// Step between the block sizes that are tried: the 64 lanes of a wave, or two warps.
 const STEP: u64 = 64;
 
 impl OccupancyCalculator {
@@ -55,8 +59,8 @@ impl OccupancyCalculator {
         self.machines.entry(isa.to_owned()).or_insert_with(machine);
     }
 
-    /// Returns the occupancy of a kernel with blocks of a size; without one, the block that the kernel requires, or else
-    /// the size with the most resident warps. `None` if shared memory or the machine is not known.
+    /// Returns the occupancy of a kernel with blocks of the given size, else of the size that the kernel requires,
+    /// else of the size with the most resident warps. `None` if shared memory or the machine is not known.
     pub(super) fn occupancy(
         &self,
         kernel: &Kernel,
@@ -76,10 +80,11 @@ impl OccupancyCalculator {
             return Some(of(threads).answer(true));
         }
         let most = kernel.max_threads.map_or(MOST_THREADS, product);
-        // A multiple of the lanes of a warp or wave.
+        // Whole waves only, because inactive lanes of a partial one occupy registers all the same. At least one size
+        // is tried, even if the kernel allows fewer threads.
         let sizes = (1..=most.clamp(STEP, MOST_THREADS) / STEP).map(|n| n * STEP);
         let all = sizes.map(|threads| of(threads).answer(false));
-        // Of equal ones the first is kept.
+        // Sizes ascend, so of equal ones the smallest is kept.
         all.reduce(|best, next| match next.warps > best.warps {
             true => next,
             false => best,
@@ -120,6 +125,8 @@ impl OccupancyQuery<'_> {
                 is_known,
                 limits: found.limits.iter().copied().map(name).collect(),
             },
+            // A block that does not fit is a figure, 0 warps, and not an error: other kernels of the build are
+            // compared all the same.
             Err(_) => KernelOccupancy {
                 warps: 0,
                 most_warps: 0,

@@ -1,4 +1,8 @@
 //! Pairing of the kernels of two builds: by name, by name without digests, by code, by bare name, by shape.
+//!
+//! Each way pairs only the kernels that the earlier ways leave. For example, `k_0f3a99d2` of the old build and
+//! `k_77de02c4` of the new one have no partner by name, but are paired without digests, because both names become
+//! `k_#`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +10,7 @@ use warpbound_report::build_diff::Pairing;
 
 use super::index::{BuildKernel, grouped};
 
-/// Kernels of two builds that stand for each other.
+/// Corresponding kernels of two builds, and kernels without a partner.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Pairs {
     /// Positions in the old and in the new build, in the order of the new one, and how they were paired.
@@ -17,8 +21,9 @@ pub(super) struct Pairs {
     pub(super) added: Vec<usize>,
 }
 
-/// Pairs the kernels of two builds for the same architecture. `shape` gives the shape of a kernel of the old (`false`) or
-/// new (`true`) build; it is asked only for kernels that nothing else pairs.
+/// Pairs the kernels of two builds for the same architecture. `shape` returns the shape of a kernel of the old
+/// (`false`) or new (`true`) build. It is called only for kernels that nothing else pairs, because it loads and
+/// decodes them.
 pub(super) fn pair(
     old: &[BuildKernel],
     new: &[BuildKernel],
@@ -37,8 +42,11 @@ pub(super) fn pair(
     state.pair_by(Pairing::NameWithoutHashes, false, |_, kernel| {
         Some(kernel.hashless.clone())
     });
+    // Kernels that cannot be read have an empty digest, which would pair any two of them.
     let code = |kernel: &BuildKernel| (!kernel.code.is_empty()).then(|| kernel.code.clone());
     state.pair_by(Pairing::Code, false, |_, kernel| code(kernel));
+    // Instances of a template share a bare name, and small kernels a shape, so these keys pair only if they are
+    // unique.
     state.pair_by(Pairing::BareName, true, |_, kernel| {
         Some(bare_name(&kernel.name))
     });
@@ -62,14 +70,15 @@ struct PairingState<'a> {
 }
 
 impl PairingState<'_> {
-    /// Pairs the free kernels that have the same key. Several with one key are paired by their code first, and then in
-    /// their order; with `unique`, they are not paired.
+    /// Pairs the free kernels that have the same key. If several have it, equal code pairs them first and their order
+    /// pairs the rest; with `unique`, they are not paired.
     fn pair_by(
         &mut self,
         pairing: Pairing,
         unique: bool,
         mut key: impl FnMut(bool, &BuildKernel) -> Option<String>,
     ) {
+        // Keys may be expensive: a shape decodes its kernel.
         if self.free_old.is_empty() || self.free_new.is_empty() {
             return;
         }
@@ -97,7 +106,7 @@ impl PairingState<'_> {
         }
     }
 
-    /// Pairs kernels with one key: those of equal code, then the others in their order.
+    /// Pairs kernels with one key: kernels with equal code first, then the others in their order.
     fn pairs_of_group(&self, old: Vec<usize>, new: Vec<usize>) -> Vec<(usize, usize)> {
         if let ([old], [new]) = (old.as_slice(), new.as_slice()) {
             return vec![(*old, *new)];
@@ -106,6 +115,7 @@ impl PairingState<'_> {
             let kernel = kernels.get(at);
             kernel.map(|kernel| (kernel.code.clone(), kernel.surroundings))
         };
+        // Reversed, because `pop` takes the last of a group: equal kernels are to pair in their order.
         let mut by_code: BTreeMap<_, Vec<usize>> =
             grouped(new.iter().rev().map(|&at| (at, code(self.new, at))));
         let mut pairs = Vec::new();
@@ -123,8 +133,9 @@ impl PairingState<'_> {
     }
 }
 
-/// Returns a demangled name with `#` in place of parts that compilers make from digests: parts of an identifier, between
-/// underscores, of at least eight hexadecimal digits of which one is decimal.
+/// Returns a demangled name with `#` for each digest that a compiler put into it: a part of an identifier between
+/// underscores with at least eight hexadecimal digits, one of them decimal. For example, `f_0f3a99d2` becomes `f_#`,
+/// while `f_deadbeef` and `f_1234567` stay.
 pub(crate) fn name_without_hashes(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
@@ -138,7 +149,7 @@ pub(crate) fn name_without_hashes(name: &str) -> String {
         let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         rest = after;
-        // Words that begin with a digit are numbers, which template arguments may be.
+        // A word that begins with a digit is a number, such as a template argument, and no name.
         if first.is_ascii_digit() {
             out.push_str(word);
             continue;
@@ -155,12 +166,13 @@ pub(crate) fn name_without_hashes(name: &str) -> String {
 
 /// Whether a part of an identifier is a digest.
 fn is_digest(part: &str) -> bool {
-    // Rust's have a letter before them.
+    // Rust writes an `h` before the 16 digits of its digests.
     let part = part
         .strip_prefix('h')
         .filter(|rest| rest.len() == 16)
         .unwrap_or(part);
     let is_hex = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    // Some words, such as `deadbeef`, have only hexadecimal letters, so one decimal digit is required.
     part.len() >= 8 && part.bytes().all(is_hex) && part.bytes().any(|c| c.is_ascii_digit())
 }
 
@@ -171,6 +183,7 @@ fn bare_name(name: &str) -> String {
     for c in name.chars() {
         match c {
             '<' | '(' => depth += 1,
+            // Saturating, because names such as `operator->` have a bracket that nothing opens.
             '>' | ')' => depth = depth.saturating_sub(1),
             c if depth == 0 => out.push(c),
             _ => {}
@@ -188,7 +201,7 @@ mod tests {
     use super::*;
     use crate::builds::KernelResources;
 
-    /// Kernel with a name and a code; its position is of no account.
+    /// Kernel with a name and a code; its position does not matter.
     fn kernel(name: &str, code: &str) -> BuildKernel {
         BuildKernel {
             file: 0,
@@ -229,7 +242,7 @@ mod tests {
                 "a::_GLOBAL__N__#_12_gemm_cu_#::k",
             ),
             ("rust::name::h0123456789abcdef", "rust::name::#"),
-            // Words, numbers and arguments are no digests.
+            // Words, numbers and arguments are not digests.
             ("f<16777216, 20200101>(int)", "f<16777216, 20200101>(int)"),
             ("f_deadbeef", "f_deadbeef"),
             ("f_1234567", "f_1234567"),
@@ -271,7 +284,8 @@ mod tests {
         assert_eq!((found.removed, found.added), (vec![5], vec![5]));
     }
 
-    /// Kernels of one name, as static ones of several files have, are paired by their code and then in their order.
+    /// Kernels with one name, such as static kernels of several files, are paired by their code and then in their
+    /// order.
     #[test]
     fn kernels_of_one_name_are_paired_by_code() {
         let old = [("k", "a1"), ("k", "b1"), ("k", "c1")];

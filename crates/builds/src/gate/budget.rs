@@ -1,4 +1,7 @@
-//! Budget files.
+//! Budget files: TOML with a table `[conditions]` and one table `[[kernel]]` per row.
+//!
+//! A row limits figures of the kernels whose name it has or fits, such as `bound = 1200` with a tolerance of `2 %`.
+//! Positions of all numbers are kept, because a failed check points at the line of its limit.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,7 +29,7 @@ pub enum BudgetFigure {
     Shared,
     /// Bytes of local memory of a thread.
     Local,
-    /// Resident warps, at least.
+    /// Minimum number of resident warps.
     Occupancy,
     /// Bytes of code.
     CodeBytes,
@@ -47,7 +50,7 @@ impl Named for BudgetFigure {
 }
 
 impl BudgetFigure {
-    /// Whether the budget is a least value.
+    /// Whether the budget is a minimum, as for occupancy.
     pub fn is_least(self) -> bool {
         self == BudgetFigure::Occupancy
     }
@@ -80,8 +83,10 @@ impl Tolerance {
     /// Largest tolerance: 100 %.
     const MOST: f64 = 100.0;
 
-    /// Returns the greatest number that a limit allows, rounded down.
+    /// Returns the largest number that a limit allows, rounded down. For example, 149 with a tolerance of 2 % allows
+    /// 151.
     pub fn applied(self, limit: u64) -> u128 {
+        // In 128 bits, because a limit of 64 bits with a tolerance may need more.
         let more = u128::from(limit) * u128::from(self.0) / 10_000;
         u128::from(limit) + more
     }
@@ -91,7 +96,7 @@ impl Tolerance {
         let number = text.trim().strip_suffix('%')?.trim();
         let percent: f64 = number.parse().ok()?;
         let is_valid = (0.0..=Tolerance::MOST).contains(&percent);
-        // At most 10,000.
+        // NaN is in no range. The number is at most 10,000, so the cast loses nothing.
         is_valid.then_some(Tolerance((percent * 100.0).round() as u32))
     }
 }
@@ -99,19 +104,19 @@ impl Tolerance {
 /// Conditions under which bounds and occupancies of a budget are computed.
 #[derive(Clone, Default, Debug)]
 pub struct BudgetConditions {
-    /// Architecture of the kernels; all supported ones without.
+    /// Architecture of the kernels; `None` for all supported ones.
     pub arch: Option<Isa>,
-    /// Bound of loops without a derived one.
+    /// Iteration bound of loops without a derived bound.
     pub loop_default: Option<u64>,
     /// Threads of the blocks.
     pub block: Option<[u32; 3]>,
-    /// Machine of the cycles: a file beside the budget, or the name of a built-in one.
+    /// Machine of the cycles: a file in the folder of the budget, or the name of a built-in machine.
     pub machine: Option<String>,
     /// Second-level cache at the start.
     pub caches: Option<CacheState>,
-    /// Facts file beside the budget.
+    /// Facts file in the folder of the budget.
     pub facts: Option<String>,
-    /// Tolerance of rows without one.
+    /// Tolerance of rows that state none.
     pub tolerance: Tolerance,
     /// Whether each kernel must have a row.
     pub deny_uncovered: bool,
@@ -131,15 +136,15 @@ pub struct BudgetLimit {
 pub struct BudgetRow {
     /// Line of its head, from 1.
     pub line: usize,
-    /// Name: a symbol, a demangled name, or a pattern in which `*` stands for any text and `?` for one character.
+    /// Name: a symbol, a demangled name, or a pattern, where `*` stands for any text and `?` for one character.
     pub kernel: String,
-    /// Architecture; any without.
+    /// Architecture; `None` for any.
     pub arch: Option<Isa>,
     /// Whether it may match no kernel.
     pub optional: bool,
     /// Limits.
     pub limits: BTreeMap<BudgetFigure, BudgetLimit>,
-    /// Names of the assumptions that bounds may have, with the line.
+    /// Names of the allowed assumptions of bounds, with the line.
     pub assumptions: Option<(Vec<String>, usize)>,
     /// Tolerance.
     pub tolerance: Tolerance,
@@ -187,10 +192,11 @@ impl Budget {
     ///
     /// # Errors
     ///
-    /// The text is no TOML, or a key or value is none of a budget; the diagnostic names the line.
+    /// The text is not TOML, or a key or value does not belong in a budget; the diagnostic names the line.
     pub fn parse(file: &str, text: &str) -> Result<Budget, Diagnostic> {
         let parser = BudgetParser::new(file, text);
         let document = Document::parse(text).map_err(|error| {
+            // The parser's messages have several lines, and a diagnostic has one.
             let at = error.span().map_or(0, |span| span.start);
             parser.fail(at, error.message().replace(char::is_control, " "))
         })?;
@@ -199,6 +205,7 @@ impl Budget {
         for (key, item) in document.iter() {
             match (key, item) {
                 ("conditions", Item::Table(table)) => conditions = parser.conditions(table)?,
+                // Rows are parsed below, because the conditions with their default tolerance may follow them.
                 ("kernel", Item::ArrayOfTables(_)) => {}
                 _ => {
                     let at = span(item.span());
@@ -229,7 +236,7 @@ fn span(span: Option<Range<usize>>) -> usize {
 /// Parser of the tables of a budget.
 struct BudgetParser<'a> {
     file: &'a str,
-    /// Positions of the ends of lines, ascending: each value of each row has a line.
+    /// Positions of the ends of lines, ascending, for a binary search: each value of each row needs its line.
     line_ends: Vec<usize>,
 }
 
@@ -245,6 +252,7 @@ impl BudgetParser<'_> {
 
     /// Returns the line of a byte, from 1.
     fn line(&self, at: usize) -> usize {
+        // The byte of a line end belongs to the line that it ends.
         self.line_ends.partition_point(|&end| end < at) + 1
     }
 
@@ -370,6 +378,7 @@ impl BudgetParser<'_> {
         };
         let numbers = item.as_array().map(|array| {
             let numbers: Option<Vec<u32>> = array.iter().map(number).collect();
+            // One wrong value makes the list empty, and an empty list is refused below.
             numbers.unwrap_or_default()
         });
         match numbers.as_deref() {
@@ -381,12 +390,14 @@ impl BudgetParser<'_> {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any text and `?` for one character.
+/// Whether a name fits a pattern, where `*` stands for any text and `?` for one character. For example, `a*c` fits
+/// `abbc` but not `abcd`.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // Last star, and the end of the text that it stands for.
+    // Last star, and the end of the text that it stands for. Earlier stars need no second try: text that one of them
+    // could take in addition, the last one can take too.
     let mut star = None;
     while let Some(&own) = name.get(n) {
         match pattern.get(p) {
@@ -404,6 +415,7 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
             },
         }
     }
+    // The name is consumed, so only stars, which may stand for no text, can remain.
     pattern.iter().skip(p).all(|&c| c == '*')
 }
 

@@ -1,4 +1,7 @@
 //! Check of the kernels of a build against a budget.
+//!
+//! A check passes, is over its limit, or is unproved: if a kernel has no bound, a limit on its bound is unproved, not
+//! passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -34,9 +37,9 @@ pub struct GateOptions {
 pub struct GatedBuild {
     /// Report.
     pub report: GateReport,
-    /// Text of the budget with the figures of the build, of an update.
+    /// Updated text of the budget, with the figures of the build; `None` without an update.
     pub updated: Option<String>,
-    /// Rows whose numbers changed, and rows that are new, of an update.
+    /// Number of rows that an update changed, and number of rows that it added.
     pub changes: (usize, usize),
 }
 
@@ -58,10 +61,11 @@ pub fn gate(build: &Build, budget: &Budget, options: &GateOptions) -> GatedBuild
         build.kernels.iter(),
         work,
         |(named, isa, decided, found)| {
+            // Before the failures, because a row whose kernel cannot be read is not stale.
             used.extend(decided.matched.iter().copied());
             let (measured, checks) = match found {
                 Ok(found) => found,
-                // A kernel without a row is not asked for.
+                // Without a row nothing is asked about the kernel, so it does not matter that it cannot be read.
                 Err(_) if decided.matched.is_empty() && !options.update => {
                     report.uncovered.push(named);
                     return Ok(());
@@ -132,16 +136,16 @@ fn stale_rows(budget: &Budget, used: &BTreeSet<usize>) -> Vec<StaleRow> {
     stale.collect()
 }
 
-/// Limits of a kernel: of each figure, the first row that states it, exact names before patterns.
+/// Limits of a kernel. The first row that states a figure decides it; exact names come before patterns.
 #[derive(Default)]
 pub(super) struct DecidedLimits {
     /// Rows that match the kernel.
     pub(super) matched: Vec<usize>,
     /// Row and limit of each figure.
     pub(super) limits: BTreeMap<BudgetFigure, (usize, BudgetLimit)>,
-    /// Row with the allowed assumptions, these, and their line.
+    /// Row with the allowed assumptions, their names, and their line.
     pub(super) assumptions: Option<(usize, Vec<String>, usize)>,
-    /// Greatest number that each limit allows.
+    /// Figures with the tolerance applied: the largest number that each limit allows, or the smallest.
     allowed: BTreeMap<BudgetFigure, u128>,
 }
 
@@ -160,6 +164,7 @@ impl<'a> RowIndex<'a> {
             patterns: Vec::new(),
         };
         for (at, row) in budget.rows.iter().enumerate() {
+            // Patterns are indexed by name as well, because `*` may be part of a name, as in `f(float*)`.
             let name = name_without_hashes(&row.kernel);
             index.by_name.entry(name).or_default().push(at);
             if row.is_pattern() {
@@ -177,6 +182,8 @@ impl<'a> RowIndex<'a> {
         for name in [&symbol, &kernel.hashless] {
             exact.extend(self.by_name.get(name).into_iter().flatten().copied());
         }
+        // In the order of the file, because the first row that states a figure decides it. Both names may find one
+        // row.
         exact.sort_unstable();
         exact.dedup();
         let is_fit = |at: &usize| {
@@ -230,6 +237,7 @@ fn checked(
     let mut measured = measure(build, kernel, decided, options, Some(equal))?;
     let mut found = checks(decided, &measured);
     if found.iter().any(has_failed) && !options.update {
+        // The numbers of an equal kernel hold for this one too, but its places would name other lines and functions.
         if measured.is_of_equal {
             measured = measure(build, kernel, decided, options, None)?;
             found = checks(decided, &measured);
@@ -249,6 +257,7 @@ fn checks(decided: &DecidedLimits, measured: &MeasuredKernel) -> Vec<GateCheck> 
     let mut checks = Vec::new();
     for (&figure, (_, limit)) in &decided.limits {
         let allowed = decided.allowed.get(&figure).copied().unwrap_or(0);
+        // A figure that was not measured is unproved, never passed.
         let not_measured = Err("not known".to_owned());
         let value = measured.values.get(&figure).unwrap_or(&not_measured);
         let is_within = |actual: u128| match figure.is_least() {
@@ -278,7 +287,7 @@ fn checks(decided: &DecidedLimits, measured: &MeasuredKernel) -> Vec<GateCheck> 
     checks
 }
 
-/// Adds to the figures that failed the places that explain them and what can be done.
+/// Adds the explaining places, and what can be done, to the figures that failed.
 fn explain(
     build: &Build,
     kernel: &BuildKernel,
@@ -294,7 +303,8 @@ fn explain(
                 cycles: None,
                 ..options.bound.clone()
             };
-            // Without the places, the numbers stand all the same.
+            // No cycles: a kernel with a limit on cycles has been analysed. If the analysis fails, the report lacks
+            // the places, but its numbers stand.
             own = build.figures(kernel, &bound, FigureExtent::Bounds).ok();
             own.as_ref().map(|figures| &figures.places)
         }
@@ -305,7 +315,7 @@ fn explain(
     }
 }
 
-/// Compares the assumptions of the bounds with those that are allowed.
+/// Compares the assumptions of the bounds with the allowed ones.
 fn assumption_check(decided: &DecidedLimits, measured: &MeasuredKernel) -> Option<GateCheck> {
     let (_, allowed, line) = decided.assumptions.as_ref()?;
     let (outcome, reason) = match measured.assumptions.as_ref()? {
@@ -351,7 +361,8 @@ fn place_of(figure: &str, places: &FigurePlaces) -> Option<GatePlace> {
         "shared" => &places.shared,
         _ => &places.entry,
     };
-    // The reason of a refusal has a place of its own, which its text names.
+    // A figure without a place of its own is reported at the start of the kernel. The text of a refusal names the
+    // place of the refusal.
     found.as_ref().or(places.entry.as_ref()).map(gate_place)
 }
 

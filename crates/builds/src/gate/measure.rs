@@ -1,4 +1,7 @@
 //! Figures of kernels that budgets limit; kernels that are equal are analysed once.
+//!
+//! Only what the limits ask for is computed: a limit on registers needs no analysis, and cycles are bounded only
+//! where a row limits them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,12 +23,12 @@ use warpbound_query::BoundOptions;
 pub(super) struct MeasuredKernel {
     /// Figures, or the reasons why there are none.
     pub(super) values: BTreeMap<BudgetFigure, Result<u128, String>>,
-    /// Assumptions of the bounds, or the reason why they are not known; `None` if they were not asked for.
+    /// Assumptions of the bounds, or the reason why they are not known; `None` if no limit asks for them.
     pub(super) assumptions: Option<Result<Vec<BoundAssumption>, String>>,
     /// Figures of the analysis, if one was needed.
     pub(super) analysed: Option<Arc<AnalysedFigures>>,
-    /// Whether these are of an equal kernel: their numbers are those of this kernel, but texts and places may name lines
-    /// and functions of the other one.
+    /// Whether an equal kernel was analysed in place of this one. The numbers are the same, but texts and places may
+    /// name lines and functions of the other kernel.
     pub(super) is_of_equal: bool,
 }
 
@@ -36,7 +39,7 @@ pub(super) struct AnalysedFigures {
     assumptions: Result<Vec<BoundAssumption>, String>,
     /// Instructions that load or store local memory.
     local_accesses: u64,
-    /// Lines of the facts file that are missing.
+    /// Missing lines of the facts file.
     pub(super) missing_facts: Vec<String>,
     /// Places that explain figures.
     pub(super) places: FigurePlaces,
@@ -72,14 +75,14 @@ struct AnalysedInput {
     with_cycles: bool,
 }
 
-/// Analysed figures by what the analysis read: a library has many kernels with equal code.
+/// Analysed figures by the input of the analysis. A library has many kernels with equal code.
 #[derive(Default)]
 pub(super) struct EqualKernels {
     known: Mutex<HashMap<AnalysedInput, Arc<AnalysedFigures>>>,
 }
 
 impl EqualKernels {
-    /// Returns the figures of a kernel, and whether they are those of an equal one.
+    /// Returns the figures of a kernel, and whether an equal kernel was analysed for them.
     fn figures(
         &self,
         build: &Build,
@@ -91,15 +94,16 @@ impl EqualKernels {
             code: kernel.code.clone(),
             surroundings: kernel.surroundings,
             resources: kernel.resources.clone(),
+            // Options are equal for all kernels but for the cycles, which only some rows limit.
             with_cycles: options.cycles.is_some(),
         };
-        // Facts are about kernels by name.
+        // Facts name kernels, so a kernel with equal code but another name may have another bound.
         let is_by_name = !options.facts.is_empty();
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(figures) = known().get(&input).filter(|_| !is_by_name) {
             return Ok((Arc::clone(figures), true));
         }
-        // Other threads analyse other kernels meanwhile.
+        // The lock is free during the analysis, so that other threads can analyse other kernels.
         let figures = analyse(build, kernel, options)?;
         known().insert(input, Arc::clone(&figures));
         Ok((figures, false))
@@ -115,8 +119,8 @@ fn analyse(
     Ok(Arc::new(AnalysedFigures::new(figures)))
 }
 
-/// Measures the figures that limits ask for; for an update, all of them for a kernel without a row. Without `equal`, the
-/// kernel is analysed itself.
+/// Measures the figures that limits ask for; in an update, all figures of a kernel without a row, except cycles.
+/// Without `equal`, the kernel itself is analysed.
 pub(super) fn measure(
     build: &Build,
     kernel: &BuildKernel,
@@ -153,10 +157,12 @@ pub(super) fn measure(
         .iter()
         .filter(|(figure, _)| is_wanted(*figure))
     {
+        // A new row gets no limit on cycles, because none was asked for.
         if figure == BudgetFigure::Cycles && bound_options.cycles.is_none() {
             continue;
         }
         let value = match (figure, &analysed) {
+            // Counting accesses needs only decoded instructions, not an analysis.
             (BudgetFigure::Spills, None) => {
                 let session = build.session(kernel)?;
                 Ok(local_accesses(&session, session.kernel_at(kernel.position)?)?.into())
@@ -177,6 +183,7 @@ pub(super) fn measure(
 
 /// Returns the assumptions of the bounds.
 fn assumptions_of(bound: &KernelBound) -> Result<Vec<BoundAssumption>, String> {
+    // Without a bound, it is not known what a bound would rest on.
     if let Some(reason) = bound.verdict.reason() {
         return Err(reason.to_owned());
     }

@@ -1,4 +1,7 @@
 //! Update of budget files: numbers of rows are replaced where they stand, and comments stay.
+//!
+//! A row with a pattern gets the worst figure of all its kernels. For example, `gemm*` with two kernels of 40 and 48
+//! registers gets `registers = 48`. Limits that a row does not state are not added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +14,12 @@ use super::budget::{Budget, BudgetFigure};
 use super::check::DecidedLimits;
 use super::measure::MeasuredKernel;
 
-/// Numbers that rows get, worst of all their kernels.
+/// New numbers of rows: for each row, the worst figures of its kernels.
 #[derive(Default)]
 pub(super) struct RowValues {
-    /// Numbers by row and figure; `None` where a kernel has no figure, and the row keeps its number.
+    /// Numbers by row and figure; `None` if the figure of a kernel is unknown, so that the row keeps its number.
     numbers: BTreeMap<(usize, BudgetFigure), Option<u128>>,
-    /// Assumptions by row; `None` where they are not known for a kernel.
+    /// Assumptions by row; `None` if they are unknown for a kernel.
     assumptions: BTreeMap<usize, Option<BTreeSet<&'static str>>>,
     /// Rows for kernels that have none, by name and architecture.
     new: BTreeMap<(String, Isa), NewRow>,
@@ -50,6 +53,8 @@ impl RowValues {
 
     /// Adds a row for a kernel that has none, or the figures of another kernel with its name.
     pub(super) fn add_row(&mut self, kernel: &NamedKernel, isa: Isa, measured: &MeasuredKernel) {
+        // As the name of a row, `f(float*)` would be read as a pattern, so the row gets the symbol and the name
+        // becomes a comment.
         let has_wildcard = kernel.name.contains(['*', '?']);
         let name = if has_wildcard {
             &kernel.symbol
@@ -77,7 +82,7 @@ fn names_of(measured: &MeasuredKernel) -> Option<BTreeSet<&'static str>> {
     Some(all.iter().map(|assumption| assumption.id).collect())
 }
 
-/// Replaces a number by a worse one; where a kernel has none, there is none.
+/// Replaces a number by a worse one. An unknown figure of one kernel makes the number of the row unknown.
 fn worsen<K: Ord>(
     entry: std::collections::btree_map::Entry<'_, K, Option<u128>>,
     figure: BudgetFigure,
@@ -95,7 +100,7 @@ fn worsen<K: Ord>(
 /// Returns the text of a budget with other numbers, and the number of its rows that changed and that are new.
 pub(super) fn update(budget: &Budget, values: &RowValues) -> (String, (usize, usize)) {
     let Ok(mut document) = budget.text.parse::<DocumentMut>() else {
-        // The text was parsed before.
+        // Not reached, because the text was parsed as a budget before.
         return (budget.text.clone(), (0, 0));
     };
     let kernels = document.entry("kernel");
@@ -107,10 +112,12 @@ pub(super) fn update(budget: &Budget, values: &RowValues) -> (String, (usize, us
     for (row, table) in tables.iter_mut().enumerate() {
         for &(figure, key) in BudgetFigure::ALL {
             let number = values.numbers.get(&(row, figure)).copied().flatten();
+            // Only limits that the row states are updated; a figure that it leaves open stays open.
             let value = table.get_mut(key).and_then(Item::as_value_mut);
             if let (Some(number), Some(value)) = (number.and_then(integer), value)
                 && value.as_integer() != Some(number)
             {
+                // The decor holds the space and the comments around the number.
                 let decor = value.decor().clone();
                 *value = Value::from(number);
                 *value.decor_mut() = decor;
@@ -147,7 +154,8 @@ fn replace_names(array: &mut Array, names: &BTreeSet<&'static str>) -> bool {
     }
     let mut kept = Array::new();
     kept.set_trailing_comma(array.trailing_comma());
-    // Comments before a name that is removed; they may be about the name before it.
+    // Comments around removed names. They are kept, because a comment after the comma of a name belongs to the next
+    // one in the syntax, but perhaps not in meaning.
     let mut comments = String::new();
     for value in array.iter() {
         let mut value = value.clone();
@@ -178,7 +186,7 @@ fn replace_names(array: &mut Array, names: &BTreeSet<&'static str>) -> bool {
     true
 }
 
-/// Returns comments with the space that follows them, of which one end of a line suffices.
+/// Returns comments followed by space. One line end between them suffices.
 fn joined(comments: &str, space: &str) -> String {
     match comments.contains('#') && space.starts_with('\n') {
         true => format!("{}{space}", comments.trim_end()),
@@ -190,6 +198,7 @@ fn joined(comments: &str, space: &str) -> String {
 fn new_table(name: &str, isa: Isa, row: &NewRow) -> Table {
     let mut table = Table::new();
     let comment = row.comment.as_ref().map(|text| {
+        // TOML allows no control characters in comments, and a line end would end the comment.
         let text = text.replace(char::is_control, "\u{fffd}");
         format!("\n# {text}\n")
     });
@@ -210,7 +219,7 @@ fn new_table(name: &str, isa: Isa, row: &NewRow) -> Table {
     table
 }
 
-/// Returns a number as TOML has it.
+/// Returns a number as an integer of TOML, which has 64 bits with a sign; `None` if it is too large.
 fn integer(number: u128) -> Option<i64> {
     i64::try_from(number).ok()
 }

@@ -1,4 +1,7 @@
 //! Parameters of a kernel: their names and kinds, and the statements that suit them.
+//!
+//! Cubins contain offsets and sizes of parameters, but no names and types. Names come from a launch file; without
+//! one, the parameter at position 2 is called `p2`, and `p2[4]` is the word at its byte 4.
 
 use warpbound_base::Diagnostic;
 use warpbound_launch::{ElementType, LaunchFile, ParamValue};
@@ -73,7 +76,7 @@ impl KernelParam {
         format!("{} ({bytes})", self.name)
     }
 
-    /// Whether a word is one of several of a structure, and not one of the two of a number.
+    /// Whether the words of the parameter are elements of a structure, rather than the halves of one number.
     pub(super) fn has_elements(&self) -> bool {
         self.kind == ParamKind::Structure || !matches!(self.size, 1 | 2 | 4 | 8)
     }
@@ -82,11 +85,11 @@ impl KernelParam {
 /// Part of a parameter to which a statement applies.
 pub(super) struct ParamPart<'a> {
     pub(super) param: &'a KernelParam,
-    /// Byte offset in the parameter of a word; `None` for the parameter as a number.
+    /// Byte offset of a word in the parameter; `None` for the parameter as a number.
     pub(super) word: Option<u32>,
 }
 
-/// Finds the parameter of a name, or of a position, see [`StatedParam::name`]; `None` if there is none.
+/// Finds the parameter with a name or a position, see [`StatedParam::name`]; `None` if there is none.
 ///
 /// # Errors
 ///
@@ -97,6 +100,7 @@ pub(super) fn find_param<'a>(
 ) -> Result<Option<ParamPart<'a>>, Diagnostic> {
     let find = |name: &str| {
         let position = name.strip_prefix('p').unwrap_or(name).parse().ok();
+        // Names come first, because a launch file may call the parameter at position 3 `p1`.
         let named = params.iter().find(|param| param.name == name);
         named.or_else(|| params.iter().find(|param| Some(param.position) == position))
     };
@@ -110,7 +114,9 @@ pub(super) fn find_param<'a>(
     let (Some(param), Ok(offset)) = (find(base), offset.parse::<u32>()) else {
         return Ok(None);
     };
+    // Saturating, because the offset is a number from the user.
     let is_word = offset.is_multiple_of(4) && offset.saturating_add(4) <= param.size;
+    // Contents are kept for aligned words of the bank, so the parameter has to begin at one.
     match is_word && param.offset.is_multiple_of(4) {
         true => Ok(Some(ParamPart {
             param,
@@ -126,7 +132,7 @@ pub(super) fn find_param<'a>(
 /// Whether a kernel has the parameter of a statement.
 pub(crate) fn has_param(kernel: &Kernel, launches: &StatedLaunches, stated: &StatedParam) -> bool {
     let params = KernelParam::list(kernel, launches.file.as_deref());
-    // A wrong offset is an error when the launches of the kernel are made.
+    // A wrong offset means that the parameter exists; it is refused when the launches of the kernel are made.
     !matches!(find_param(&params, &stated.name), Ok(None))
 }
 
@@ -149,6 +155,7 @@ impl ParamPart<'_> {
             let message = format!("--param {}: {reason}", stated.name);
             Err(Diagnostic::new(message))
         };
+        // The sign of the type is unknown, so both readings are allowed: for 1 byte, -128 to 255.
         let unsigned = |bytes: u32| (-(1i128 << (8 * bytes - 1)), (1i128 << (8 * bytes)) - 1);
         let param = self.param;
         let limits = match (param.kind, self.word) {
@@ -174,6 +181,8 @@ impl ParamPart<'_> {
             (ParamKind::Structure | ParamKind::Unknown, None) => unsigned(param.size),
         };
         let range = stated.range;
+        // A number that begins within a word shares both words with other parameters, and no ranges of words describe
+        // it. A single value has known bytes, which may be anywhere.
         let is_whole_words = param.size < 4 || param.offset.is_multiple_of(4);
         if self.word.is_none() && !is_whole_words && range.only().is_none() {
             return fail(format!(

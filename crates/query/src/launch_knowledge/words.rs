@@ -1,4 +1,8 @@
-//! Words of the constant banks of a kernel, with the contents that a launch file and statements of the user give them.
+//! Words of the constant banks of a kernel, with the contents that a launch file and statements of the user give
+//! them.
+//!
+//! Contents are kept by byte, because small parameters share a word and an aligned address is known in its lowest
+//! byte only. For example, a `char` of 7 and a `short` that nothing is stated about give a word that is 7 modulo 256.
 
 use std::collections::BTreeMap;
 
@@ -27,13 +31,15 @@ struct WordContents {
 }
 
 impl WordContents {
-    /// Returns the set of contents; `None` if nothing is known.
+    /// Returns the set of contents; `None` if nothing is known. For example, a word whose lowest byte is 0x10 is 16
+    /// modulo 256.
     fn range(&self) -> Option<WordRange> {
         if self.range.is_some() {
             return self.range;
         }
         let mut known = 0;
         let mut low = [0; 4];
+        // Bytes above an unknown one are ignored, because they do not determine a remainder.
         for (to, from) in low
             .iter_mut()
             .zip(self.bytes.iter().map_while(|byte| *byte))
@@ -59,9 +65,9 @@ pub(super) struct LaunchWords {
     /// Bank with sizes and parameters.
     pub(super) bank: u8,
     words: BTreeMap<(u8, u32), WordContents>,
-    /// Bytes that statements have set, by offset in `bank`.
+    /// Offset in `bank` and size of each stated part of a parameter.
     stated: Vec<(u32, u32)>,
-    /// Ranges of numbers of less than a word.
+    /// Ranges of numbers that are smaller than a word.
     small: Vec<SmallNumber>,
 }
 
@@ -75,14 +81,17 @@ struct SmallNumber {
 }
 
 impl SmallNumber {
-    /// The contents of the bytes: all of them, where the range has numbers of both signs.
+    /// Returns the contents of the bytes; all of them if the range has numbers of both signs. For example, -3 to -1
+    /// in one byte are the contents 253 to 255.
     fn contents(&self) -> WordRange {
         let all = 1i128 << (8 * self.bytes);
         let (least, most) = match self.range {
             NumberRange { least, most } if most < 0 => (least + all, most + all),
             NumberRange { least, most } if least >= 0 => (least, most),
+            // The contents of -1 to 1 are 255, 0 and 1, which are not an interval.
             NumberRange { .. } => (0, all - 1),
         };
+        // The statement was checked against the limits of the type, so the clamp only guards the conversion.
         let number = |n: i128| i64::try_from(n.clamp(0, all - 1)).unwrap_or(0);
         WordRange::between(number(least), number(most))
     }
@@ -113,7 +122,7 @@ impl LaunchWords {
         }
     }
 
-    /// Adds the words of the dispatch packet and of the hidden arguments that tell the sizes of the launch (AMD).
+    /// Adds the words of the dispatch packet and of the hidden arguments that contain the sizes of the launch (AMD).
     pub(super) fn add_dispatch(
         &mut self,
         object: &CodeObjectKernel,
@@ -130,6 +139,7 @@ impl LaunchWords {
                 residue: x & 0xffff,
                 ..WordRange::ANY
             }),
+            // A word with only its upper half known is neither a range nor a remainder.
             (None, _) => None,
         };
         let sizes = [
@@ -143,6 +153,7 @@ impl LaunchWords {
             .into_iter()
             .zip(block.into_iter().zip(grid))
         {
+            // The packet counts work-items of the grid, not groups. A product that overflows is unknown.
             let threads = only(block).zip(only(grid));
             let threads = threads.and_then(|(block, grid)| block.checked_mul(grid));
             let name = format!("threads.{name}");
@@ -158,8 +169,8 @@ impl LaunchWords {
         }
     }
 
-    /// Adds the hidden arguments that tell the sizes of groups and where the grid begins (AMD): grids of a launch file begin
-    /// at 0 and consist of whole groups.
+    /// Adds the hidden arguments with the sizes of groups, the start of the grid and its partial groups (AMD). Grids
+    /// of a launch file begin at 0 and consist of whole groups.
     pub(super) fn add_hidden(
         &mut self,
         object: &CodeObjectKernel,
@@ -171,6 +182,7 @@ impl LaunchWords {
             let ArgKind::Hidden(hidden) = arg.kind else {
                 continue;
             };
+            // A launch without a file may begin elsewhere or end with a partial group.
             let zero = is_of_file.then_some(0);
             let (name, value) = match hidden {
                 HiddenArg::GroupSize(axis) => {
@@ -206,7 +218,8 @@ impl LaunchWords {
         self.words.insert((bank, at), word);
     }
 
-    /// Adds the words with addresses of memory windows, whose contents the GPU chooses.
+    /// Adds the words with addresses of memory windows. The GPU chooses their contents, so they have names but no
+    /// values.
     pub(super) fn add_addresses(&mut self) {
         let windows = Launch::WINDOW_BASES.iter().map(|&(at, _)| at);
         let names = ["shared", "local", "shared.high", "local.high"];
@@ -236,6 +249,7 @@ impl LaunchWords {
         };
         for byte in 0..param.size {
             let word_at = (param.offset + byte) & !3;
+            // A parameter may begin in the middle of a word, which then begins before it.
             let within = word_at.saturating_sub(param.offset);
             let name = match (param.has_elements(), within) {
                 (true, _) => format!("{}[{within}]", param.name),
@@ -280,6 +294,7 @@ impl LaunchWords {
                     bytes.len()
                 ));
             }
+            // Global memory is not part of a bank, and the kernel may change it.
             let VariableLocation::Constant { bank, offset } = variable.location else {
                 continue;
             };
@@ -292,7 +307,7 @@ impl LaunchWords {
         Ok(())
     }
 
-    /// Sets a byte of a bank. Small parameters that share a word give it all their names.
+    /// Sets a byte of a bank. A word that small parameters share has all their names.
     fn set(&mut self, bank: u8, at: u32, name: &str, byte: Option<u8>) {
         let word = self.words.entry((bank, at & !3)).or_default();
         if !word.name.split(',').any(|other| other == name) {
@@ -318,17 +333,20 @@ impl LaunchWords {
             None => (part.param.offset, part.param.size),
         };
         let is_same = |&(other, bytes): &(u32, u32)| other < start + size && start < other + bytes;
+        // Two statements about one byte could contradict each other.
         if self.stated.iter().any(is_same) {
             let message = format!("--param {}: it is stated twice", stated.name);
             return Err(Diagnostic::new(message));
         }
         self.stated.push((start, size));
+        // Bytes can be known at any offset, whereas a range describes whole words.
         if let Some(value) = stated.range.only() {
             for (at, byte) in (start..start + size).zip(value.to_le_bytes()) {
                 self.replace(at, Some(byte));
             }
             return Ok(());
         }
+        // The value in the file is only one of the launches now.
         (start..start + size).for_each(|at| self.replace(at, None));
         if size < 4 {
             self.small.push(SmallNumber {
@@ -342,14 +360,15 @@ impl LaunchWords {
         let halves = [low_words(stated.range), high_words(stated.range)];
         for (at, half) in (start..start + size).step_by(4).zip(halves) {
             if let Some(word) = self.words.get_mut(&(self.bank, at & !3)) {
-                // A statement that allows all words is one nevertheless.
+                // A statement that allows all words is a statement nevertheless.
                 word.range = Some(half.unwrap_or(WordRange::ANY));
             }
         }
         Ok(())
     }
 
-    /// Applies the ranges of the parameters that vary among the launches of a file, where the user states nothing else.
+    /// Applies the ranges of the parameters that vary among the launches of a file, where the user states nothing
+    /// else.
     pub(super) fn vary(
         &mut self,
         params: &[KernelParam],
@@ -373,7 +392,7 @@ impl LaunchWords {
                     .any(|&(from, size)| (from..from + size).contains(&at))
             };
             if bytes.clone().any(is_stated) {
-                // Of a parameter of which one word is stated, the other one may vary.
+                // If only one word of the parameter is stated, the other one still varies.
                 bytes
                     .filter(|&at| !is_stated(at))
                     .for_each(|at| self.replace(at, None));
@@ -381,6 +400,7 @@ impl LaunchWords {
             }
             match vary.integers() {
                 Some((least, most)) => {
+                    // The value in the file is a launch too, even if it is outside the range that varies.
                     let own = element.integer(own);
                     let range = NumberRange {
                         least: own.map_or(least, |own| least.min(own)),
@@ -390,7 +410,7 @@ impl LaunchWords {
                     let part = ParamPart { param, word: None };
                     self.state(&part, &StatedParam { name, range })?;
                 }
-                // Nothing is known of floats.
+                // A range of floats is not a range of words, so nothing is known.
                 None => bytes.for_each(|at| self.replace(at, None)),
             }
         }
@@ -405,12 +425,14 @@ impl LaunchWords {
         }
     }
 
-    /// Splits the words with parameters of 1 and 2 bytes that are known in part, and adds their parts as words.
+    /// Splits the words that parameters of 1 and 2 bytes share and that are known in part, and adds their parts as
+    /// words.
     pub(super) fn split(&mut self) -> BTreeMap<(u8, u32), SplitWord> {
         let small = std::mem::take(&mut self.small);
         let has_range = |at: u32| small.iter().any(|number| number.offset & !3 == at);
         let is_split = |at: u32, word: &WordContents| {
             let known = word.bytes.iter().flatten().count();
+            // A word of four known bytes needs no parts, and parts of an entirely unknown word would say nothing.
             word.has_small && (has_range(at) || (1..4).contains(&known))
         };
         let words = self.words.iter();
@@ -427,6 +449,7 @@ impl LaunchWords {
                 let known = word.bytes.get((byte - at) as usize).copied().flatten();
                 let own = small.iter().find(|number| number.offset == byte);
                 let (name, bytes, range) = match (own, known) {
+                    // A number that extends into the next word is not a part of this one; its bytes stay unknown.
                     (Some(own), _) if byte + own.bytes <= at + 4 => {
                         (own.name.clone(), own.bytes, own.contents())
                     }
@@ -466,7 +489,8 @@ impl WordContents {
     }
 }
 
-/// Returns the bytes of an object of a launch file. The addresses in it are known only as far as buffers are aligned.
+/// Returns the known bytes of an object of a launch file. Of an address in it, the alignment of buffers fixes only the
+/// lowest byte.
 fn known_bytes(bytes: &[u8], location: PointerLocation, file: &LaunchFile) -> Vec<Option<u8>> {
     let mut known: Vec<Option<u8>> = bytes.iter().copied().map(Some).collect();
     for pointer in file.pointers.iter().filter(|p| p.location == location) {
@@ -480,8 +504,8 @@ fn known_bytes(bytes: &[u8], location: PointerLocation, file: &LaunchFile) -> Ve
     known
 }
 
-/// Returns the known bytes of the address at an offset in a buffer whose address is a multiple of 256 (assumption
-/// `buffers-aligned`, SOUNDNESS 2).
+/// Returns the known bytes of the address at an offset in a buffer, whose own address is a multiple of 256
+/// (assumption `buffers-aligned`, SOUNDNESS 2). For example, the address at offset 0x104 ends with 0x04.
 fn aligned_address(offset: u64) -> [Option<u8>; 8] {
     let [low, ..] = offset.to_le_bytes();
     [Some(low), None, None, None, None, None, None, None]

@@ -1,7 +1,9 @@
-//! Counts of the memory accesses of waves by the rules in words (`docs/timing-model-gcn3.md`): lines of 64 bytes, passes
-//! over the banks of LDS.
+//! Counts of the memory accesses of waves by the rules in words (`docs/timing-model-gcn3.md`): lines of 64 bytes,
+//! passes over the banks of LDS.
 //!
-//! Shares nothing with the classes of accesses, nor with the timing model.
+//! Shares nothing with the classes of accesses, nor with the timing model, because audits and tests compare claims
+//! with these counts. For example, 64 lanes that load consecutive words from a multiple of 64 make one request of 4
+//! lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +16,9 @@ use warpbound_simulate::functional::{AccessKind, MemoryAccess};
 /// Bytes of a line.
 const LINE: u64 = 64;
 
-/// Counts an access from the addresses of its lanes: an entry for each memory space that some of them access. `mode` is
-/// what the instruction is: a load by the wave as a whole, or through a buffer, or by the lanes.
+/// Counts an access from the addresses of its lanes, with an entry for each memory space that some of them access.
+/// `mode` is the kind of instruction: a load by the wave as a whole, an access through a buffer descriptor, or an
+/// access by the lanes.
 pub fn count_access_of_wave(
     access: &MemoryAccess<'_>,
     mode: AccessMode,
@@ -27,8 +30,10 @@ pub fn count_access_of_wave(
     let size = u64::from(access.size);
     match mode {
         AccessMode::Scalar => {
+            // Scalar loads ignore the two lowest bits of an address.
             let words: Vec<(u64, u64)> = lanes.iter().map(|&(lane, at)| (lane, at & !3)).collect();
             let counts = AccessCounts {
+                // The wave makes one request, whatever its lanes are.
                 requests: 1,
                 transactions: lines(size, &words),
                 sectors: lines(size, &words),
@@ -50,6 +55,7 @@ pub fn count_access_of_wave(
             None => by_space.push((space, vec![(lane, address)])),
         }
     }
+    // Lanes that read one word share a pass, while each atomic operation on it needs its own.
     let merges = access.kind != AccessKind::Atomic;
     let counted = |(space, lanes): (MemorySpace, Vec<(u64, u64)>)| {
         let counts = match space {
@@ -79,8 +85,8 @@ fn place(space: MemorySpace, address: u64) -> (MemorySpace, u64) {
     })
 }
 
-/// Returns the memory space of an address that a descriptor gives, and the address in it: private memory has a window of
-/// its own, in which words of the lanes already lie in rows.
+/// Returns the memory space of an address from a buffer descriptor, and the address in it. Private memory has a
+/// window of its own, where the words of the lanes are already interleaved.
 fn place_of_buffer(address: u64) -> (MemorySpace, u64) {
     match (aperture::SCRATCH..aperture::SCRATCH + aperture::SIZE).contains(&address) {
         true => (MemorySpace::Local, address - aperture::SCRATCH),
@@ -99,7 +105,8 @@ fn lines(size: u64, lanes: &[(u64, u64)]) -> u32 {
     lines.len() as u32
 }
 
-/// Counts an access to memory: 64 lanes of up to 4 bytes share a request, or as many as have 64 words together.
+/// Counts an access to memory. 64 lanes of up to 4 bytes share a request; of wider accesses, as many lanes as have 64
+/// words together. For example, 16 lanes of 16 bytes.
 fn count_memory(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
     let each = 64 / (size / 4).max(1);
     let mut requests: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
@@ -119,13 +126,14 @@ fn count_memory(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
     }
 }
 
-/// Counts an access to private memory: word after word, each in a row of words of the lanes. Also as if the words of a
-/// lane followed each other.
+/// Counts an access to private memory: word after word, each in a row of words of the lanes. The result is the
+/// maximum of these counts and of the counts as if the words of a lane followed each other.
 fn count_private(size: u64, lanes: &[(u64, u64)], mode: AccessMode) -> AccessCounts {
     let mut by_rows = AccessCounts::default();
     let mut all = Vec::new();
     for word in 0..size.div_ceil(4) {
         let row = |&(lane, address): &(u64, u64)| match mode {
+            // A row has a word of each of the 64 lanes.
             AccessMode::Buffer => (lane, address + 256 * word),
             _ => {
                 let offset = address + 4 * word;
@@ -143,8 +151,9 @@ fn count_private(size: u64, lanes: &[(u64, u64)], mode: AccessMode) -> AccessCou
     by_rows.max(count_memory(size, lanes))
 }
 
-/// Counts an access to LDS: for each word, groups of 32 lanes, and in each the most distinct words in a bank of words,
-/// or addresses in a bank of bytes. Atomic operations of lanes are served apart.
+/// Counts an access to LDS. For each word of the access, each half of the wave needs as many passes as the maximum
+/// number of distinct words in one bank; conflicts of bytes are counted by distinct addresses in banks of bytes.
+/// Atomic operations of lanes are served one by one, even at one address.
 fn count_lds(size: u64, merges: bool, lanes: &[(u64, u64)]) -> AccessCounts {
     let mut counts = AccessCounts::default();
     for word in 0..size.div_ceil(4) {
@@ -164,6 +173,7 @@ fn count_lds(size: u64, merges: bool, lanes: &[(u64, u64)]) -> AccessCounts {
                 of.values().map(requests).max().unwrap_or(0) as u32
             };
             let (passes, by_byte) = (degree(&of_words), degree(&of_bytes));
+            // A half of the wave without active lanes makes no request.
             counts.requests += u32::from(passes > 0);
             counts.transactions += passes;
             counts.conflicts += passes.saturating_sub(1);

@@ -14,7 +14,7 @@ use super::tables::ratio;
 
 /// Counts of a timed simulation.
 pub(crate) struct CycleStatistics {
-    /// Cycles up to the issues of each operation by stall reason, by operation.
+    /// Cycles before the issues of each operation, by stall reason; indexed by operation.
     pub(crate) stall_cycles: Vec<StallCycles>,
     /// Shared-memory traffic by kind of access.
     pub(crate) shared: [SharedTraffic; 3],
@@ -28,9 +28,9 @@ pub(crate) struct CycleStatistics {
     pub(crate) splits: BTreeMap<OpIndex, SplitTally>,
     /// Branch of the split in each reserve slot, by compute unit and slot.
     branches: BTreeMap<(u32, u32), OpIndex>,
-    /// Live splits of launch waves beside themselves, by block and warp; those with any.
+    /// Number of live splits of each launch wave, by block and warp; a wave without splits is absent.
     live_splits: BTreeMap<(u64, u32), u64>,
-    /// The most live splits of a launch wave.
+    /// Maximum number of live splits of a launch wave.
     pub(crate) most_splits: u64,
     sms: Vec<Sm>,
 }
@@ -72,9 +72,9 @@ struct Sm {
     blocks: u64,
     /// Resident blocks.
     resident_blocks: u64,
-    /// Resident warps, each with its splits.
+    /// Resident warps; a wave counts once, with or without splits.
     warps: u64,
-    /// Resident splits beside the launch waves.
+    /// Resident splits, without the launch waves.
     splits: u64,
     issued: u64,
     /// Cycles with resident blocks, until `now`.
@@ -89,7 +89,7 @@ struct Sm {
 impl Sm {
     /// Adds the cycles since the last change of the resident blocks or warps.
     fn advance(&mut self, cycle: u64) {
-        // Time-weighted sums: the state was constant since `now`.
+        // The state was constant since the last event that changed it, so its sum over these cycles is a product.
         let passed = cycle.saturating_sub(self.now);
         if self.resident_blocks > 0 {
             self.active += passed;
@@ -121,6 +121,7 @@ impl CycleStatistics {
     /// Returns the counts of an SM.
     #[inline(always)]
     fn sm(&mut self, sm: u32) -> &mut Sm {
+        // The number of SMs is not stated, so the list grows with their first events.
         let index = sm as usize;
         if index >= self.sms.len() {
             self.sms.resize(index + 1, Sm::default());
@@ -155,6 +156,7 @@ impl CycleStatistics {
         match event {
             Event::Split { child, at, .. } => {
                 self.split(cycle, child);
+                // A merge does not name the branch, so the slot of the split keeps it.
                 self.branches.insert((child.sm, child.slot), *at);
                 self.splits.entry(*at).or_default().taken += 1;
             }
@@ -168,6 +170,8 @@ impl CycleStatistics {
             Event::Merge { from, at, .. } => {
                 self.end_warp(cycle, from);
                 let branch = self.branches.get(&(from.sm, from.slot));
+                // A merge ends a split of that slot, so the branch is known; otherwise it counts where it takes
+                // place.
                 let branch = branch.copied().unwrap_or(*at);
                 self.splits.entry(branch).or_default().merges += 1;
             }
@@ -175,9 +179,10 @@ impl CycleStatistics {
         }
     }
 
-    /// Removes a warp; a split if its launch wave has several.
+    /// Removes a warp, or one split of its launch wave if it has any.
     fn end_warp(&mut self, cycle: u64, warp: &WarpPlace) {
         let wave = (warp.block, warp.warp);
+        // It does not matter which part of a wave ends: the last one stands for the launch wave.
         let is_split = match self.live_splits.get_mut(&wave) {
             None => false,
             Some(1) => self.live_splits.remove(&wave).is_some(),
@@ -194,12 +199,12 @@ impl CycleStatistics {
         }
     }
 
-    /// Returns the cycles in which SMs held blocks, summed over all SMs.
+    /// Returns the cycles during which SMs held blocks, summed over all SMs.
     pub(crate) fn active_cycles(&self) -> u64 {
         self.sms.iter().map(|sm| sm.active).sum()
     }
 
-    /// Returns the average of resident splits beside launch waves, over cycles with resident blocks.
+    /// Returns the average number of resident splits, without launch waves, over cycles with resident blocks.
     pub(crate) fn resident_splits(&self) -> f64 {
         let splits = self.sms.iter().map(|sm| sm.split_cycles).sum();
         ratio(splits, self.active_cycles())
@@ -211,7 +216,7 @@ impl CycleStatistics {
         ratio(sum(|sm| sm.issued), sum(|sm| sm.active))
     }
 
-    /// Returns the achieved occupancy over cycles with resident blocks; `most` is the maximum of warps of an SM.
+    /// Returns the achieved occupancy over cycles with resident blocks; `most` is the maximum number of warps per SM.
     pub(crate) fn occupancy(
         &self,
         most: u64,
@@ -335,7 +340,7 @@ fn kind_index(kind: AccessKind) -> usize {
 /// Counts a miss by the level that served it.
 fn count_miss(misses: &mut Misses, found: HitLevel) {
     match found {
-        // A hit in the first level is no miss.
+        // A hit in the first level is not a miss.
         HitLevel::First => {}
         HitLevel::Second => misses.second += 1,
         HitLevel::L2 => misses.l2 += 1,

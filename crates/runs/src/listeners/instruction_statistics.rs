@@ -82,6 +82,7 @@ impl<'a> InstructionStatistics<'a> {
     /// Returns the counts by source line; empty if no instruction has one.
     pub(crate) fn lines(&self) -> Vec<LineCount> {
         let groups = self.group_by(|at| self.source(at));
+        // Without a line table, the only row would repeat the total.
         if groups.iter().all(|(source, _)| source.is_none()) {
             return Vec::new();
         }
@@ -137,6 +138,7 @@ impl<'a> InstructionStatistics<'a> {
                 thread_accesses: 0,
                 bytes: 0,
             });
+            // Active lanes whose guard does not hold access no memory.
             let threads = issued.executed_thread_instructions;
             count.warp_accesses += issued.warp_instructions;
             count.thread_accesses += threads;
@@ -165,15 +167,15 @@ pub(crate) fn access_at(
     at: usize,
     op: &Op,
 ) -> Option<(MemoryEffect, u32)> {
-    // Instruction sets without classes have no sizes of accesses either.
+    // Instruction sets without classes have no table of access sizes either, so their meanings decide.
     match prepared.program.class(at) {
         Some(_) => prepared.program.access(at),
         None => access_of(op),
     }
 }
 
-/// Memory effect of an operation, by its meaning, and the bytes that each lane accesses, or the warp if it is executed
-/// once; `None` if memory is not addressed in bytes (mini-SIMT).
+/// Returns the memory effect of an operation by its meaning, and the bytes that each lane accesses, or the warp if it
+/// is executed once; `None` if memory is not addressed in bytes (mini-SIMT).
 fn access_of(op: &Op) -> Option<(MemoryEffect, u32)> {
     let (space, width, words, [loads, stores]) = match op.meaning.as_ref()? {
         Meaning::Load {
@@ -188,6 +190,7 @@ fn access_of(op: &Op) -> Option<(MemoryEffect, u32)> {
             space,
             ..
         } => (*space, *width, values.len(), [false, true]),
+        // An atomic operation counts as a load and a store, and has a size of its own.
         Meaning::Atomic { kind, space, .. } => {
             (*space, Width::Words, kind.size() / 4, [true, true])
         }
@@ -214,7 +217,8 @@ fn access_name(access: MemoryEffect) -> &'static str {
     }
 }
 
-/// Whether the lanes of a warp may part at an operation.
+/// Whether the lanes of a warp may diverge at an operation. For example, at a guarded branch, but not at an unguarded
+/// one.
 pub fn can_part(prepared: &Prepared<'_>, at: OpIndex) -> bool {
     let Some(op) = prepared.code.get(at) else {
         return false;
@@ -225,6 +229,7 @@ pub fn can_part(prepared: &Prepared<'_>, at: OpIndex) -> bool {
         | ControlEffect::Reconverge
         | ControlEffect::SetActive(_)
         | ControlEffect::End => false,
+        // Lanes may have different targets, even without a guard.
         ControlEffect::Indirect { .. } => true,
         ControlEffect::Jump(_)
         | ControlEffect::Branch { .. }

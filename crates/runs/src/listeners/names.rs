@@ -54,7 +54,7 @@ impl InstrNames {
 
 /// Converts the cycles between two issues to named stall reasons.
 pub(crate) fn stalls(waited: &timed::StallCycles) -> Stalls {
-    // In the order of `Stall::ALL`.
+    // In the order of `Stall::ALL`, because the cycles are an array by stall number.
     let [
         issue,
         dependency,

@@ -101,6 +101,7 @@ impl CycleStatistics {
         }
         // The sort is stable: instructions with equal cycles stay in order of address.
         instructions.sort_by_key(|at| Reverse(at.warp_cycles));
+        // Without a line table, the only row would repeat the total.
         if lines.keys().all(Option::is_none) {
             lines.clear();
         }
@@ -153,6 +154,7 @@ impl CycleStatistics {
 }
 
 fn row(space: &'static str, access: &'static str, of: &Traffic, sector: u64) -> MemoryTraffic {
+    // Without lookups there is no rate, which differs from a rate of 0.
     let rate = |hits, lookups| (lookups > 0).then(|| ratio(hits, lookups));
     MemoryTraffic {
         space,

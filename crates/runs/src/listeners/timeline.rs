@@ -1,5 +1,8 @@
 //! Timeline of a simulation in the Trace Event Format: a process for each SM, a thread for each warp slot and each
-//! block slot. One cycle is written as one microsecond.
+//! block slot. One cycle is written as one microsecond, because the format has no cycles.
+//!
+//! For example, an instruction is a slice from its issue to the next issue of its warp. Slices are written as soon as
+//! their ends are known, so that the state does not grow with the simulation.
 
 use std::io::{self, Write};
 
@@ -19,7 +22,7 @@ pub(crate) struct Timeline<'a> {
     out: TraceWriter<&'a mut dyn Write>,
     names: &'a InstrNames,
     terms: MachineTerms,
-    /// Warp slots of an SM. Thread numbers beyond them are those of misses and blocks.
+    /// Warp slots of an SM. The thread numbers after them are for misses and blocks.
     slots: WarpSlots,
     sms: Vec<Sm>,
     /// Identifier of the next asynchronous slice.
@@ -79,10 +82,12 @@ impl WarpSlots {
         self.base.saturating_mul(self.reserve.saturating_add(1))
     }
 
-    /// Returns the name of the thread of a slot, and its position among those of the slots: splits follow their wave.
+    /// Returns the name of the thread of a slot, and its position among the slots, where splits follow their wave.
+    /// For example, with 10 base slots and 2 reserve slots each, slot 13 is split 2 of wave 1 and has position 5.
     fn thread(self, warp: &WarpPlace, terms: MachineTerms) -> (String, u64) {
         let (slot, rows) = (u64::from(warp.slot), self.reserve.saturating_add(1));
         let (base, split) = match slot.checked_sub(self.base) {
+            // Without splits there are no reserve slots to divide by.
             Some(reserve) if self.reserve > 0 => {
                 (reserve / self.reserve, reserve % self.reserve + 1)
             }
@@ -117,6 +122,7 @@ fn process_id(sm: u32) -> u64 {
 
 /// Returns the thread number of a warp slot.
 fn warp_thread(slot: u32) -> u64 {
+    // Thread 0 has the events of the whole kernel.
     u64::from(slot) + 1
 }
 
@@ -158,6 +164,7 @@ impl<'a> Timeline<'a> {
         if index >= self.sms.len() {
             self.sms.resize_with(index + 1, Sm::default);
         }
+        // Named at the first event, so that idle SMs do not appear.
         if !self.sms[index].is_named {
             self.sms[index].is_named = true;
             let name = format!("{} {sm}", self.terms.unit);
@@ -234,7 +241,7 @@ impl<'a> Timeline<'a> {
         });
     }
 
-    /// Assigns a block to the first free block slot.
+    /// Assigns a block to the first free block slot, so that there are no more threads than resident blocks.
     fn begin_block(&mut self, sm: u32, running: ResidentBlock) {
         let block_slots = &mut self.sm(sm).block_slots;
         match block_slots.iter().position(Option::is_none) {
@@ -283,7 +290,8 @@ impl<'a> Timeline<'a> {
         });
     }
 
-    /// Writes an asynchronous slice, from the issue of an access to its completion.
+    /// Writes an asynchronous slice from the issue of an access to its completion, because accesses of one warp
+    /// overlap.
     fn write_access(
         &mut self,
         cycle: u64,
@@ -292,6 +300,8 @@ impl<'a> Timeline<'a> {
         name: &str,
         args: TraceArgs<'_>,
     ) {
+        // Slices of one thread have to nest, which accesses of one warp need not; asynchronous slices are paired by
+        // number.
         let next_slice_id = self.id;
         self.id += 1;
         let ends = [
@@ -370,6 +380,7 @@ impl<'a> Timeline<'a> {
                 (vec![("does not split", warp)], args)
             }
             Event::Merge { into, from, at } => {
+                // The merged split issues nothing more, so no later event would end its slice.
                 self.end_issue(cycle, from);
                 let args = TraceArgs::Merge {
                     address: &names.at(*at).address,
@@ -381,6 +392,7 @@ impl<'a> Timeline<'a> {
             _ => return,
         };
         for (name, warp) in marks {
+            // Names the thread if this is its first event.
             self.slot(warp);
             let at = [cycle, process_id(warp.sm), warp_thread(warp.slot)];
             self.write(name, "split", Phase::Instant, at, Some(args.clone()));
@@ -398,6 +410,7 @@ impl<'a> Timeline<'a> {
             pid: process_id(0),
             tid: 0,
             id: None,
+            // Scope `g` shows the instant in all processes, whereas `t` shows it on one thread.
             s: Some("g"),
             args: None,
         });
@@ -502,6 +515,7 @@ impl EventListener for Timeline<'_> {
                     active: *active,
                     waited: *waited,
                 };
+                // The duration of an instruction is known only at the next issue of its warp.
                 self.end_issue(cycle, warp);
                 self.slot(warp).issued = Some(slice);
             }

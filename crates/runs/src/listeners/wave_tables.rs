@@ -10,13 +10,13 @@ use warpbound_timing::{IssueKind, WaveFacts, gcn_facts};
 use super::cycle_statistics::CycleStatistics;
 use warpbound_query::Prepared;
 
-/// Lanes that a vector ALU has: an instruction of 64 lanes at the full rate takes 4 cycles.
+/// Lanes of a vector ALU: an instruction of 64 lanes at the full rate takes 4 cycles.
 const ALU_LANES: u64 = 16;
 
 /// Name of the unit of the local data share.
 const LDS_UNIT: &str = "LDS unit";
 
-/// Kinds that a unit executes, with the names of the units.
+/// Kinds of instructions that a unit executes, with the names of the units. The vector ALU is first.
 const UNITS: [(IssueKind, &str); 6] = [
     (IssueKind::Vector, "vector ALU"),
     (IssueKind::Scalar, "scalar ALU"),
@@ -26,7 +26,7 @@ const UNITS: [(IssueKind, &str); 6] = [
     (IssueKind::ScalarMemory, "scalar memory"),
 ];
 
-/// Builds the tables, without splits.
+/// Builds the tables, except the table of splits.
 pub(crate) fn wave_report(
     prepared: &Prepared<'_>,
     program: &GcnProgram,
@@ -54,9 +54,11 @@ pub(crate) fn wave_report(
         units[number].busy_cycles += issues.saturating_mul(cycles);
         if facts.kind == IssueKind::Vector {
             let active = counts.active.get(at).copied().unwrap_or(0);
+            // 64 active lanes use all 16 lanes of the ALU in each cycle, and fewer use a part of them.
             used += active.saturating_mul(cycles) * ALU_LANES / 64;
         }
     }
+    // Conflicts depend on addresses, so they do not follow from the numbers of issues.
     let conflicts: u64 = statistics
         .shared
         .iter()
@@ -75,8 +77,9 @@ pub(crate) fn wave_report(
     }
 }
 
-/// Returns the pipelines of a kind that a compute unit has.
+/// Returns the number of pipelines of a kind that a compute unit has.
 fn unit_count(kind: IssueKind, setup: &WaveSetup) -> u64 {
+    // Parallel splits have ALUs and branch units of their own; memory units are shared.
     let copies = match setup.splitting.pipelines {
         SplitPipelines::Parallel => u64::from(setup.splitting.splits) + 1,
         SplitPipelines::Serialised => 1,

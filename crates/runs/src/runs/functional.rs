@@ -47,8 +47,8 @@ pub struct RunOptions {
     pub order: PathOrder,
     /// Host threads that execute blocks; their number does not change the result.
     pub threads: NonZero<usize>,
-    /// Whether reads of undefined registers and missing wait states are noted as well, on AMD's GPUs. Such a run uses one
-    /// host thread.
+    /// Whether reads of undefined registers and missing wait states are noted as well, on AMD's GPUs. Such a run uses
+    /// one host thread.
     pub checks: bool,
 }
 
@@ -123,7 +123,11 @@ pub fn execute(
 ///
 /// # Errors
 ///
+<<<<<<< HEAD
 /// As [`execute`].
+=======
+/// See [`execute`].
+>>>>>>> w-r1
 pub fn execute_to_end(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -161,6 +165,7 @@ impl FunctionalRun {
         let thread = thread.map_err(|refusal| prepared.refusal_diagnostic(&refusal))?;
         let counts = BlockCounts::of_run(&thread.space.blocks, &self.counts);
         let divergent = (0u32..).map(OpIndex).zip(&self.counts.divergences);
+        // Only where lanes can diverge is the count of divergences a statement; elsewhere it would be a row of zeros.
         let conditional = divergent.filter(|(at, _)| can_part(prepared, *at));
         let basis = MetricsBasis {
             block_threads: Some(launch.block.iter().map(|&n| u64::from(n)).product()),
@@ -170,11 +175,11 @@ impl FunctionalRun {
         Ok(metrics_with(prepared, &counts, lanes, &basis))
     }
 
-    /// Returns the run if all buffers hold what the launch expects.
+    /// Returns the run if all buffers contain what the launch expects.
     ///
     /// # Errors
     ///
-    /// [`FunctionalRun::unexpected`], where it is there.
+    /// [`FunctionalRun::unexpected`], if there is one.
     pub fn as_expected(mut self) -> Result<FunctionalRun, Diagnostic> {
         match self.unexpected.take() {
             Some(diagnostic) => Err(diagnostic),
@@ -195,6 +200,7 @@ impl FunctionalRun {
 
 /// Returns the diagnostic of a fault, with its location and, if possible, a hint.
 pub fn fault_diagnostic(prepared: &Prepared<'_>, fault: &Fault) -> Diagnostic {
+    // The end of the code has no opcode, and a run that continues past the last instruction faults there.
     let name = prepared
         .program
         .mnemonic(fault.at.index())
@@ -207,6 +213,7 @@ pub fn fault_diagnostic(prepared: &Prepared<'_>, fault: &Fault) -> Diagnostic {
     let message = Diagnostic::new(format!("{name}: {fault}"));
     let mut diagnostic = prepared.at_op(message, fault.at);
     diagnostic.location.source = prepared.source(prepared.addr(fault.at));
+    // The kernel may be correct and only long, so the hint is to raise the limit.
     if fault.is_instruction_limit() {
         return diagnostic.hint("--max-instructions allows more");
     }

@@ -1,4 +1,8 @@
 //! Simulation of one block of a mini-SIMT kernel, cycle by cycle.
+//!
+//! The run ends with a comparison of memory with the expected words of the launch file. A line of the trace is, for
+//! example, `07 loop: add 1101`: in cycle 7 the lanes 0, 1 and 3 of the only warp execute the `add` at the label
+//! `loop`.
 
 use std::fmt::Write as _;
 
@@ -62,9 +66,12 @@ pub fn run_mini(
     })?;
     let mut checked_words = 0;
     for words in &launch.expect {
+        // The launch file was checked when it was parsed, so all expected words are within memory and none is
+        // skipped.
         let found = finished.memory.iter().skip(words.at as usize);
         for (at, (found, expected)) in (words.at..).zip(found.zip(&words.values)) {
             if found != expected {
+                // With a sign, because launch files may state words as negative numbers.
                 let (found, expected) = (*found as i32, *expected as i32);
                 return Err(Diagnostic::new(format!(
                     "the word at {at} is {found} at the end, not {expected}"
@@ -146,6 +153,7 @@ pub fn launch_cells(
     {
         return Err(fault(format!("the kernel has no launch constant {name}")));
     }
+    // Launch constants are the first variables of a program, and variables are cells in the same order.
     (0u8..)
         .zip(names)
         .map(|(index, name)| match launch.constants.get(name) {
@@ -177,6 +185,7 @@ fn write_trace_line(
                 .collect();
             let place = prepared.location(op);
             match warps {
+                // One warp needs no number, as in the figure of the paper.
                 1 => write!(line, "{cycle:02} {place}: {mnemonic} {lanes}"),
                 _ => write!(line, "{cycle:02} {place}: {mnemonic} {lanes} warp {warp}"),
             }

@@ -1,4 +1,7 @@
 //! Notes: suspicious behaviour of a kernel that does not end the run.
+//!
+//! For example, a read of shared memory that no thread of the block has written: the simulator has zeros there, and
+//! hardware may have anything.
 
 use warpbound_base::Named;
 use warpbound_launch::LaunchFile;
@@ -7,7 +10,8 @@ use warpbound_simulate::functional::{Counts, Note, NoteKind};
 
 use warpbound_query::Prepared;
 
-/// Returns the notes of a run: a stack of assumed size, then the others in order of first occurrence.
+/// Returns the notes of a run: first an assumed size of the stack, then the others in the order of their first
+/// occurrence.
 pub(crate) fn notes(prepared: &Prepared<'_>, launch: &LaunchFile, counts: &Counts) -> Vec<RunNote> {
     let size = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
     let run_note = |note: &Note| {
@@ -24,6 +28,7 @@ pub(crate) fn notes(prepared: &Prepared<'_>, launch: &LaunchFile, counts: &Count
                 ),
                 format!("thread {} of ", size(thread)),
             ),
+            // Registers and hazards are checked for the wave, so these notes name no thread.
             NoteKind::Undefined { cell, lane } => (
                 match lane {
                     Some(lane) => format!("{cell} is read in lane {lane}, where it is undefined"),

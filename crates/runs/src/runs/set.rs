@@ -1,4 +1,8 @@
-//! Launch sets: the order in which the launches of a host program are executed, and the buffers that they share.
+//! Launch sets: the order of the launches of a host program, and the buffers that they share.
+//!
+//! A launch outside streams waits for all launches before it. Launches in streams are put off until the host waits.
+//! For example, of A in stream 1, B in stream 2 and C outside streams, C is last, and the stream order decides
+//! between A and B.
 
 use std::cmp::Reverse;
 
@@ -24,10 +28,10 @@ use warpbound_query::Session;
 /// Order of launches in different streams, between two points at which all launches have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum StreamOrder {
-    /// That of the file.
+    /// Order of the file.
     #[default]
     File,
-    /// The launches of the stream with the greatest number first, all of them, then those of the next.
+    /// All launches of the stream with the highest number first, then all of the next lower one.
     Reversed,
 }
 
@@ -47,7 +51,7 @@ pub struct SetEnd {
 ///
 /// # Errors
 ///
-/// Those of `execute`; or the contents of variables of the module cannot be kept.
+/// The errors of `execute`, or the contents of variables of the module cannot be kept.
 pub fn run_set(
     set: &LaunchSet,
     contents: SetContents,
@@ -72,6 +76,7 @@ pub fn run_set(
             break;
         }
     }
+    // Launches in streams after the last point where the host waits.
     execution.run_pending()?;
     Ok(execution.end)
 }
@@ -85,7 +90,7 @@ struct SetExecution<'a, 'b> {
     set: &'a LaunchSet,
     contents: SetContents,
     order: StreamOrder,
-    /// Launches in streams that have not been executed, with their rounds.
+    /// Launches in streams that have not been executed yet, with their rounds.
     pending: Vec<(usize, u64)>,
     has_stopped: bool,
     end: SetEnd,
@@ -108,7 +113,7 @@ impl SetExecution<'_, '_> {
                 }
                 continue;
             };
-            // The host reads the number, so it waits for all launches.
+            // The host reads a number to decide whether to go on, so it waits for all launches.
             self.run_pending()?;
             if self.has_stopped {
                 return Ok(false);
@@ -120,6 +125,8 @@ impl SetExecution<'_, '_> {
         let Some(end) = &repetition.end else {
             return Ok(true);
         };
+        // The condition does not hold after the maximum number of rounds, so the launches after the repetition must
+        // not run.
         let name = repetition.name.as_deref().unwrap_or("?");
         let found = self.contents.describe(self.set, end);
         let rounds = repetition.rounds;
@@ -134,6 +141,7 @@ impl SetExecution<'_, '_> {
         let Some(launch) = self.set.launches.get(number) else {
             return Ok(());
         };
+        // Launches outside streams and writes of the host wait for all launches before them.
         if launch.stream.is_none() || !launch.writes.is_empty() {
             self.run_pending()?;
         }
@@ -209,13 +217,18 @@ struct LaunchResult {
 ///
 /// # Errors
 ///
+<<<<<<< HEAD
 /// Those of [`execute`]; or a repetition has not ended after its last round.
+=======
+/// The errors of [`execute`], or a repetition has not ended after its last round.
+>>>>>>> w-r1
 pub fn execute_set(
     session: &Session,
     set: &LaunchSet,
     options: &RunOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<SetRun, Diagnostic> {
+    // The limit is for the whole set, so each launch gets what the ones before it leave.
     let mut left = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
     run_launches(session, set, progress, &mut |kernel, file| {
         let options = RunOptions {
@@ -240,7 +253,11 @@ pub fn execute_set(
 ///
 /// # Errors
 ///
+<<<<<<< HEAD
 /// Those of [`simulate`]; or a repetition has not ended after its last round.
+=======
+/// The errors of [`simulate`], or a repetition has not ended after its last round.
+>>>>>>> w-r1
 pub fn simulate_set(
     session: &Session,
     set: &LaunchSet,
@@ -408,6 +425,7 @@ fn add(totals: &mut LaunchTotals, result: &LaunchResult) {
         all.most = all.most.max(cycles);
     }
     for note in &result.notes {
+        // Repeated launches give the same notes, which are listed once with their number.
         let same = |other: &&mut RunNote| {
             (&other.address, &other.message) == (&note.address, &note.message)
         };

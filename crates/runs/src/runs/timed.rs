@@ -50,16 +50,16 @@ mod tests;
 pub struct TimedOptions {
     /// Model of the GPU.
     pub machine: GpuModel,
-    /// Policy of the schedulers; `None` is that of the machine.
+    /// Policy of the schedulers; `None` for the policy of the machine.
     pub scheduler: Option<SchedulerPolicy>,
     /// Selection of the parameter values.
     pub selection: Selection,
     /// Parameters with other values than the selected ones, each at most once.
     pub set: Vec<(Parameter, u64)>,
-    /// Sums of two parameters with given values; the first part is adapted, the other one keeps its value. Each at most
-    /// once, and none that is in `set`.
+    /// Sums of two parameters with given values: the first part is adapted, and the other one keeps its value. Each
+    /// at most once, and no first part that is also in `set`.
     pub sums: Vec<(ParameterSum, u64)>,
-    /// Initial state of the L2 cache; `None` is that of the launch.
+    /// Initial state of the L2 cache; `None` for the state that the launch states.
     pub caches: Option<StartCaches>,
     /// Splitting of waves.
     pub splitting: SplitOptions,
@@ -180,6 +180,7 @@ pub fn simulate(
         timeline,
         progress,
     } = hooks;
+    // Before the run that is reported, because the search changes the machine of the setup.
     let selection_search = timed.search_ends(progress)?;
     let (launch, mut memory) = timed.start()?;
     let names = InstrNames::of(&prepared);
@@ -198,11 +199,12 @@ pub fn simulate(
     let mut listener = ((statistics, done), (events, timeline));
     let finished = timed.run(&timed.setup, &launch, &mut memory, &mut listener)?;
     let ((statistics, _), (events, timeline)) = listener;
-    // The expected contents are those of all warps.
+    // A single warp writes only a part of the expected contents.
     let compared = match options.only {
         None => compare_buffers(grid, &memory),
         Some(_) => BufferComparison::default(),
     };
+    // The instructions of the run decide whether repetitions are short.
     let is_short = options.spread && timed.is_short(&finished);
     let sensitivities = match options.sensitivities || is_short {
         true => Some(timed.sensitivities(&finished, progress)),
@@ -213,6 +215,7 @@ pub fn simulate(
         selection_search,
         checked_elements: compared.elements,
         spread: sensitivities.as_deref().map(Spread::of),
+        // Repetitions that no option asks for only give the spread.
         sensitivities: sensitivities.filter(|_| options.sensitivities),
         ..timed.report(&finished, &statistics, &names, &occupancy)
     };
@@ -220,6 +223,7 @@ pub fn simulate(
         report,
         memory,
         unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
+        // An output file that cannot be written does not invalidate the simulation.
         events: events.map_or(Ok(()), EventFile::finish),
         timeline: timeline.map_or(Ok(()), Timeline::finish),
     })
@@ -230,7 +234,11 @@ pub fn simulate(
 ///
 /// # Errors
 ///
+<<<<<<< HEAD
 /// Errors of [`simulate`].
+=======
+/// See [`simulate`].
+>>>>>>> w-r1
 pub fn simulate_with(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -242,11 +250,19 @@ pub fn simulate_with(
     Ok(result)
 }
 
+<<<<<<< HEAD
 /// As [`simulate_with`]; returns the memory at the end as well.
 ///
 /// # Errors
 ///
 /// Errors of [`simulate`].
+=======
+/// Like [`simulate_with`], and returns the memory at the end as well.
+///
+/// # Errors
+///
+/// See [`simulate`].
+>>>>>>> w-r1
 pub fn simulate_to_end(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -402,11 +418,12 @@ impl<'a> TimedLaunch<'a> {
         memory: &mut GlobalMemory,
         listener: &mut impl EventListener,
     ) -> Result<TimedResult, Diagnostic> {
+        // Repetitions use machines with other parameters, which may not hold a block.
         self.occupancy(setup, launch)?;
         setup
             .run(&self.prepared.code, launch, memory, listener)
             .map_err(|fault| match fault.kind {
-                // No instruction is at fault.
+                // The launch has no such warp, so there is no instruction to name.
                 FaultKind::UnknownWarp { .. } => Diagnostic::new(fault.kind.to_string()),
                 _ => fault_diagnostic(self.prepared, &fault),
             })
@@ -433,6 +450,7 @@ fn apply_overrides(
     mut machine: MachineConfig,
     options: &TimedOptions,
 ) -> Result<MachineConfig, Diagnostic> {
+    // The selected machine is consistent, so only changes need the check.
     if options.parameters_set().next().is_none() {
         return Ok(machine);
     }
@@ -446,6 +464,7 @@ fn apply_overrides(
     for &(parameter, value) in &options.set {
         machine = machine.with(parameter, value);
     }
+    // After single parameters, because the part of a sum that keeps its value may be set too.
     for &(sum, value) in &options.sums {
         let other = machine[sum.other()];
         let Some(rest) = value.checked_sub(other) else {

@@ -29,6 +29,7 @@ fn sessions(ending: &str) -> impl Iterator<Item = Session> {
 
 /// Returns all that is compared of a kernel besides its names and its occupancy.
 fn compared(kernel: &Kernel) -> (String, u64, KernelResources) {
+    // The digest of the module is the same on both sides, because only the kernel is changed.
     let digest = kernel.code_digest();
     (digest, surroundings(kernel, 7), resources(kernel))
 }

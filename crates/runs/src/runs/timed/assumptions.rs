@@ -6,7 +6,8 @@ use warpbound_report::timed::{ParameterValue, UnpublishedNumber};
 use super::TimedLaunch;
 
 impl TimedLaunch<'_> {
-    /// Lists the machine if it is not for the code, the policy, and the parameters that the simulation has read.
+    /// Lists what the cycles rest on without a published source: the machine if it is for another architecture than
+    /// the code, the scheduler policy, and parameters that the simulation has read.
     pub(super) fn assumptions(&self, touched: &[Parameter]) -> Vec<UnpublishedNumber> {
         let device = &self.options.machine;
         let mut out = Vec::new();
@@ -27,6 +28,7 @@ impl TimedLaunch<'_> {
                 choices.policy_source.clone(),
             ));
         }
+        // A value that the user has set is the user's, and the source in the machine file says nothing about it.
         for &parameter in touched.iter().filter(|p| !self.is_set(**p)) {
             let figure = device.range(parameter);
             if figure.provenance != Provenance::Published {

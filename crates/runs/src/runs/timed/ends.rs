@@ -10,7 +10,7 @@ use warpbound_simulate::timed::Silent;
 use super::sensitivities::MAX_UNREQUESTED_INSTRUCTIONS;
 use super::{RunProgress, TimedLaunch};
 
-/// Maximum of values of a parameter that are simulated.
+/// Maximum number of values of a parameter that are simulated.
 const MAX_VALUES: usize = 64;
 
 impl TimedLaunch<'_> {
@@ -37,9 +37,11 @@ impl TimedLaunch<'_> {
         let issued = first.counts.issued();
         let mut left = MAX_UNREQUESTED_INSTRUCTIONS;
         let mut tried = SelectionSearch::default();
+        // A parameter that the run does not read cannot change its cycles.
         let open = first.used_parameters.iter().filter(|p| !self.is_set(**p));
         let open: Vec<_> = open
             .copied()
+            // The other parameters have the selected end already.
             .filter(|parameter| matches!(parameter.slow_end(), SlowEnd::Either | SlowEnd::Each))
             .filter(|&parameter| device.range(parameter).least < device.range(parameter).most)
             .collect();
@@ -49,6 +51,7 @@ impl TimedLaunch<'_> {
             values.retain(|&value| value != before);
             let name = parameter.name().to_owned();
             let cost = issued.saturating_mul(values.len() as u64);
+            // The limit is a number of instructions, so that the result does not depend on the speed of the host.
             if cost > left {
                 tried.skipped.push(name);
                 continue;
@@ -56,7 +59,7 @@ impl TimedLaunch<'_> {
             left -= cost;
             for &value in &values {
                 let machine = self.setup.machine().clone().with(parameter, value);
-                // Some values leave too few resources for a block.
+                // Some values leave too few resources for a block; they are not candidates.
                 let Ok(cycles) = self.cycles_on(&machine) else {
                     continue;
                 };
@@ -66,6 +69,7 @@ impl TimedLaunch<'_> {
                 };
                 if is_better {
                     best = cycles;
+                    // Later parameters are tried on the best machine so far.
                     self.setup = self.setup.clone().on(machine);
                 }
             }

@@ -1,4 +1,4 @@
-//! Simulation of a launch whose events a listener of another module receives, with the sizes that it needs beside them.
+//! Simulation of a launch whose events a listener of another module receives, together with the sizes that it needs.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +20,9 @@ pub struct ObservedLaunch {
     pub issued: u64,
     /// SMs or compute units.
     pub units: u64,
-    /// Blocks that each of them holds at a time.
+    /// Blocks that each unit holds at a time.
     pub resident: u64,
-    /// Warp slots of each, without those for splits.
+    /// Warp slots of each unit, without slots for splits.
     pub slots: u64,
     /// Branches at which waves may split.
     pub sites: BTreeSet<OpIndex>,
@@ -34,7 +34,11 @@ pub struct ObservedLaunch {
 ///
 /// # Errors
 ///
+<<<<<<< HEAD
 /// Errors of [`simulate`](crate::simulate).
+=======
+/// See [`simulate`](super::simulate).
+>>>>>>> w-r1
 pub fn observe(
     session: &Session,
     prepared: &Prepared<'_>,

@@ -1,4 +1,4 @@
-//! Values of single parameters in a run with time, in place of those of the machine.
+//! Parameter overrides of a timed run. For example, 30 cycles for `shared.latency`, whatever the machine has.
 
 use warpbound_base::Diagnostic;
 use warpbound_machine::{Parameter, ParameterSum};
@@ -39,9 +39,10 @@ impl Override {
     ///
     /// # Errors
     ///
-    /// The first parameter that changes twice.
+    /// A parameter changes twice; the diagnostic names it.
     pub fn check_distinct(overrides: &[Override]) -> Result<(), Diagnostic> {
         let mut names: Vec<&str> = overrides.iter().map(|o| o.parameter().name()).collect();
+        // Sorted, so that equal names are neighbours. A sum has the name of the part that changes.
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Diagnostic::new(format!("--set {} is given twice", pair[0]))),

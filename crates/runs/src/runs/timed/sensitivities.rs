@@ -10,7 +10,7 @@ use warpbound_simulate::timed::{Silent, TimedResult};
 use super::{RunProgress, TimedLaunch};
 use warpbound_query::jobs::map_in_order;
 
-/// Maximum of warp instructions of repetitions that are made without request: less than a second of work.
+/// Maximum number of warp instructions of repetitions that no option asks for: less than a second of work.
 pub(super) const MAX_UNREQUESTED_INSTRUCTIONS: u64 = 1_000_000;
 
 impl TimedLaunch<'_> {
@@ -36,6 +36,7 @@ impl TimedLaunch<'_> {
         let mut rows: Vec<Sensitivity> = Vec::with_capacity(all / 2);
         let mut reruns = reruns.into_iter();
         for (parameter, _) in range_ends.iter().step_by(2) {
+            // Both ends of a parameter follow each other, and `map_in_order` keeps that order.
             if let (Some(least), Some(most)) = (reruns.next(), reruns.next()) {
                 rows.push(Sensitivity {
                     name: parameter.name().to_owned(),
@@ -73,12 +74,13 @@ impl TimedLaunch<'_> {
     /// Repeats the simulation with another value of a parameter.
     fn again(&self, parameter: Parameter, value: u64, finished: &TimedResult) -> Rerun {
         let before = finished.cycles.0.0;
+        // Simulations are deterministic, so the same value gives the same cycles.
         if value == self.setup.machine()[parameter] {
             return rerun(value, before, Ok(before));
         }
         let machine = self.setup.machine().clone().with(parameter, value);
         let setup = self.setup.clone().on(machine);
-        // The ranges of a file are consistent with each other, but not always with values that the user has set.
+        // The ranges of a file are consistent with each other, but perhaps not with values that the user has set.
         let sense = setup.machine().check();
         let again = sense
             .and_then(|()| self.start())

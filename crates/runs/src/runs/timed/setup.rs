@@ -152,7 +152,7 @@ impl<'a> TimedSetup<'a> {
     pub(super) fn interlock_name(&self) -> &'static str {
         match self {
             TimedSetup::Warps { setup, .. } => setup.interlock.name(),
-            // Registers of the ALUs have a scoreboard, results of memory counters.
+            // Dependences on ALUs are tracked by a scoreboard of registers, and dependences on memory by wait counts.
             TimedSetup::Waves { .. } => "wait-counts",
         }
     }
@@ -254,7 +254,7 @@ impl<'a> TimedSetup<'a> {
 ///
 /// # Errors
 ///
-/// The first of these.
+/// The machine or an option does not suit the code; the diagnostic names the first mismatch.
 pub(super) fn check_family(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -262,6 +262,7 @@ pub(super) fn check_family(
 ) -> Result<(), Diagnostic> {
     let (model, isa) = (&options.machine, session.image.isa().to_string());
     let family = prepared.family();
+    // `TimedSetup::new` refuses these kernels with a message of its own.
     if family == Family::MiniSimt {
         return Ok(());
     }
@@ -275,6 +276,7 @@ pub(super) fn check_family(
         let hint = format!("machines for {family}: {}", names.join(", "));
         return Err(Diagnostic::new(message).hint(hint));
     }
+    // Waves have one mechanism, so another choice would be ignored silently.
     if family == Family::Gcn3 && options.interlock != Interlock::default() {
         let message = "--interlock is for NVIDIA GPUs";
         let hint = "waves of GCN3 wait by s_waitcnt and a scoreboard of registers";

@@ -12,7 +12,7 @@ use crate::listeners::cycle_statistics::CycleStatistics;
 use crate::listeners::names::InstrNames;
 use warpbound_query::{Prepared, Session, SplitMarks, SplitOptions};
 
-/// Splitting in a run, and the branches that are no sites.
+/// Splitting in a run, and the branches on EXEC that are not sites.
 #[derive(Clone, Debug)]
 pub struct SplitPlan {
     /// Setup as the simulator reads it.
@@ -54,13 +54,14 @@ impl SplitPlan {
             },
             refused: Vec::new(),
         };
+        // Finding sites needs the control flow, which may be refused; a run without splits does not need it.
         if options.splits > 0 {
             plan.find_sites(session, prepared, &options.marks, block)?;
         }
         Ok(plan)
     }
 
-    /// Keeps the sites at which waves may split on a machine that merges, or on one that does not.
+    /// Finds the sites at which waves may split. What is an obstacle depends on whether splits merge.
     fn find_sites(
         &mut self,
         session: &Session,
@@ -83,6 +84,7 @@ impl SplitPlan {
         };
         if let Some(marked) = &marked {
             let known: Vec<CodeAddr> = found.iter().map(|site| prepared.addr(site.at)).collect();
+            // A mark without a branch would be ignored silently, so it is an error.
             if let Some(addr) = marked.iter().find(|addr| !known.contains(addr)) {
                 let message = "no branch on EXEC that a wave reaches is at this address";
                 return Err(Diagnostic::new(message).at(addr));
@@ -92,6 +94,7 @@ impl SplitPlan {
             let addr = prepared.addr(site.at);
             if site.may_split(merge) {
                 if is_marked(addr) {
+                    // Without merging, both parts of a wave run to the end of the kernel.
                     let merge_point = site.merge_point.filter(|_| merge);
                     self.setup.sites.insert(site.at, SplitSite { merge_point });
                 }
@@ -103,6 +106,8 @@ impl SplitPlan {
                 .map(|obstacle| format!("{}: {}", prepared.addr(obstacle.at), obstacle.reason));
             let mut reasons: Vec<String> = reasons.collect();
             reasons.dedup();
+            // A site that a file marks is requested explicitly, so a refusal is an error rather than a row of the
+            // report.
             if marked.is_some() && is_marked(addr) {
                 let message = format!("waves may not split here: {}", reasons.join("; "));
                 return Err(Diagnostic::new(message).at(addr));
@@ -174,11 +179,13 @@ fn writes_mark(program: &GcnProgram) -> bool {
         );
         let view = instr.view().filter(|_| is_write);
         let operands = view.iter().flat_map(|view| &view.operands);
-        // The field of a hardware register as encoded: its number, the first bit, the bits less one. MODE is 1.
+        // A field of a hardware register is encoded as its number, its first bit, and its number of bits less one.
+        // MODE is register 1.
         let mut fields = operands.filter_map(|operand| match operand.value {
             GcnValue::Immediate(field) => Some(field),
             _ => None,
         });
+        // The field is the first immediate; a value may follow it.
         fields.next().is_some_and(|field| {
             let (first, bits) = (field >> 6 & 0x1f, (field >> 11 & 0x1f) + 1);
             field & 0x3f == 1 && (first..first + bits).contains(&21)

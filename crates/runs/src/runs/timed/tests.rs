@@ -161,6 +161,7 @@ fn made_up(seed: u64, operations: u32) -> (Vec<(u64, Event)>, Known) {
                 let mut own = vec![(begin, begins)];
                 let mut end = begin;
                 for number_in_block in 0..warps {
+                    // Each block slot has warp slots of its own, since its blocks have at most three warps.
                     let slot = place * 4 + number_in_block;
                     let of = WarpPlace {
                         sm,
@@ -191,6 +192,7 @@ fn made_up(seed: u64, operations: u32) -> (Vec<(u64, Event)>, Known) {
                 // The sort is stable: events of one cycle stay in order.
                 own.sort_by_key(|(cycle, _)| *cycle);
                 events.extend(own);
+                // Blocks of one slot follow each other, so its warp slots are free again.
                 begin = end + random.u64(0..10);
             }
         }
@@ -228,7 +230,7 @@ fn counts_add_up() {
             let (events, known) = made_up(seed, operations as u32);
             let mut statistics = CycleStatistics::new(operations);
             send(&mut statistics, &events);
-            // The simulator itself counts issues.
+            // Issues are counted by the simulator and not by the listener.
             let mut issues = vec![0; operations];
             for (_, event) in &events {
                 if let Event::Issue { at, .. } = event {
@@ -260,6 +262,7 @@ fn counts_add_up() {
             assert_eq!(issued(&sms), known.issues);
             for sm in &tables.sms {
                 assert_eq!((sm.blocks, sm.active_cycles), known.sms[&sm.sm]);
+                // Two blocks of at most three warps are resident.
                 assert!(sm.resident_warps <= 6.0, "{}", sm.resident_warps);
             }
             let transactions: u64 = tables.shared_transactions.iter().sum();
