@@ -35,70 +35,7 @@ impl Session {
         level: CfgLevel,
         options: &BoundOptions,
     ) -> Result<Graph, Diagnostic> {
-<<<<<<< HEAD
         graph_of(&self.analyse(kernel, options)?, level)
-=======
-        let prepared = self.prepare(kernel)?;
-        let launch = self.launch(kernel, options)?.context;
-        let flow = self.flow(&prepared, &launch, options)?;
-        let steps = match level {
-            CfgLevel::Thread => &flow.thread.steps,
-            CfgLevel::Warp => &flow.warp.graph.steps,
-        };
-        let reached = |node: &NodeId| match level {
-            CfgLevel::Thread => flow.thread.is_reached(*node),
-            CfgLevel::Warp => flow.warp.state(*node).is_some(),
-        };
-        let mut ids: Vec<NodeId> = flow.thread.space.ids().filter(reached).collect();
-        // By context and address, because nodes are numbered in the order of their discovery.
-        ids.sort_by_key(|&id| {
-            let space = &flow.thread.space;
-            (space.node(id).context, space.block(id).first)
-        });
-        let position: BTreeMap<NodeId, usize> =
-            ids.iter().enumerate().map(|(i, &id)| (id, i)).collect();
-        let headers = headers(&flow);
-        let nodes = ids
-            .iter()
-            .map(|&id| node(&prepared, &flow, id, level, headers.get(&id).cloned()))
-            .collect();
-        let edges = ids
-            .iter()
-            .flat_map(|&from| {
-                steps
-                    .get(from.index())
-                    .into_iter()
-                    .flatten()
-                    .map(move |s| (from, s))
-            })
-            .filter_map(|(from, step)| {
-                Some(GraphEdge {
-                    from: *position.get(&from)?,
-                    to: match step.to {
-                        Some(to) => Some(*position.get(&to)?),
-                        None => None,
-                    },
-                    kind: kind(&flow, step),
-                    pushes: step
-                        .pushes
-                        .iter()
-                        .map(|&id| entry(&prepared, &flow, id))
-                        .collect(),
-                })
-            })
-            .collect();
-        Ok(Graph {
-            schema: Graph::SCHEMA,
-            kernel: kernel.demangled(),
-            level: match level {
-                CfgLevel::Thread => "thread",
-                CfgLevel::Warp => "warp",
-            },
-            nodes,
-            edges,
-            entry: position.get(&flow.thread.entry).copied().unwrap_or(0),
-        })
->>>>>>> w-r1
     }
 }
 

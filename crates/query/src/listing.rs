@@ -60,44 +60,7 @@ impl Session {
     ///
     /// See [`Session::prepare`].
     pub fn disassemble(&self, kernel: &Kernel) -> Result<Listing, Diagnostic> {
-<<<<<<< HEAD
         Ok(listing_of(&self.prepare(kernel)?))
-=======
-        let prepared = self.prepare(kernel)?;
-        let own = own_ops(kernel, &prepared.code);
-        let labels = labels(&prepared, &own);
-        let mut last_source = None;
-        let relocated = match &prepared.program {
-            Program::Nvidia(program) => relocated(kernel, program),
-            Program::Amd(_) | Program::Mini(_) => Vec::new(),
-        };
-        let lines = (0u32..)
-            .map(OpIndex)
-            .zip(&prepared.code.ops)
-            .filter(|(at, _)| own.contains(at))
-            .filter_map(|(at, op)| {
-                let here = relocated.binary_search_by_key(&op.addr, |r| r.addr);
-                let here = here.ok().and_then(|index| relocated.get(index));
-                let (text, words, control) = instr_text(&prepared, &labels, at, here)?;
-                let source = prepared.source(op.addr);
-                // A source line is shown at the first instruction of each run of instructions with this line.
-                let changed = source != last_source;
-                last_source.clone_from(&source);
-                Some(ListingLine {
-                    at: op.addr.to_string(),
-                    labels: labels.get(&at).cloned().unwrap_or_default(),
-                    text,
-                    words,
-                    control,
-                    source: source.filter(|_| changed),
-                })
-            })
-            .collect();
-        Ok(Listing {
-            kernel: kernel.demangled(),
-            lines,
-        })
->>>>>>> w-r1
     }
 
     /// Appends the disassembly of a kernel and of the functions in its own section, in the syntax of nvdisasm for raw

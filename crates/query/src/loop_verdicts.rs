@@ -114,15 +114,9 @@ fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
     }
 }
 
-<<<<<<< HEAD
-/// Returns the verdict for any launch, if that for the stated launches has no smaller number: then the bound needs no
-/// statement about the launch.
-fn smaller(of_any: LoopVerdict, stated: LoopVerdict) -> (LoopVerdict, Origin) {
-=======
 /// Returns the verdict for any launch, unless the stated launches give a smaller number: then only the smaller bound
 /// needs the statements.
-fn smaller((of_any, stated): (LoopVerdict, LoopVerdict)) -> (LoopVerdict, Origin) {
->>>>>>> w-r1
+fn smaller(of_any: LoopVerdict, stated: LoopVerdict) -> (LoopVerdict, Origin) {
     let LoopVerdict::Bounded(mut bound) = of_any else {
         return (stated, Origin::Launch);
     };

@@ -107,10 +107,13 @@ impl ImportGraph {
             .map(|(module, paths)| {
                 let targets = paths.iter().map(|path| self.resolve(path, 0));
                 let others = targets.filter(|target| target != module);
-                others.filter_map(|target| number.get(&target).copied()).collect()
+                others
+                    .filter_map(|target| number.get(&target).copied())
+                    .collect()
             })
             .collect();
-        let reach: Vec<BTreeSet<usize>> = (0..nodes.len()).map(|from| reached(&edges, from)).collect();
+        let reach: Vec<BTreeSet<usize>> =
+            (0..nodes.len()).map(|from| reached(&edges, from)).collect();
         let mut seen = BTreeSet::new();
         let mut circles = Vec::new();
         for from in 0..nodes.len() {
@@ -121,7 +124,11 @@ impl ImportGraph {
             let circle: Vec<usize> = (0..nodes.len()).filter(both).collect();
             if circle.len() > 1 && seen.insert(circle.clone()) {
                 let names = circle.iter().filter_map(|&node| nodes.get(node));
-                circles.push(names.map(|module| module.join("/")).collect::<Vec<String>>());
+                circles.push(
+                    names
+                        .map(|module| module.join("/"))
+                        .collect::<Vec<String>>(),
+                );
             }
         }
         circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
@@ -161,7 +168,9 @@ fn collect(
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let text = std::fs::read_to_string(&path)?;
             let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-            let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let lines = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
             texts.insert(own, lines.collect::<Vec<&str>>().join("\n"));
         }
     }
@@ -200,7 +209,10 @@ fn expand(prefix: &[String], tree: &str, paths: &mut Vec<Vec<String>>) {
         None => (tree, None),
     };
     let head = head.split(" as ").next().unwrap_or_default();
-    let names = head.split("::").map(str::trim).filter(|name| !name.is_empty() && *name != "self");
+    let names = head
+        .split("::")
+        .map(str::trim)
+        .filter(|name| !name.is_empty() && *name != "self");
     let is_first = prefix.is_empty() && head.trim_start().starts_with("self");
     let mut path = prefix.to_vec();
     path.extend(is_first.then(|| "self".to_owned()));

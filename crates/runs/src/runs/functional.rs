@@ -123,11 +123,7 @@ pub fn execute(
 ///
 /// # Errors
 ///
-<<<<<<< HEAD
-/// As [`execute`].
-=======
 /// See [`execute`].
->>>>>>> w-r1
 pub fn execute_to_end(
     session: &Session,
     prepared: &Prepared<'_>,

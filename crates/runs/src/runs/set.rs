@@ -217,11 +217,7 @@ struct LaunchResult {
 ///
 /// # Errors
 ///
-<<<<<<< HEAD
-/// Those of [`execute`]; or a repetition has not ended after its last round.
-=======
 /// The errors of [`execute`], or a repetition has not ended after its last round.
->>>>>>> w-r1
 pub fn execute_set(
     session: &Session,
     set: &LaunchSet,
@@ -253,11 +249,7 @@ pub fn execute_set(
 ///
 /// # Errors
 ///
-<<<<<<< HEAD
-/// Those of [`simulate`]; or a repetition has not ended after its last round.
-=======
 /// The errors of [`simulate`], or a repetition has not ended after its last round.
->>>>>>> w-r1
 pub fn simulate_set(
     session: &Session,
     set: &LaunchSet,

@@ -234,11 +234,7 @@ pub fn simulate(
 ///
 /// # Errors
 ///
-<<<<<<< HEAD
-/// Errors of [`simulate`].
-=======
 /// See [`simulate`].
->>>>>>> w-r1
 pub fn simulate_with(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -250,19 +246,11 @@ pub fn simulate_with(
     Ok(result)
 }
 
-<<<<<<< HEAD
-/// As [`simulate_with`]; returns the memory at the end as well.
-///
-/// # Errors
-///
-/// Errors of [`simulate`].
-=======
 /// Like [`simulate_with`], and returns the memory at the end as well.
 ///
 /// # Errors
 ///
 /// See [`simulate`].
->>>>>>> w-r1
 pub fn simulate_to_end(
     session: &Session,
     prepared: &Prepared<'_>,

@@ -62,7 +62,12 @@ fn lines(folder: &Path) -> usize {
 fn rooms_of_tasks_stay_small() {
     let large: Vec<String> = ROOMS
         .iter()
-        .map(|room| (room, lines(&Path::new(ROOT).join("crates").join(room).join("src"))))
+        .map(|room| {
+            (
+                room,
+                lines(&Path::new(ROOT).join("crates").join(room).join("src")),
+            )
+        })
         .filter(|(_, lines)| *lines > MOST_LINES)
         .map(|(room, lines)| format!("{room} has {lines} lines, at most {MOST_LINES} are allowed"))
         .collect();
@@ -78,7 +83,11 @@ fn circles_of_imports_stay_small() {
         let most = known.map_or(MOST_IN_CIRCLE, |(_, most)| *most);
         for circle in graph.circles() {
             if circle.len() > most {
-                large.push(format!("{name}: {} files: {}", circle.len(), circle.join(", ")));
+                large.push(format!(
+                    "{name}: {} files: {}",
+                    circle.len(),
+                    circle.join(", ")
+                ));
             }
         }
     }

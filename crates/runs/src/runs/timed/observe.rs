@@ -34,11 +34,7 @@ pub struct ObservedLaunch {
 ///
 /// # Errors
 ///
-<<<<<<< HEAD
-/// Errors of [`simulate`](crate::simulate).
-=======
 /// See [`simulate`](super::simulate).
->>>>>>> w-r1
 pub fn observe(
     session: &Session,
     prepared: &Prepared<'_>,
