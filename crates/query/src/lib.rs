@@ -1,8 +1,25 @@
 //! Queries on a file: load → decode → lift → analyse.
 //!
-//! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`]
-//! prepares its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs,
-//! divergence. Nothing here runs or bounds a kernel.
+//! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`] prepares
+//! its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs, divergence.
+//! Nothing here runs a kernel. `bound` solves the count rows for given loop bounds; bounds with facts, and
+//! their reports, are in the crate `bounds`.
+//!
+//! # Concepts
+//!
+//! * file with many images, and the queries on it: `Library` in `query/src/library.rs`
+//! * loaded cubin, and the queries on it: `Session` in `query/src/session.rs`
+//! * decoded and lifted kernel: `Prepared` in `query/src/prepared.rs`
+//! * control flow of a kernel, from code to count rows: `KernelFlow` in `query/src/flow.rs`
+//! * options of bounds and analyses: `query/src/options.rs`, `cycle_query.rs`, `split_options.rs`
+//! * input files that the user names: `query/src/input.rs`
+//! * work on many kernels at once, results in order: `query/src/jobs.rs`
+//! * shards of a query: `query/src/shard.rs`
+//! * statements about launches, words of constant banks: `query/src/stated_launches.rs`, `launch_knowledge.rs`
+//! * verdicts on loops, with the derivation of each bound: `query/src/loop_verdicts.rs`
+//! * copies of kernels that are not linked: `query/src/unlinked.rs`
+//! * check that facts are about the kernels of a file: `query/src/facts_check.rs`
+//! * disassembly, graphs, divergence reports: `query/src/listing.rs`, `graph.rs`, `divergence.rs`
 
 pub mod analysis;
 pub mod cycle_query;

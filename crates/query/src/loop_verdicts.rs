@@ -109,6 +109,8 @@ fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
             Some(_) => stated.block,
             None => [None; 3],
         },
+        // Grids of AMD's GPUs may be larger than those of CUDA: a loop that counts to `blockIdx.y` has another bound.
+        limits: stated.limits,
         words: words.collect(),
         ..LaunchRanges::default()
     }
@@ -131,4 +133,23 @@ fn smaller(of_any: LoopVerdict, stated: LoopVerdict) -> (LoopVerdict, Origin) {
         bound.certain = bound.certain.max(of_stated.certain);
     }
     (LoopVerdict::Bounded(bound), Origin::Derived)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_analyse::launch_ranges::SizeLimits;
+
+    use super::*;
+
+    /// Bounds for any launch hold for all sizes that the machines of the code have.
+    #[test]
+    fn any_launch_has_the_limits_of_its_machines() {
+        for limits in [SizeLimits::CUDA, SizeLimits::HSA] {
+            let stated = LaunchRanges {
+                limits,
+                ..LaunchRanges::default()
+            };
+            assert_eq!(any_launch(&stated, &Kernel::default()).limits, limits);
+        }
+    }
 }

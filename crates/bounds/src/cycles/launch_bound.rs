@@ -15,7 +15,7 @@ use warpbound_bound::{
     LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread,
 };
 use warpbound_cycles::{
-    Contention, KernelTime, MILLI, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
+    Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
     Service, StepCost,
 };
 use warpbound_launch::LaunchFile;
