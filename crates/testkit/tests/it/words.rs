@@ -227,3 +227,89 @@ fn words_that_the_glossary_replaces_do_not_return() {
     }
     assert!(bad.is_empty(), "{}:\n{}", bad.len(), bad.join("\n"));
 }
+
+/// Phrases of comments, and how many lines of comments of the product may have them.
+const RARE_PHRASES: [(&str, usize); 3] = [
+    ("that of", 25),
+    ("those of", 25),
+    // Help texts of options have most of them.
+    ("in which", 40),
+];
+
+/// Beginnings of doc comments that better words exist for: `Maximum number of`, `Upper bound on`.
+const RARE_BEGINNINGS: [&str; 3] = ["Most", "Least", "Fewest"];
+
+/// Comments of the product, without tests: text of the line, and whether it documents an item.
+fn product_comments() -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    for source in sources(false) {
+        let path = source.path.to_string_lossy().into_owned();
+        if path.contains("/testkit/") || path.contains("/xtask/") {
+            continue;
+        }
+        for line in source.text.lines().map(str::trim_start) {
+            let Some(comment) = line.strip_prefix("//") else {
+                continue;
+            };
+            let is_doc = comment.starts_with('/') || comment.starts_with('!');
+            let text = comment.trim_start_matches(['/', '!']).trim().to_owned();
+            all.push((text, is_doc));
+        }
+    }
+    assert!(all.len() > 10_000, "only {} lines of comments", all.len());
+    all
+}
+
+#[test]
+fn comments_have_few_heavy_phrases() {
+    let comments = product_comments();
+    for (phrase, most) in RARE_PHRASES {
+        let with = comments.iter().filter(|(text, _)| has_word(text, phrase));
+        let lines: Vec<&str> = with.map(|(text, _)| text.as_str()).collect();
+        assert!(lines.len() <= most, "{phrase:?}: {}", lines.join("\n"));
+    }
+    let begins = |text: &str| {
+        let mut words = RARE_BEGINNINGS.iter();
+        words.any(|word| {
+            text.strip_prefix(word)
+                .is_some_and(|rest| rest.starts_with(' '))
+        })
+    };
+    let mut begun = Vec::new();
+    let mut is_inside = false;
+    for (text, is_doc) in &comments {
+        // The first line of a comment only.
+        if *is_doc && !is_inside && begins(text) {
+            begun.push(text.as_str());
+        }
+        is_inside = *is_doc && !text.is_empty() && !text.ends_with('.');
+    }
+    assert!(begun.len() <= 20, "{}", begun.join("\n"));
+}
+
+#[test]
+fn comments_say_why_and_give_examples() {
+    let comments = product_comments();
+    let is_example = |text: &str| text.to_lowercase().contains("for example");
+    let examples = comments.iter().filter(|(text, _)| is_example(text)).count();
+    assert!(examples >= 100, "only {examples} examples");
+    let reasons = comments.iter().filter(|(_, is_doc)| !is_doc).count();
+    let code: usize = sources(false)
+        .iter()
+        .filter(|source| {
+            let path = source.path.to_string_lossy();
+            !path.contains("/testkit/") && !path.contains("/xtask/")
+        })
+        .map(|source| {
+            let lines = source.text.lines().map(str::trim);
+            lines
+                .filter(|line| !line.is_empty() && !line.starts_with("//"))
+                .count()
+        })
+        .sum();
+    // Comments inside of functions say why: at least 1 for 40 lines of code.
+    assert!(
+        reasons * 40 >= code,
+        "{reasons} lines of comments, {code} of code"
+    );
+}
