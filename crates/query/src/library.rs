@@ -258,6 +258,7 @@ impl Library {
             file,
             number,
             known_counts: Arc::clone(&self.known_counts),
+            preparations: Default::default(),
         })
     }
 

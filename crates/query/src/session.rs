@@ -1,6 +1,7 @@
 //! Loaded cubin and the queries on it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warpbound_analyse::access::KnownCounts;
 use warpbound_base::{Diagnostic, Family};
@@ -23,6 +24,7 @@ pub struct Session {
     pub image: Image,
     /// Counts of memory accesses that all kernels share.
     pub(crate) known_counts: Arc<KnownCounts>,
+    pub(crate) preparations: AtomicUsize,
 }
 
 impl Session {
@@ -38,6 +40,7 @@ impl Session {
             number: None,
             image,
             known_counts: Arc::default(),
+            preparations: AtomicUsize::new(0),
         })
     }
 
@@ -179,12 +182,19 @@ impl Session {
         check.finish()
     }
 
+    /// Returns how many times kernels of this image were decoded and lifted. A task does this once for a kernel, because
+    /// decoding and lifting take a part of its time that a second one would double.
+    pub fn preparations(&self) -> usize {
+        self.preparations.load(Ordering::Relaxed)
+    }
+
     /// Decodes and lifts a kernel.
     ///
     /// # Errors
     ///
     /// See [`Prepared::new`].
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
+        self.preparations.fetch_add(1, Ordering::Relaxed);
         let prepared = Prepared::new(kernel, self.image.isa(), &self.file);
         let mut prepared = prepared.map_err(|d| self.locate(d))?;
         // Kernels of one file access memory in few forms, and counting one is expensive, so the counts are shared.

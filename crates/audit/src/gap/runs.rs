@@ -225,7 +225,13 @@ impl Runs<'_> {
 
     /// Returns the warps, contents and orders.
     fn situations(&self, grid: &LaunchFile) -> Vec<Situation> {
-        let of_block = u64::from(grid.block.iter().product::<u32>().div_ceil(32).max(1));
+        let of_block = u64::from(
+            grid.block
+                .iter()
+                .product::<u32>()
+                .div_ceil(self.prepared.family().lanes())
+                .max(1),
+        );
         let blocks: u64 = grid.grid.iter().map(|&n| u64::from(n)).product();
         let warps: Vec<SingleWarp> = match self.options.warp {
             Some(warp) => vec![warp],

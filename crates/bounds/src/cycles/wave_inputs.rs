@@ -20,7 +20,7 @@ use warpbound_query::prepared::Prepared;
 const LDS_GROUP: u32 = 32;
 
 /// Bytes of a line of the scalar cache (`memory-units`).
-const SCALAR_LINE: u32 = 64;
+const MEMORY_LINE: u32 = 64;
 
 impl CycleInputs {
     /// Adds the accesses of an instruction of a wave.
@@ -101,7 +101,7 @@ fn exchange() -> AccessLimits {
 /// a line on touch two lines.
 fn scalar_lines(facts: &WaveFacts) -> u32 {
     let bytes = u32::from(facts.dwords) * 4;
-    1 + (bytes - 4).div_ceil(SCALAR_LINE)
+    1 + (bytes - 4).div_ceil(MEMORY_LINE)
 }
 
 /// Returns the class of an access with unknown addresses: each lane that exists has a line of its own, and all lanes
@@ -118,11 +118,13 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts, lanes: u32) -> Option<Acces
         Width::U16 | Width::S16 => 2,
         Width::Words => dwords * 4,
     };
+    // Vector accesses are aligned to 4 bytes only, so that a longer one may be in two lines.
+    let touched = lanes * (1 + bytes.saturating_sub(4).div_ceil(MEMORY_LINE));
     let in_memory = AccessCounts {
         requests: dwords,
-        transactions: lanes,
-        sectors: lanes,
-        lines: lanes,
+        transactions: touched,
+        sectors: touched,
+        lines: touched,
         ..AccessCounts::default()
     };
     // Scratch is accessed dword by dword, because its dwords are interleaved by lane.

@@ -2,4 +2,5 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod figures;
+mod preparations;
 mod time_limit;

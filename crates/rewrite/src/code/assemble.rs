@@ -216,7 +216,8 @@ impl EditedCode {
         next: u32,
         map: &CodeMap,
     ) -> Result<u64, Diagnostic> {
-        let here = CodeAddr(next);
+        // `next` is the address after the instruction.
+        let here = CodeAddr(next - 8);
         match new.target {
             None => Ok(new.word),
             Some(NewTarget::Code(target)) => {
