@@ -1,4 +1,8 @@
-//! Measurement: what cannot be known without a run is planned, instrumented, predicted, estimated.
+//! Measurement: plans of what to measure, instrumented kernels, predicted counts and estimates from observed times.
+//!
+//! A count of a block follows from the launch (`predict`), from counters and flow (`probes`, `instrument`), or is
+//! checked against flow and facts (`measured_counts`). Times that were observed give estimates (`hybrid`), which are
+//! never bounds.
 
 pub mod hybrid;
 pub mod instrument;
