@@ -43,7 +43,7 @@ pub const COUNTERS: &str = "warpbound_counters";
 /// capability 5.3 and 6.2).
 const BLOCK_REGISTERS: u32 = 32_768;
 
-/// Unit in which threads get registers (NVIDIA, `cuda_occupancy.h`: 256 for a warp).
+/// Unit of the registers of a thread (NVIDIA, `cuda_occupancy.h`: 256 for a warp).
 const REGISTER_STEP: u32 = 8;
 
 /// Maximum number of threads of a block.

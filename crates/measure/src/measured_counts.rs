@@ -73,7 +73,7 @@ pub struct MeasuredRow {
     pub issues: Option<u64>,
     /// Active lanes, summed over these issues.
     pub lanes: Option<u64>,
-    /// Active lanes in which the guard held.
+    /// Active lanes where the guard held.
     pub executed: Option<u64>,
 }
 
@@ -186,7 +186,7 @@ impl MeasuredCounts {
             };
             let cells = cells(line).ok_or_else(|| fail("a quotation mark is missing".into()))?;
             let is_name = cells.first().is_some_and(|cell| cell == "Kernel Name");
-            // Rows of a second launch have the same addresses as those of the first one, so they could not be kept
+            // Rows of a second launch would have the same addresses as the rows of the first, and could not be kept
             // apart.
             if is_name || (table.is_some() && head(&cells).is_some()) {
                 if table.is_some() {

@@ -41,7 +41,7 @@ impl<'a> LongestPaths<'a> {
     }
 
     /// Returns the configurations of an origin that reach the end of the program; if there are none, the
-    /// configurations that merge. After a merge the path is that of the split that goes on.
+    /// configurations that merge. After a merge the split that goes on supplies the rest of the path.
     pub(super) fn of_origin(&self, origin: SplitOrigin) -> Vec<Member<'a>> {
         let all = self.runs.configurations.iter();
         let all: Vec<_> = all.filter(|(of, _)| of.origin == origin).collect();

@@ -44,6 +44,7 @@ impl<'a> PathFinder<'a> {
         flow: &'a KernelFlow,
         facts: &FlowFacts,
     ) -> Result<PathFinder<'a>, Diagnostic> {
+        // Times are on edges between points; of the program only the rows are used.
         let ipet = Ipet::with_step_costs(&flow.counts, |_| None, facts.stated());
         let too_large = |_| Diagnostic::new("a loop bound is too large to compute with");
         let is_end = |point: &usize| {

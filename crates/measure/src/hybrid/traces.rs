@@ -95,6 +95,7 @@ impl Traces {
         }
         self.tail = self.tail.max(other.tail);
         for (&point, &count) in &other.splits {
+            // Counts add up over runs, and times are maxima.
             *self.splits.entry(point).or_default() += count;
         }
         self.refusals += other.refusals;
@@ -466,6 +467,7 @@ impl EventListener for PathTracer<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         match event {
             Event::BlockBegins { block, .. } => {
+                // Room is computed in the order of dispatch, which the map of groups does not keep.
                 self.dispatched.push(*block);
                 let group = GroupTrace {
                     begins: cycle,

@@ -351,6 +351,7 @@ impl CountsAudit<'_> {
         let statements = summed.statements();
         let before = self.findings.len();
         for &statement in &statements {
+            // One fact at a time names the false one; all together they would only show that some fact is false.
             match summed.check(&[statement], |_| true) {
                 Feasibility::Possible => {}
                 Feasibility::Impossible(_) => self.add_statement(statement, facts, bound),

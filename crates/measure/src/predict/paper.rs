@@ -83,6 +83,7 @@ pub fn predict_by_paper(
         let stated = tally.blocks.get(index).zip(sizes);
         let stated = stated.filter(|(block, _)| block.unknown_at.is_empty());
         let stated = stated.and_then(|(block, (warps, threads))| {
+            // The rule takes every thread to execute the block as often as the first one.
             let once = u64::try_from(block.issues).ok()?;
             Some((once.checked_mul(warps)?, once.checked_mul(threads)?))
         });

@@ -186,7 +186,7 @@ impl PredictionWriter<'_> {
         let found = self.determinacy.and_then(|all| all.branches.get(&at));
         let unknown = Determined::default();
         let found = found.unwrap_or(&unknown);
-        // Origins are in the order in which they become known, so the last one explains why the value is unknown.
+        // Origins are ordered by when they become known, so the last one explains why the value is unknown.
         let chain = last_origin(&found.chains).map_or(Vec::new(), |chain| {
             chain
                 .iter()

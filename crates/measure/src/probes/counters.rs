@@ -100,6 +100,7 @@ impl ProbeCounters {
             }
             _ => return Err(Diagnostic::new("counters are unsigned integers of 64 bits")),
         };
+        // Each part of a launch may write a row of its own.
         let width = match array.shape.as_slice() {
             [columns] | [_, columns] => usize::try_from(*columns).unwrap_or(usize::MAX),
             _ => return Err(Diagnostic::new("counters have one or two axes")),

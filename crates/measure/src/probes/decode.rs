@@ -36,8 +36,8 @@ pub struct DecodedCounts {
 ///
 /// # Errors
 ///
-/// Plan or counters are of other code, a proof does not hold, the launch differs from that of the plan, or a
-/// reconstructed value is no count.
+/// Plan or counters are of other code, a proof does not hold, the launch is not the plan's, or a reconstructed value
+/// is no count.
 pub fn decode_counters(
     session: &Session,
     kernel: &Kernel,

@@ -94,7 +94,7 @@ impl ProbeSystem {
                 form.push((number, 1));
             }
         }
-        // The unknowns of blocks come after those of the rows.
+        // The unknowns of blocks are numbered after the variables of the rows.
         let mut own = flow.counts.len();
         let reached = flow.thread.space.ids();
         for node in reached.filter(|&node| flow.thread.is_reached(node)) {

@@ -266,7 +266,7 @@ impl SiteForest {
                 *best = choice;
             }
         };
-        // What is decided so far may be the best choice even if the solver finds no integer point.
+        // The sites decided so far may be the best choice even if the solver finds no integer point.
         improve(&|at| decided.get(at) == Some(&true));
         let (program, variables) = self.program(order, decided, slots);
         match solve(&program, Effort::default()) {

@@ -112,7 +112,7 @@ fn instruction_cycles(facts: &WaveFacts, machine: &MachineConfig) -> CodeCycles 
         GcnClass::Message => of(Parameter::MessageLatency),
         GcnClass::Nop => u64::from(facts.idle).saturating_mul(of(Parameter::NopState)),
         GcnClass::Sleep => u64::from(facts.idle).saturating_mul(of(Parameter::SleepUnit)),
-        // What a wait lasts is in the latency of the operation that it waits for.
+        // The time of a wait is already in the latency of the operation that it waits for.
         GcnClass::Wait
         | GcnClass::Barrier
         | GcnClass::End

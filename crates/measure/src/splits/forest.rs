@@ -74,7 +74,7 @@ impl KernelSites {
         for (number, (&at, own)) in accepted.iter().zip(&arms).enumerate() {
             let executions = own.executions(costs);
             let tail = own.tail(thread, dependence, costs);
-            // Without a bound the costs are those of one execution: they are estimates.
+            // Without a bound, the costs are for one execution: they are estimates.
             let count = executions.unwrap_or(1);
             // Splits that never merge both execute what follows, and they share the memory units for it.
             let overhead = match options.merge {
@@ -179,7 +179,7 @@ impl<'a> SiteArms<'a> {
         costs: &NodeCosts<'_>,
         entries: u64,
     ) -> u64 {
-        // Executions of a node in an arm are those of the site times the bounds of the loops in the arm.
+        // The executions of a node in an arm are the executions of the site times the bounds of the loops in the arm.
         let count = |node: NodeId| (costs.executions(node).unwrap_or(1) / entries).max(1);
         let nodes = self.nodes[arm].difference(without);
         let whole = nodes.map(|&node| costs.node(node).times(count(node)));
