@@ -38,7 +38,7 @@ pub struct SandwichReport {
     pub bound: u64,
     /// Launch overhead that both the bound and the worst run contain. Ratios leave it out.
     pub launch_overhead: u64,
-    /// Bounds in which one more claim after the other is replaced by an observation of the worst run, in the order of
+    /// Bounds where one more claim after the other is replaced by an observation of the worst run, in the order of
     /// [`SandwichReport::CHAIN`], or of [`SandwichReport::LAUNCH_CHAIN`] for a launch.
     pub chain: Vec<ChainValue>,
     /// Parts of the gap, one for each element of the chain after the first.
@@ -186,6 +186,7 @@ impl SandwichReport {
     /// Returns the quotient of the bound and the worst simulated cycles, both without launch overhead; `None` if the
     /// run has no other cycles.
     pub fn ratio(&self) -> Option<f64> {
+        // The overhead is in both numbers and would pull their quotient towards 1.
         let net = |cycles: u64| cycles.saturating_sub(self.launch_overhead);
         match net(self.worst_simulated) {
             0 => None,
@@ -195,6 +196,7 @@ impl SandwichReport {
 
     /// Returns the cycles from the worst simulated run to the bound.
     pub(crate) fn gap(&self) -> i128 {
+        // A bound below the run would be an error, and the report must be able to show it.
         i128::from(self.bound) - i128::from(self.worst_simulated)
     }
 
@@ -240,6 +242,7 @@ impl SandwichReport {
     /// Appends the chain as a table.
     fn write_chain(&self, out: &mut String) {
         let rows = self.chain.iter().map(|element| {
+            // The first element is the bound itself and has no share.
             let share = self.shares.iter().find(|share| share.name == element.name);
             let drop = share.map_or(String::new(), |share| share.telescoped.to_string());
             let part = share.map_or(String::new(), |share| part(share.telescoped, self.gap()));
@@ -271,6 +274,7 @@ impl SandwichReport {
             return;
         }
         let pair = |claimed: u32, seen: u32| match (claimed, seen) {
+            // The access is not to memory that has this number.
             (0, 0) => String::new(),
             _ => format!("{claimed} / {seen}"),
         };
