@@ -55,7 +55,7 @@ pub(crate) struct SplitTrace {
 pub(crate) struct GroupTrace {
     /// Cycle of the dispatch.
     pub(crate) begins: u64,
-    /// Cycle in which the last wave ended.
+    /// Cycle of the end of the last wave.
     pub(crate) ends: u64,
     /// Cycle of the last point of its waves.
     last_point: u64,

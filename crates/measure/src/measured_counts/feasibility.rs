@@ -18,9 +18,9 @@ use warpbound_simt::counts::{CountKind, CountRow, CountVar, Factor, RowFamily, R
 use warpbound_query::KernelFlow;
 
 /// Effort for a linear program without a search for integer points.
-// The relaxation proves enough: if it has no solution, no integer counts exist. The converse is not claimed
-// (SOUNDNESS 17).
 fn relaxed() -> Effort {
+    // The relaxation proves enough: if it has no solution, no integer counts exist. The converse is not claimed
+    // (SOUNDNESS 17).
     Effort {
         nodes: 0,
         ..Effort::default()

@@ -1,9 +1,9 @@
 //! Sums of probes: if fewer counts are wanted than there are probes, each wanted count has one counter, to which each
 //! probe adds its factor.
 //!
-//! A wanted count is `κ · known + Σ μ_k · probe_k` (SOUNDNESS 16.2). Let `s` be the smallest number that makes all `s
-//! · μ_k` whole. Then the counter `Σ s μ_k · probe_k` gives the count. It is a linear form of the unknowns like a
-//! probe, and the certificate is checked with it instead of the probes (counters with increments on chords: Ball and
+//! A wanted count is `κ · known + Σ μ_k · probe_k` (SOUNDNESS 16.2). Let `s` be the smallest number that makes
+//! all `s · μ_k` whole. Then the counter `Σ s μ_k · probe_k` gives the count. It is a linear form of the unknowns like
+//! a probe, and the certificate is checked with it instead of the probes (counters with increments on chords: Ball and
 //! Larus 1994). For example, `probe_0 / 2 - probe_1` becomes a counter with the factors 1 and -2, and the count is
 //! half of it.
 
