@@ -12,7 +12,7 @@ pub struct ProbeCounters {
     pub plan: Option<u64>,
     /// Digest of the code that was instrumented, if the file states it.
     pub code: Option<String>,
-    /// Digest of the launch that was measured ([`super::launch_digest`]), if the file states it.
+    /// Digest of the launch that was measured ([`super::launch_digest()`]), if the file states it.
     pub launch: Option<String>,
     /// Names of the values, if the file states them: [`ProbePlan::counter_name`].
     pub names: Vec<String>,

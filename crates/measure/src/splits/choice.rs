@@ -196,7 +196,7 @@ impl SiteForest {
     /// Finds the best choice by an integer program, and a limit of the cycles that any choice saves.
     ///
     /// Subproblems decide one site after the other. Each has an upper bound with an exact certificate, and is dropped
-    /// if it cannot be better than the best choice so far. After [`MAX_SUBPROBLEMS`] the best choice so far is
+    /// if it cannot be better than the best choice so far. After `MAX_SUBPROBLEMS` the best choice so far is
     /// returned, with a larger limit.
     pub fn by_program(&self, slots: u64) -> SiteChoice {
         let mut best = self.choice(vec![false; self.sites.len()]);
