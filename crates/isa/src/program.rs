@@ -77,6 +77,7 @@ impl Program {
     pub fn class(&self, position: usize) -> Option<nvidia::InstrClass> {
         match self {
             Program::Nvidia(program) => Some(program.class(program.instrs.get(position)?)),
+            // Classes are properties of NVIDIA's opcodes.
             Program::Amd(_) | Program::Mini(_) => None,
         }
     }

@@ -38,6 +38,7 @@ impl RegisterKind {
         match self {
             RegisterKind::Vector => 256,
             RegisterKind::Predicate | RegisterKind::Flag | RegisterKind::Mask => 8,
+            // AMD's scalar operands have numbers below 128; SCC is 128 and MODE 129.
             RegisterKind::Scalar => 130,
         }
     }
@@ -258,6 +259,7 @@ impl RegisterFiles {
 
     /// Number of registers of a kind.
     pub const fn count(&self, kind: RegisterKind) -> u16 {
+        // Kinds are numbered in the order of `RegisterKind::ALL`, which is the order of the files.
         match self.files[kind as usize] {
             Some(file) => file.count,
             None => 0,
@@ -272,6 +274,7 @@ impl RegisterFiles {
     /// Name of a register in this instruction set; `None` if it has no such register.
     pub fn name(&self, register: Reg) -> Option<String> {
         let file = self.iter().find(|file| file.kind == register.kind)?;
+        // A register with a name of its own must not be printed by its number: `vcc_lo`, not `s106`.
         let mut own = self.own_names();
         self.has(register).then(
             || match (own.find(|(known, _)| *known == register), file.count) {

@@ -92,6 +92,7 @@ impl SpecialReg {
     /// Special register that NVIDIA's disassembler prints as `name`, with the number of its encoding.
     pub(crate) fn of_mnemonic(name: &str, number: u8) -> SpecialReg {
         let found = NAMES.iter().find(|(_, _, mnemonic)| *mnemonic == name);
+        // A special register without a meaning here keeps its number, so that different ones stay different.
         found.map_or(SpecialReg::Other(number), |(register, ..)| *register)
     }
 

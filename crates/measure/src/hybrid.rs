@@ -1,5 +1,9 @@
-//! Hybrid analysis of waves that may split (`wavefront-splitting-2022` 5): the longest path over observed times between
-//! instrumentation points, and from it the time of a kernel. The result is an estimate, and no bound.
+//! Hybrid analysis of waves that may split (`wavefront-splitting-2022` 5): the longest path over observed times
+//! between instrumentation points, and from it the time of a kernel. The result is an estimate and no bound, because
+//! another run may take longer between two points (SOUNDNESS 13).
+//!
+//! For example, if no run took more than 40 cycles from A to B and 25 from B back to A, ten rounds of this loop count
+//! as 10 · 65 cycles, although no single run may have been that slow.
 
 mod combine;
 mod formulas;
@@ -42,19 +46,20 @@ use paths::PathFinder;
 use report::ReportInputs;
 use traces::PathTracer;
 
-/// Limit of the instructions of a run with other contents, in those of the run with the given ones.
+/// Limit of the instructions of a run with other contents, as a multiple of the instructions of the run with the
+/// given contents.
 const MOST_TIMES_LONGER: u64 = 16;
-/// Least such limit.
+/// Minimum of this limit.
 const LEAST_LIMIT: u64 = 100_000;
 
 /// Extent of a hybrid analysis.
 #[derive(Clone, Debug)]
 pub struct HybridOptions {
-    /// Machine, selection of its numbers, marks and merging; the numbers of splits and the pipelines are set for each run.
+    /// Machine, selection of its numbers, marks and merging; each run sets the number of splits and the pipelines.
     pub timed: TimedOptions,
-    /// Numbers of reserve slots, each analysed apart.
+    /// Numbers of reserve slots; each is analysed separately.
     pub splits: Vec<u32>,
-    /// Variations of the contents of the buffers of each launch, beside those in its file.
+    /// Number of variations of the contents of the buffers of each launch, in addition to the contents in its file.
     pub contents: u64,
     /// Whether to run with serialised pipelines as well.
     pub serialised: bool,
@@ -78,9 +83,9 @@ impl HybridOptions {
     }
 }
 
-/// Estimates the time of a kernel from runs of `launches`, for each number of splits. The first launch is the one that is
-/// estimated: its loop bounds, groups and work-items count; all of them supply times. `on_run` receives the number of
-/// completed runs and of all.
+/// Estimates the time of a kernel from runs of `launches`, for each number of splits. The estimate is for the first
+/// launch: its loop bounds, groups and work-items count. All launches supply times. `on_run` receives the number of
+/// completed runs and the number of all runs.
 ///
 /// # Errors
 ///
@@ -131,7 +136,7 @@ pub fn hybrid(
     let mut done = 0;
     for &count in &splits {
         for &pipelines in pipelines {
-            // Without splits the pipelines are the same.
+            // Without splits both kinds of pipelines give the same runs.
             let of = match count {
                 0 if pipelines == SplitPipelines::Serialised => None,
                 _ => Some(runs.observe(target, &variations, count, pipelines, &mut notes)?),
@@ -153,7 +158,7 @@ pub fn hybrid(
     inputs.report(target, &splits, &observed, notes)
 }
 
-/// Returns the options under which loop bounds and facts of a launch are found.
+/// Returns the options for the loop bounds and facts of a launch.
 fn bound_options(launch: Option<&LaunchFile>, options: &HybridOptions) -> BoundOptions {
     BoundOptions {
         block: launch.map(|launch| launch.block),
@@ -167,7 +172,7 @@ fn bound_options(launch: Option<&LaunchFile>, options: &HybridOptions) -> BoundO
     }
 }
 
-/// Runs of a kernel that are traced.
+/// Inputs of the traced runs of a kernel.
 struct HybridRuns<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
@@ -183,6 +188,7 @@ impl HybridRuns<'_> {
         for (number, launch) in (0u64..).zip(given) {
             all.push((launch.clone(), true));
             for seed in 0..self.options.contents {
+                // Each launch has seeds of its own, so that two launches get different contents.
                 all.push((with_contents(launch, number << 32 | seed), false));
             }
         }
@@ -210,16 +216,18 @@ impl HybridRuns<'_> {
             match self.run(launch, &timed) {
                 Ok((observed, run)) => {
                     if *is_given {
+                        // Made-up contents may lead into a loop that does not terminate.
                         let limit = observed.issued.saturating_mul(MOST_TIMES_LONGER);
                         let limit = limit.max(LEAST_LIMIT);
                         timed.max_instructions =
                             Some(given_limit.map_or(limit, |given| given.min(limit)));
                     }
+                    // Only runs of this size can be compared with the estimate.
                     let is_target = (launch.grid, launch.block) == (target.grid, target.block);
                     let geometry = Geometry::of(launch, &observed);
                     runs.add(&run, &geometry, &observed, is_target);
                 }
-                // Contents that were made up may lead out of a buffer, or into a loop without an end.
+                // Made-up contents may lead out of a buffer, or into a loop that does not terminate.
                 Err(why) if !is_given => {
                     notes.insert(format!(
                         "a run with other contents is left out: {}",
@@ -249,7 +257,7 @@ impl HybridRuns<'_> {
     }
 }
 
-/// Returns a launch with other contents of its buffers; its scalars, which loop bounds may depend on, stay.
+/// Returns a launch with other contents of its buffers. Scalars stay, because loop bounds may depend on them.
 fn with_contents(given: &LaunchFile, seed: u64) -> LaunchFile {
     let mut launch = variation(given, seed).launch;
     for (param, given) in launch.params.iter_mut().zip(&given.params) {

@@ -1,4 +1,8 @@
-//! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs.
+//! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs. The kernel
+//! computes what it computed before (SOUNDNESS 18).
+//!
+//! For example, a plan with probes in two blocks adds the variable `warpbound_counters` of three words: the digest of
+//! the plan and two counters.
 
 mod range;
 pub(crate) mod stamps;
@@ -35,20 +39,20 @@ pub use waves::instrument_waves;
 /// Name of the variable with the counters.
 pub const COUNTERS: &str = "warpbound_counters";
 
-/// Registers of a block at most, on the smallest of the chips (`cudaDeviceProp::regsPerBlock` of compute capability 5.3
-/// and 6.2).
+/// Maximum number of registers of a block on the smallest of the chips (`cudaDeviceProp::regsPerBlock` of compute
+/// capability 5.3 and 6.2).
 const BLOCK_REGISTERS: u32 = 32_768;
 
-/// Registers are given to threads in multiples of this number (NVIDIA, `cuda_occupancy.h`: 256 of a warp).
+/// Unit of the registers of a thread (NVIDIA, `cuda_occupancy.h`: 256 for a warp).
 const REGISTER_STEP: u32 = 8;
 
-/// Threads of a block at most.
+/// Maximum number of threads of a block.
 const MOST_THREADS: u32 = 1_024;
 
-/// Counters of an instrumented kernel.
+/// Kind of the counters of an instrumented kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CounterKind {
-    /// One for each probe of the plan.
+    /// One counter for each probe of the plan.
     #[default]
     Probes,
     /// Two sums over the blocks that the plan probes: instructions times active lanes, and instructions times lanes of a
@@ -63,9 +67,9 @@ pub struct InstrumentOptions {
     pub style: ProbeStyle,
     /// Counters.
     pub counters: CounterKind,
-    /// Launch that is to be measured: what sums of a thread it allows decides the width of their registers.
+    /// Launch to be measured; the sums of a thread that it allows decide the width of their registers.
     pub launch: Option<Arc<LaunchFile>>,
-    /// Most registers of a thread; `None` is what a block of the plan's size can have on every chip.
+    /// Maximum number of registers of a thread; `None` is what a block of the plan's size can have on every chip.
     pub most_registers: Option<u16>,
     /// Mistake that a test plants.
     pub fault: Option<ProbeFault>,
@@ -80,15 +84,15 @@ pub struct InstrumentedKernel {
     pub map: Option<CodeMap>,
     /// Number of counters.
     pub counters: usize,
-    /// Digest in the first word of the variable, which the host writes: that of the plan.
+    /// Digest of the plan, which the host writes to the first word of the variable.
     pub digest: u64,
-    /// By counter: its place while a thread runs.
+    /// Home of each counter while a thread runs.
     pub homes: Vec<CounterHome>,
-    /// Bytes of dynamic shared memory that a block needs in addition.
+    /// Additional bytes of dynamic shared memory of a block.
     pub shared: u32,
-    /// Registers of a thread before and after.
+    /// Registers of a thread, before and after.
     pub registers: [u16; 2],
-    /// Instructions of the kernel before, and those inserted.
+    /// Number of instructions of the kernel before, and number of inserted ones.
     pub instructions: [usize; 2],
 }
 
@@ -124,7 +128,7 @@ pub fn instrument(
     target.instrument(file, plan, options).map_err(fail)
 }
 
-/// Refuses a kernel that calls functions in code sections of their own, which other kernels may call as well.
+/// Refuses a kernel that calls functions in code sections of their own, because other kernels may call them as well.
 pub(crate) fn check_sections(kernel: &Kernel) -> Result<(), Diagnostic> {
     let Some(section) = kernel.joined.first() else {
         return Ok(());
@@ -136,7 +140,7 @@ pub(crate) fn check_sections(kernel: &Kernel) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).hint("compile the function into the kernel, without -rdc or -G"))
 }
 
-/// Kernel to instrument.
+/// Kernel to be instrumented.
 struct Target<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
@@ -195,7 +199,7 @@ impl Target<'_> {
         })
     }
 
-    /// Inserts the instructions.
+    /// Inserts the instructions of the probes.
     fn apply(
         &self,
         rewriter: &mut CubinRewriter<'_>,
@@ -216,6 +220,7 @@ impl Target<'_> {
         for (&at, &control) in &edits.controls {
             code.set_control(self.prepared.addr(at), control)?;
         }
+        // A thread only has the registers that the file states.
         if edits.registers != kernel.registers {
             let registers = u8::try_from(edits.registers)
                 .map_err(|_| Diagnostic::new("a thread has at most 255 registers"))?;
@@ -224,7 +229,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Returns the probes of a plan.
+    /// Returns the request for the probes of a plan.
     fn request(
         &self,
         plan: &ProbePlan,
@@ -257,13 +262,15 @@ impl Target<'_> {
                     .iter_mut()
                     .for_each(|of| of.weight = of.weight.wrapping_add(1));
             }
+            // A block may have a probe for issues and one for lanes.
             let of_block: &mut BTreeSet<Increment> = request.points.entry(first).or_default();
             of_block.extend(increments);
         }
         Ok(request)
     }
 
-    /// Returns the growth of both sums at a block.
+    /// Returns what an execution of a block adds to each of the two sums. For example, a block of 7 instructions adds
+    /// 7 for each active lane to the first one and 7 · 32 to the second one.
     fn sums(&self, first: OpIndex, warp_width: u32) -> Result<Vec<Increment>, Diagnostic> {
         let blocks = &self.cfg.space.blocks;
         let block = blocks.starting_at(first).map(|index| blocks.get(index));
@@ -288,8 +295,8 @@ impl Target<'_> {
     }
 }
 
-/// Returns the shared memory of probes that count in it, after that of the launch, and how many bytes more than the launch
-/// states its blocks need.
+/// Returns the shared memory of probes that count in it, which follows the memory of the launch, and how many bytes
+/// more a block needs than the launch states.
 fn shared_slots(
     kernel: &Kernel,
     plan: &ProbePlan,
@@ -310,6 +317,7 @@ fn shared_slots(
         .static_shared
         .unwrap_or(0)
         .checked_add(launch.dynamic_shared);
+    // Counters have 64 bits, and accesses must be aligned to their size.
     let first_byte = used.and_then(|used| used.checked_next_multiple_of(8));
     let threads = block
         .iter()
@@ -324,7 +332,7 @@ fn shared_slots(
     Ok((SharedSlots { first_byte, block }, first_byte - used + bytes))
 }
 
-/// Returns the growth of the counters of a plan at one of its probes.
+/// Returns what an execution of a probe adds to the counters of a plan.
 fn increments_of(
     plan: &ProbePlan,
     number: usize,
@@ -350,6 +358,7 @@ fn increments_of(
             increments.push(Increment {
                 counter,
                 quantity,
+                // Negative factors are added in two's complement.
                 weight: factor as u32,
             });
         }
@@ -357,7 +366,8 @@ fn increments_of(
     Ok(increments)
 }
 
-/// Returns a launch with the variable of the counters: the digest and zeros, written to `output` at the end if given.
+/// Returns a launch with the variable of the counters, which holds the digest and zeros and is written to `output` at
+/// the end if given.
 fn counters_launch(
     launch: &LaunchFile,
     digest: u64,
@@ -381,11 +391,13 @@ fn counters_launch(
     launch
 }
 
-/// Returns the registers that each thread of a block can have on every chip; without a size the largest block counts.
+/// Returns the maximum number of registers of each thread of a block that every chip allows. Without a size it
+/// assumes the largest block. For example, 1,024 threads have 32,768 / 1,024 = 32 registers each.
 fn most_registers(block: Option<[u32; 3]>) -> u16 {
     let threads = block.map_or(MOST_THREADS, |[x, y, z]| {
         x.saturating_mul(y).saturating_mul(z)
     });
+    // Registers are given to whole warps.
     let threads = threads.clamp(1, MOST_THREADS).next_multiple_of(32);
     let each = BLOCK_REGISTERS / threads / REGISTER_STEP * REGISTER_STEP;
     each.min(255) as u16
@@ -396,6 +408,7 @@ impl InstrumentedKernel {
     pub fn moved(&self, at: CodeAddr) -> Option<CodeAddr> {
         match &self.map {
             Some(map) => map.instr(at),
+            // Without a map nothing was inserted, so no address changed.
             None => Some(at),
         }
     }
@@ -431,7 +444,7 @@ impl InstrumentedKernel {
     }
 }
 
-/// Plans the probes of a kernel, for a launch if there is one: its counts are predicted where that is possible.
+/// Plans the probes of a kernel. With a launch, counts are predicted where possible.
 ///
 /// # Errors
 ///

@@ -1,4 +1,6 @@
-//! Counts of instructions that were measured elsewhere: files of other tools, and of our own runs.
+//! Counts of instructions that were measured elsewhere: files of other tools, and of our own runs. For example, a
+//! source page of Nsight Compute says how often each instruction was issued on a GPU, and [`audit_counts`] checks
+//! whether any run of the kernel can have these counts.
 
 pub mod audit;
 pub(crate) mod feasibility;
@@ -24,7 +26,7 @@ pub enum CountsSource {
     NsightCompute,
     /// Fields of CUPTI's records of executed instructions (`CUpti_ActivityInstructionExecution`).
     Cupti,
-    /// Counts of a tool of one's own, such as one made with NVBit: address or offset, warp-level and thread-level counts.
+    /// Counts of another tool, such as one made with NVBit: address or offset, warp-level and thread-level counts.
     Other,
 }
 
@@ -39,7 +41,7 @@ impl CountsSource {
         }
     }
 
-    /// Whether the tool lists instructions that were never executed as well.
+    /// Whether the tool also lists instructions that were never executed.
     fn lists_all(self) -> bool {
         matches!(self, CountsSource::Own | CountsSource::NsightCompute)
     }
@@ -71,7 +73,7 @@ pub struct MeasuredRow {
     pub issues: Option<u64>,
     /// Active lanes, summed over these issues.
     pub lanes: Option<u64>,
-    /// Active lanes in which the guard held.
+    /// Active lanes where the guard held.
     pub executed: Option<u64>,
 }
 
@@ -85,7 +87,7 @@ enum Column {
     Executed,
 }
 
-/// Names of columns in small letters, with the tool that writes them if only one does.
+/// Names of columns in lower case, each with the tool that writes it if only one does.
 const COLUMNS: &[(&str, Column, Option<CountsSource>)] = &[
     ("address", Column::Address, None),
     ("offset", Column::Address, None),
@@ -149,7 +151,7 @@ const COLUMNS: &[(&str, Column, Option<CountsSource>)] = &[
     ),
 ];
 
-/// Head of our own files.
+/// Header line of our own files.
 const OWN_HEAD: &str = "address,instruction,warps,threads,executing_threads";
 
 impl MeasuredCounts {
@@ -174,6 +176,7 @@ impl MeasuredCounts {
         let mut rows = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim_end_matches('\r');
+            // Our own files begin with a comment line.
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
@@ -183,6 +186,8 @@ impl MeasuredCounts {
             };
             let cells = cells(line).ok_or_else(|| fail("a quotation mark is missing".into()))?;
             let is_name = cells.first().is_some_and(|cell| cell == "Kernel Name");
+            // Rows of a second launch would have the same addresses as the rows of the first, and could not be kept
+            // apart.
             if is_name || (table.is_some() && head(&cells).is_some()) {
                 if table.is_some() {
                     let message = "a second kernel or launch begins here".to_owned();
@@ -214,14 +219,15 @@ impl MeasuredCounts {
         })
     }
 
-    /// Returns the name of the kernel without return type, arguments of templates and parameters: Nsight Compute spells
-    /// these otherwise than other tools, as in `void f<(int)32>(T2 *)`.
+    /// Returns the name of the kernel without return type, arguments of templates and parameters: Nsight Compute
+    /// spells these otherwise than other tools, as in `void f<(int)32>(T2 *)`. For example, this one gives `f`.
     pub fn bare_kernel(&self) -> Option<String> {
         let (mut bare, mut depth) = (String::new(), 0_u32);
         let name = self.kernel.as_deref()?;
         for c in name.strip_prefix("void ").unwrap_or(name).chars() {
             match c {
                 '<' => depth += 1,
+                // The name comes from a file, so it may close more brackets than it opens.
                 '>' => depth = depth.saturating_sub(1),
                 '(' if depth == 0 => break,
                 c if depth == 0 => bare.push(c),
@@ -232,7 +238,7 @@ impl MeasuredCounts {
         (!bare.is_empty()).then(|| bare.to_owned())
     }
 
-    /// Returns a file of counts of a run.
+    /// Returns the text of a file with the counts of a run.
     pub fn of_run(prepared: &Prepared<'_>, counts: &Counts) -> String {
         let mut out = format!(
             "# counted by the simulator of warpbound\nKernel Name,{}\n{OWN_HEAD}\n",
@@ -263,13 +269,14 @@ fn head(cells: &[String]) -> Option<(Vec<Option<Column>>, CountsSource)> {
     let found: Vec<_> = cells.iter().map(known).collect();
     let mut columns: Vec<Option<Column>> = Vec::new();
     for one in &found {
-        // Nsight Compute has some columns twice, with equal values.
+        // Nsight Compute has some columns twice, with equal values; the second one is skipped.
         let column = one.map(|(_, column, _)| *column);
         let is_new = column.is_none_or(|column| !columns.contains(&Some(column)));
         columns.push(column.filter(|_| is_new));
     }
     let has = |column| columns.contains(&Some(column));
     let is_head = has(Column::Address) && (has(Column::Issues) || has(Column::Lanes));
+    // The first column that only one tool writes decides; without one the file is from some other tool.
     let source = found.iter().flatten().find_map(|(_, _, source)| *source);
     is_head.then_some((columns, source.unwrap_or(CountsSource::Other)))
 }
@@ -299,6 +306,7 @@ fn row(line: usize, columns: &[Option<Column>], cells: &[String]) -> Result<Meas
             Some(Column::Executed) => row.executed = Some(count(cell)?),
         }
     }
+    // A short row may end before the column of addresses.
     match has_address {
         true => Ok(row),
         false => Err("the row has no address".to_owned()),
@@ -314,20 +322,21 @@ fn address(cell: &str) -> Option<u64> {
     }
 }
 
-/// Reads a count; commas may divide thousands.
+/// Reads a count; commas may separate thousands, as in `116,224`.
 fn count(cell: &str) -> Result<u64, String> {
     let digits: String = cell.chars().filter(|&c| c != ',').collect();
     digits.parse().map_err(|_| format!("no count: {cell}"))
 }
 
-/// Divides a line at commas outside quotation marks; `None` if a mark is missing.
+/// Splits a line at commas outside quotation marks; `None` if a mark is missing. For example, `"a,b",1` has the cells
+/// `a,b` and `1`.
 fn cells(line: &str) -> Option<Vec<String>> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            // Two marks in quoted text are one.
+            // Two marks in quoted text stand for one (RFC 4180).
             '"' if is_quoted && chars.peek() == Some(&'"') => {
                 chars.next();
                 cells.last_mut()?.push('"');
@@ -340,7 +349,7 @@ fn cells(line: &str) -> Option<Vec<String>> {
     (!is_quoted).then_some(cells)
 }
 
-/// Quotes a cell if it needs that.
+/// Quotes a cell that has a comma, a quotation mark or a line break.
 fn quoted(cell: &str) -> String {
     match cell.contains([',', '"', '\n']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -373,8 +382,8 @@ impl MatchedCounts {
 mod tests {
     use super::*;
 
-    /// The head is the begin of one that Nsight Compute wrote (`--page source --csv`), with a column that comes twice and
-    /// a comma after the name; the numbers are made up.
+    /// The head is the beginning of one that Nsight Compute wrote (`--page source --csv`), with a column that comes
+    /// twice and a comma after the name; the numbers are made up.
     #[test]
     fn columns_of_nsight_compute_are_read() {
         let text = "\"Kernel Name\",\"void ns::f<(bool)1, (int)32>(T2 *, T3)\",\n\

@@ -1,4 +1,6 @@
-//! Memory divergence of a launch: its accesses, counted from the addresses of the lanes in a run without time.
+//! Memory divergence of a launch: its accesses, counted from the addresses of the lanes in a run without time. For
+//! example, 32 lanes that load 4 bytes each from consecutive addresses touch fewer sectors than 32 lanes that are 128
+//! bytes apart.
 
 use std::collections::BTreeMap;
 
@@ -39,11 +41,13 @@ struct AccessTally {
 
 impl<E> ExecutionListener<E> for AccessTally {
     fn issue(&mut self, issue: &Issue<'_, E>) -> bool {
+        // An access has no operation of its own; the listener sees it after the issue that causes it.
         self.at = issue.at;
         true
     }
 
     fn access(&mut self, access: &MemoryAccess<'_>) {
+        // Without a lane whose guard holds there is no access.
         if access.taken == 0 {
             return;
         }
@@ -58,7 +62,7 @@ impl<E> ExecutionListener<E> for AccessTally {
     }
 }
 
-/// Counts the memory divergence of a launch in a run without time; `None` for other code than NVIDIA's.
+/// Counts the memory divergence of a launch in a run without time; `None` for code of other vendors than NVIDIA.
 ///
 /// # Errors
 ///
@@ -79,7 +83,7 @@ pub fn memory_divergence(
         let fault = fault_diagnostic(prepared, &fault);
         session.locate(fault.in_kernel(prepared.kernel.demangled()))
     })?;
-    // Without a graph there are no classes, and no limits.
+    // The limits need a graph of the kernel; the counts do not, so a refusal loses only the limits.
     let classes = classes_of(session, prepared, launch).unwrap_or_default();
     Ok(Some(divergence(prepared, &tally, &classes)))
 }
@@ -114,6 +118,7 @@ fn divergence(
     let (mut spaces, mut lines) = (Groups::new(), Groups::new());
     let mut blocks: BTreeMap<(OpIndex, &'static str), AccessedMemory> = BTreeMap::new();
     for (&(at, space), (kind, sums)) in &tally.sums {
+        // A class limits each execution, so the limit of the sum is a product.
         let limit = classes.get(&at).and_then(|class| class.limit(*kind));
         let mnemonic = prepared.program.mnemonic(at.index()).unwrap_or("?");
         let one = accessed(
@@ -130,6 +135,7 @@ fn divergence(
         blocks.entry((block, space)).or_default().add(&one);
         found.accesses.push(one);
     }
+    // Without debug information there is one group without a name, which repeats the sums by space.
     if lines.keys().all(|(line, _)| line.is_none()) {
         lines.clear();
     }
@@ -168,6 +174,7 @@ fn accessed(
         space,
         executions: sums.executions,
         transactions: sums.transactions,
+        // Shared memory has banks, and other memory has sectors.
         sectors: (!is_shared).then_some(sums.sectors),
         conflicts: is_shared.then_some(sums.conflicts),
         most_transactions: most(|limit| limit.transactions),

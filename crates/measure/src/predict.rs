@@ -1,4 +1,9 @@
-//! Prediction of counts: how often each block of a kernel runs in a launch, and with how many lanes, without running it.
+//! Prediction of counts: how often each block of a kernel runs in a launch, and with how many lanes, without a run.
+//! Only code on which control flow depends is executed, and counts that depend on unknown values stay unknown
+//! (SOUNDNESS 15).
+//!
+//! For example, `for (i = 0; i < n; i++) sum += a[i]` with n = 10 has ten executions of its body for each warp,
+//! whatever `a` contains.
 
 pub mod formulas;
 pub mod intervals;
@@ -34,13 +39,13 @@ use warpbound_runs::{block_counts::BlockCount, block_counts::BlockCounts};
 pub struct PredictOptions {
     /// Use of the contents of buffers.
     pub contents: Contents,
-    /// Most operations that are executed for all warps together.
+    /// Maximum number of operations that are executed for all warps together.
     pub steps: u64,
     /// Time after which the counts of the remaining warps are unknown.
     pub deadline: Deadline,
-    /// Whether reports have ranges of the counts that are unknown.
+    /// Whether reports have ranges for unknown counts.
     pub ranges: bool,
-    /// Whether reports have the counts by the rule of `efficient-instrumentation-2014` beside ours.
+    /// Whether reports also have the counts by the rule of `efficient-instrumentation-2014`.
     pub by_paper: bool,
 }
 
@@ -70,7 +75,7 @@ pub struct PredictedCount {
 /// Counts of all blocks of a kernel in one launch.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// Blocks of the code that are counted.
+    /// Blocks of the code, which are counted.
     pub blocks: Blocks,
     /// Count of each block by its first operation.
     pub counts: BTreeMap<OpIndex, PredictedCount>,
@@ -78,7 +83,7 @@ pub struct Prediction {
     pub warps: u64,
     /// Warps that were executed; the others are equal to one of them.
     pub executed: u64,
-    /// The first warp that could not be followed, and the reason; then no count is known.
+    /// First warp that could not be followed, and the reason; then no count is known.
     pub lost: Option<(LaunchedWarp, NoProfile)>,
     /// Buffers whose contents the counts rest on.
     pub buffers: Vec<String>,
@@ -91,7 +96,7 @@ impl Prediction {
         counts.all(|count| count.issues.is_some() && count.lanes.is_some())
     }
 
-    /// Returns the blocks of which both counts are known.
+    /// Returns the blocks whose counts are both known.
     pub fn known(&self) -> BlockCounts {
         let known = self.counts.iter().filter_map(|(&first, count)| {
             let (issues, lanes) = (count.issues?, count.lanes?);
@@ -123,6 +128,7 @@ pub fn predict(
     let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
         let first = blocks.get(index).first;
         let known = |count| match tally.unknown_at.is_empty() {
+            // Counts are summed in 128 bits, and a sum beyond 64 bits is unknown.
             true => u64::try_from(count).ok(),
             false => None,
         };
@@ -138,7 +144,7 @@ pub fn predict(
         warps: tally.warps,
         executed: tally.executed,
         lost: tally.lost,
-        // Counts that no address decided rest on no contents.
+        // If no content of a buffer decided anything, the counts hold for all contents.
         buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
             true => buffers,
             false => Vec::new(),
@@ -160,7 +166,7 @@ fn refuse_prediction(session: &Session, prepared: &Prepared<'_>) -> Result<(), D
 }
 
 impl PredictOptions {
-    /// Limits and inputs of the execution with these targets of indirect jumps.
+    /// Returns the limits and inputs of an execution with these targets of indirect jumps.
     fn limits(&self, indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>) -> ProfileOptions {
         ProfileOptions {
             contents: self.contents,
@@ -172,9 +178,11 @@ impl PredictOptions {
     }
 }
 
-/// Returns the blocks of a code, and the operations that its indirect jumps can reach; none where they are unknown.
+/// Returns the blocks of a code, and the operations that each of its indirect jumps can reach; no operations if they
+/// are unknown.
 fn blocks_and_targets(code: &Code) -> (Blocks, BTreeMap<OpIndex, BTreeSet<OpIndex>>) {
     let is_indirect = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
+    // A target of an indirect jump begins a block, so the graph must be built to find the blocks.
     if code.ops.iter().any(is_indirect)
         && let Ok(thread) = ThreadCfg::build(code, &Limits::default())
     {

@@ -1,5 +1,8 @@
-//! Plans of probes: which counters of blocks suffice, with the proof that all wanted counts follow, and the
+//! Plans of probes: which counters of blocks suffice, the proof that all wanted counts follow from them, and the
 //! reconstruction of the counts.
+//!
+//! For example, if block A branches to B or C and 100 warps start in A, a counter in B that reads 37 gives 63
+//! executions of C (SOUNDNESS 16).
 
 mod counters;
 mod decode;
@@ -41,19 +44,19 @@ pub use warpbound_report::probe_plan::{
 pub struct ProbeOptions {
     /// Statements about launches, and the model of the warp.
     pub bound: BoundOptions,
-    /// Launch that the plan is for; its block is that of `bound`.
+    /// Launch that the plan is for; it has the block size of `bound`.
     pub launch: Option<Arc<LaunchFile>>,
     /// Rule by which blocks get probes.
     pub rule: ProbedBlocks,
-    /// Wanted counts; none means [`ProbeMetric::Counts`].
+    /// Wanted counts; an empty list means [`ProbeMetric::Counts`].
     pub metrics: Vec<ProbeMetric>,
-    /// Whether each probe has a counter of its own, although fewer sums of them would do.
+    /// Whether each probe has a counter of its own, even if fewer counters of sums would do.
     pub each: bool,
-    /// Limits of the prediction of counts, which a plan for a launch rests on.
+    /// Limits of the prediction of counts, which a plan for a launch uses.
     pub predict: PredictOptions,
 }
 
-/// Fails for a plan of other code than that of a kernel.
+/// Fails if a plan is not for the code of a kernel.
 pub(crate) fn check_code(plan: &ProbePlan, kernel: &Kernel) -> Result<(), Diagnostic> {
     let digest = kernel.code_digest();
     if plan.code == digest {
@@ -65,7 +68,7 @@ pub(crate) fn check_code(plan: &ProbePlan, kernel: &Kernel) -> Result<(), Diagno
 }
 
 impl ProbeOptions {
-    /// Options of a plan for a launch, if there is one.
+    /// Returns the options of a plan, for a launch if one is given.
     pub fn for_launch(
         launch: Option<&LaunchFile>,
         rule: ProbedBlocks,
@@ -89,7 +92,7 @@ impl ProbeOptions {
     }
 }
 
-/// Count rows of a kernel with what a plan reads of the kernel.
+/// Kernel with its count rows and what else a plan needs of it.
 pub(crate) struct PlannedKernel<'a> {
     pub(crate) prepared: &'a Prepared<'a>,
     pub(crate) flow: KernelFlow,
@@ -102,7 +105,7 @@ const COUNTS_OF_THIS_LAUNCH: &str = "counts-of-this-launch: the counters are of 
 /// Both quantities of a block.
 const QUANTITIES: [ProbeQuantity; 2] = [ProbeQuantity::Issues, ProbeQuantity::Lanes];
 
-/// Plans the probes of a kernel; the plan has passed the check of its certificate.
+/// Plans the probes of a kernel. The plan has passed the check of its certificate.
 ///
 /// # Errors
 ///
@@ -116,6 +119,7 @@ pub fn probe_plan(
     let knowledge = session.launch(kernel, &options.bound)?;
     let planned = planned_kernel(session, &prepared, &knowledge.context, &options.bound)?;
     let prediction = match &options.launch {
+        // The rule `All` trusts nothing but counters, so it needs no prediction.
         Some(launch) if options.rule != ProbedBlocks::All => {
             Some(predict(session, &prepared, launch, &options.predict))
         }
@@ -123,6 +127,7 @@ pub fn probe_plan(
     };
     let (prediction, why_none) = match prediction {
         Some(Ok(prediction)) => (Some(prediction), None),
+        // A plan needs no prediction; without one it only has more probes.
         Some(Err(why)) => (None, Some(format!("no count is predicted: {why}"))),
         None => (None, None),
     };
@@ -173,6 +178,7 @@ pub(crate) fn planned_kernel<'a>(
         )));
     }
     let flow = session.flow(prepared, context, options)?;
+    // The flow of lanes would be no equality if lanes ended in unknown code.
     if let Some(name) = flow.external_names().first() {
         let message = format!("calls {name}, which is not in the file: its lanes may end there");
         return Err(fail(Diagnostic::new(message)));
@@ -195,6 +201,7 @@ impl PlannedKernel<'_> {
         prediction: Option<&Prediction>,
     ) -> Result<ProbePlan, Diagnostic> {
         let mut metrics = options.metrics.clone();
+        // The plan lists each metric once, in an order that does not depend on the caller.
         metrics.sort_unstable();
         metrics.dedup();
         if metrics.is_empty() {
@@ -233,13 +240,14 @@ impl PlannedKernel<'_> {
             plan.known = self.known_counts(prediction);
         }
         self.find_probes(&mut plan, &wanted)?;
-        // On GCN3 the lanes of a wave share a scalar counter, which costs no more than a sum.
+        // On GCN3 the lanes of a wave share a scalar counter, so a counter costs no more than a sum.
         if !options.each && self.prepared.family() == Family::Maxwell {
             sums::add_up(&mut plan)?;
         }
         if !plan.known.is_empty() {
             plan.assumptions.push(COUNTS_OF_THIS_LAUNCH.to_owned());
         }
+        // The search is not trusted: the same check runs again when counters are decoded.
         self.verify(&plan)?;
         Ok(plan)
     }
@@ -339,6 +347,7 @@ impl PlannedKernel<'_> {
                 Diagnostic::new(message)
             })
         };
+        // Factors of known counts refer to this order: warps, threads, then the predicted counts.
         let mut known = vec![self.system.warps.clone(), self.system.threads.clone()];
         for count in &plan.known {
             known.push(block(count.at, count.quantity)?);
@@ -349,11 +358,13 @@ impl PlannedKernel<'_> {
             .map(|probe| block(probe.at, probe.quantity));
         let probes = probes.collect::<Result<Vec<_>, Diagnostic>>()?;
         let forms = match plan.sums.is_empty() {
+            // With sums the counters are the sums, and the certificate is about them.
             true => probes,
             false => sums::forms(plan, &probes)?,
         };
         let candidates = forms
             .into_iter()
+            // The check of a certificate reads no weights.
             .map(|form| warpbound_bound::plan::Measurable { form, weight: 0 });
         let targets = plan.derived.iter().map(|derived| {
             let form = self.wanted_form(&derived.of);
@@ -370,7 +381,8 @@ impl PlannedKernel<'_> {
     }
 }
 
-/// The warps and threads of a launch; `None` if they exceed 64 bits.
+/// Returns the warps and threads of a launch; `None` if they exceed 64 bits. For example, 3 blocks of 40 threads have
+/// 6 warps of 32 lanes and 120 threads.
 pub(crate) fn launched(launch: &LaunchFile, warp_width: u32) -> Option<(u64, u64)> {
     let product = |size: [u32; 3]| {
         let mut sizes = size.iter().map(|&n| u64::from(n));

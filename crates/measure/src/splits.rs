@@ -1,4 +1,6 @@
-//! Sites at which the waves of a kernel may split: their costs, and which to choose.
+//! Sites at which the waves of a kernel may split: their costs, and which to choose. A site is a branch on the mask
+//! of active lanes. For example, at an if-else a wave may send the lanes of each arm their own way, instead of
+//! executing both arms one after the other.
 
 pub mod choice;
 mod costs;
@@ -25,9 +27,9 @@ use warpbound_query::{AnalysedKernel, BoundOptions, KernelAnalysis, Session};
 /// Options of a report of sites.
 #[derive(Clone, Debug)]
 pub struct SplitsOptions {
-    /// Reserve slots of a launch wave.
+    /// Number of reserve slots of a launch wave.
     pub splits: u32,
-    /// Whether splits become one again at the join of their branch.
+    /// Whether splits merge at the join of their branch.
     pub merge: bool,
     /// Machine; `None` is the default one of the architecture of the code.
     pub machine: Option<GpuModel>,
@@ -35,7 +37,7 @@ pub struct SplitsOptions {
     pub bound: BoundOptions,
 }
 
-/// Reports the sites of a kernel: their costs on a machine, and those that several rules choose.
+/// Reports the sites of a kernel: their costs on a machine, and the sites that each rule chooses.
 ///
 /// # Errors
 ///
@@ -71,6 +73,7 @@ pub fn splits(
     let context = site_context(&prepared, knowledge.context.block);
     let found = find_sites(&prepared.code, &flow.thread, dependence, &context);
     let found = found.map_err(|refusal| session.refusal_diagnostic(&prepared, refusal))?;
+    // The costs are estimates for a choice and no bounds, so typical values are used.
     let config = machine.select(Selection::Typical);
     let costs = NodeCosts::new(&prepared, program, &config, flow, &facts.bounds);
     let sites = KernelSites::new(&flow.thread, dependence, &costs, &found, options);
@@ -162,6 +165,7 @@ fn site_report(
         verdict: site.verdict().name(),
         merge_point: site.merge_point.map(|at| prepared.addr(at).to_string()),
         arms: accepted.then_some(costs.arms),
+        // Merged splits execute the code after the join once.
         tail: (accepted && !options.merge).then_some(costs.tail),
         executions: costs.executions,
         saved: accepted.then_some(costs.saved),
@@ -171,12 +175,13 @@ fn site_report(
     }
 }
 
-/// Text of a marks file with the sites that the integer program chooses in reports.
+/// Returns the text of a marks file with the sites that the integer program chooses in reports.
 pub fn chosen_marks(reports: &[SplitsReport]) -> String {
     let mut marked = MarkedSites::default();
     for report in reports {
         for site in report.sites.iter().filter(|site| site.chosen.program) {
             let digits = site.address.trim_start_matches("0x");
+            // Addresses of reports are hexadecimal numbers, so this never fails.
             if let Ok(addr) = u32::from_str_radix(digits, 16) {
                 marked.add(Some(report.kernel.clone()), CodeAddr(addr));
             }
@@ -185,7 +190,7 @@ pub fn chosen_marks(reports: &[SplitsReport]) -> String {
     marked.text()
 }
 
-/// The assumption of all sites (SOUNDNESS 2).
+/// Returns the assumption on which all sites rest (SOUNDNESS 2).
 fn race_free_lanes() -> BoundAssumption {
     BoundAssumption {
         id: "race-free-lanes",

@@ -22,7 +22,7 @@ pub struct AccessReport {
     pub block: Option<[u32; 3]>,
     /// Accesses in order of address.
     pub accesses: Vec<ReportedAccess>,
-    /// Whether the numbers describe a compute unit (GCN3) instead of NVIDIA's memory.
+    /// Family of the machine. For GCN3 the numbers describe a compute unit, otherwise NVIDIA's memory.
     #[serde(skip)]
     pub family: Family,
     /// Accesses that are not listed.
@@ -190,11 +190,13 @@ impl AccessReport {
         let mut out = format!("{}: {}\n", self.kernel, self.summary());
         if !self.accesses.is_empty() {
             self.write_table(&mut out);
+            // A compute unit forms requests of other sizes and has lines of 64 bytes.
             out.push_str(match self.family {
                 Family::Gcn3 => WAVE_LEGEND,
                 Family::Maxwell | Family::MiniSimt => LEGEND,
             });
         }
+        // Notes are about accesses that are not in the table, so they follow even an empty table.
         for note in &self.notes {
             out.push_str(&format!("  note: {note}\n"));
         }
@@ -260,6 +262,7 @@ impl AccessReport {
             "lines",
             "conflicts",
         ];
+        // Only LDS may have banks of bytes.
         heads.extend(self.family.has_exec_mask().then_some("conflicts by byte"));
         heads.push("source");
         let align = |head: &&str| match *head {

@@ -258,6 +258,7 @@ impl AuditReport {
             return;
         }
         let all = self.accesses.len();
+        // An access that reached its numbers shows that its class is not too coarse, so a count of them is enough.
         let others = self.accesses.iter().filter(|access| !access.reaches_class);
         let others: Vec<&AuditedAccess> = others.collect();
         out.push_str(&format!(

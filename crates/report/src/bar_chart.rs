@@ -131,6 +131,7 @@ impl BarPanel {
         let most = heights.fold(0.0, f64::max);
         // Above the highest bar there is room for its label, which is taller if it is turned.
         match self.unit {
+            // A share cannot exceed 1, and with one axis all panels of shares can be compared.
             BarUnit::Share => 1.0,
             _ if most > 0.0 && self.is_narrow() => most * 1.2,
             _ if most > 0.0 => most * 1.08,
@@ -229,17 +230,20 @@ impl BarPanel {
                 let _ = writeln!(
                     out,
                     "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{height:.1}\" fill=\"{}\"/>",
+                    // One pixel separates adjacent bars.
                     width - 1.0,
                     colour(nth)
                 );
             }
             let text = known.map_or("?".to_owned(), |value| self.shown(value, 0.0));
             if self.is_narrow() {
+                // The unit follows the number after a space.
                 let number = text.split(' ').next().unwrap_or_default();
                 turned_label(x + width / 2.0 + 3.5, y - 4.0, number, out);
             } else if !is_stacked {
                 label(x + width / 2.0, y - 4.0, &text, out);
             }
+            // In a stack each bar begins at the top of the one before it.
             base += if is_stacked {
                 known.unwrap_or(0.0)
             } else {

@@ -215,7 +215,9 @@ impl KernelBound {
                 .next()
                 .is_some(),
             facts: of(Origin::Facts).next().is_some(),
+            // Facts about accesses limit cycles, not instructions; `CycleBoundReport::condition` sets the flag.
             access_facts: false,
+            // All loops without a fact have the same default, so the first one has the number.
             default: of(Origin::LoopDefault).next().and_then(|l| l.bound),
             calls: !self.external_calls.is_empty(),
         }
@@ -303,6 +305,7 @@ impl BoundConditions {
             derived: self.derived || other.derived,
             facts: self.facts || other.facts,
             access_facts: self.access_facts || other.access_facts,
+            // Both are bounds of one report, which has a single default.
             default: self.default.or(other.default),
             calls: self.calls || other.calls,
         }
@@ -314,6 +317,7 @@ impl BoundConditions {
         if self.launch {
             parts.push("the launch is as stated".to_owned());
         }
+        // Both kinds of facts are in one file, so they make one condition.
         match (self.facts, self.access_facts) {
             (false, false) => {}
             (true, false) => parts.push("the facts about its loops are true".to_owned()),

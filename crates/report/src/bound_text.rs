@@ -28,6 +28,7 @@ impl KernelBound {
         if let Some(reason) = &self.formula_reason {
             out.push_str(&format!("  no formula because {reason}\n"));
         }
+        // A launch without a profile still has the bound of the integer program, so the reason is no error.
         if let Some(why) = self
             .profile
             .as_ref()
@@ -191,6 +192,7 @@ impl KernelBound {
         });
         out.push_str(&table(4, &columns, &rows));
         if rest > 0 {
+            // The heaviest blocks are part of all blocks, so this does not underflow.
             let total = all - heaviest.iter().map(|b| b.total).sum::<u128>();
             out.push_str(&format!(
                 "    and {} with {total} instructions in all, {} (--format json lists them)\n",
@@ -247,6 +249,7 @@ fn derivation(l: &LoopReport) -> String {
         text => format!(
             "{:8}{}{text}\n",
             "",
+            // Outermost loops have depth 1 and no indentation.
             "  ".repeat(l.depth.saturating_sub(1) as usize)
         ),
     }
@@ -287,12 +290,14 @@ fn loop_row(l: &LoopReport, warp: &str) -> Vec<String> {
         notes.push(format!("entered at {}", l.headers.join(", ")));
     }
     if let (Some(total), Some(from)) = (l.total, l.total_origin) {
+        // The row already names the origin of the bound, so an equal one is not repeated.
         let from = match from == l.origin {
             true => String::new(),
             false => format!(" ({})", origin_text(from)),
         };
         notes.push(format!("at most {total} in a thread's whole run{from}"));
     }
+    // A loop of the code is one row, whatever the number of its contexts.
     if l.contexts > 1 {
         notes.push(format!("in {} calling contexts", l.contexts));
     }

@@ -51,7 +51,8 @@ pub struct BoundWriter<W> {
 struct Summary {
     rows: Vec<Row>,
     bounded: usize,
-    /// Whether lanes have one program counter. A file has one machine, so one kernel decides for all.
+    /// Family of the machine, which decides the terms of the text. A file has one machine, so one kernel decides for
+    /// all.
     family: Family,
     conditions: BoundConditions,
 }
@@ -129,6 +130,7 @@ impl<W: Write> BoundWriter<W> {
                 self.summary.add(kernel);
             }
             BoundFormat::Html => {
+                // Names of kernels may be equal in several images, so the link uses a number.
                 let id = format!("k{}", self.kernels);
                 self.index.row(kernel, &format!("#{id}"));
                 let section = self.sections.section(kernel, &id);
@@ -200,6 +202,7 @@ impl<W: Write> BoundWriter<W> {
                 self.out.write_all(b"\n}\n")?;
             }
         }
+        // The caller may drop the output, which would lose an error of a late write.
         self.out.flush()?;
         Ok(self.out)
     }
@@ -257,6 +260,7 @@ impl Summary {
         }
         let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
         for row in self.rows {
+            // Cells are inserted in the same order as the columns above.
             let mut cells = vec![row.bound, row.loops.to_string(), row.kernel];
             if let Some(image) = row.image {
                 cells.insert(2, image.to_string());

@@ -231,6 +231,7 @@ impl FigureChange {
 /// Returns the difference of the new and the old number; `None` if it does not fit the type.
 pub fn change(old: impl Into<u128>, new: impl Into<u128>) -> Option<i128> {
     let [old, new] = [old.into(), new.into()].map(i128::try_from);
+    // Without a number the report still has both values.
     new.ok()?.checked_sub(old.ok()?)
 }
 

@@ -37,6 +37,7 @@ impl BuildDiffReport {
         let mut folder = PageFolder::new(&self.title(), pages);
         let mut index = DiffIndex::new();
         for kernel in &self.kernels {
+            // The link must be taken before the section is added, because adding it advances the number.
             index.rows(kernel, &folder.next_link());
             folder.section(&section(kernel, &folder.next_id()))?;
         }

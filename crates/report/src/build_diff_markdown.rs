@@ -23,6 +23,7 @@ impl BuildDiffReport {
         let rows = self.kernels.iter().flat_map(rows);
         let rows: Vec<String> = rows.collect();
         rows.iter().take(ROWS).for_each(|row| out.push_str(row));
+        // `checked_sub` gives 0 for exactly this many rows, which leaves nothing out.
         if let Some(more) = rows.len().checked_sub(ROWS).filter(|&more| more > 0) {
             out.push_str(&format!("\nand {more} more rows\n"));
         }
@@ -70,6 +71,7 @@ fn rows(kernel: &KernelDiff) -> Vec<String> {
         format!("| {name} | {isa} | {figure} | {old} | {new} | {by} | {place} |\n")
     };
     match kernel.figures.is_empty() {
+        // Without a row the kernel would be missing in the table, although its details differ.
         true => vec![format!("| {name} | {isa} | details below | | | | |\n")],
         false => kernel.figures.iter().map(row).collect(),
     }

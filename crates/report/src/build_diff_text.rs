@@ -172,6 +172,7 @@ pub(crate) fn values(change: &FigureChange) -> String {
 /// Returns a place as text.
 pub(crate) fn place_text(place: &DiffPlace) -> String {
     match (&place.source, place.at.is_empty()) {
+        // A source line is easier to find than an address.
         (Some(source), _) => format!("{source}: {}", place.note),
         (None, false) => format!("{}: {}", place.at, place.note),
         (None, true) => place.note.clone(),
@@ -186,6 +187,8 @@ pub(crate) fn loop_text(change: &LoopChange) -> String {
     };
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => {
+            // Loops are compared by what the worst path issues in them, because equal iterations of a longer body
+            // cost more.
             let by = difference(old.instructions, new.instructions);
             let bounds = match iterations(old) == iterations(new) {
                 true => iterations(new),

@@ -116,6 +116,7 @@ impl CountFormulaReport {
         }
         let mut columns = vec![Align::Left; 3];
         let mut head = vec!["block", "source", "formula"];
+        // Values of a launch replace the sum over all threads, which they evaluate.
         let has_values = self.grid.is_some();
         if has_values {
             columns.extend([Align::Right; 2]);

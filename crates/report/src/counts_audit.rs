@@ -85,6 +85,7 @@ impl CountsAuditReport {
         for why in &self.unchecked {
             out.push_str(&wrapped(2, &format!("not compared: {why}")));
         }
+        // Findings are limited in number, violations are not.
         match self.violations {
             0 => out.push_str("  no violation\n"),
             n => out.push_str(&format!("  {}\n", counted(n, "violation"))),

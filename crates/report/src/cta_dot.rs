@@ -42,6 +42,7 @@ impl FlatWarp {
                 },
                 ElementReport::Memory { at } => FlatNode::Memory { at: at.clone() },
                 ElementReport::Barrier { at } => FlatNode::Barrier { at: at.clone() },
+                // A loop has no node of its own: its back edge and its exits are edges between nodes of its elements.
                 ElementReport::Loop { head, body, .. } => {
                     let first = self.nodes.len();
                     // Control leaves a loop after its head, where the predicate is evaluated.

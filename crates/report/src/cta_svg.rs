@@ -81,6 +81,7 @@ impl Layout {
             arcs.map(|&(from, to)| arc_height(from, to))
                 .fold(0.0, f64::max)
         };
+        // Arcs above the nodes need room at the top, and arcs below them at the bottom.
         let middle = MARGIN + BOX_HEIGHT / 2.0 + highest(true);
         Layout {
             lefts,
@@ -115,6 +116,7 @@ impl Layout {
 
 /// Returns the height of the arc of an edge that passes other nodes.
 fn arc_height(from: usize, to: usize) -> f64 {
+    // An edge over more nodes has a higher arc, so that nested arcs stay apart.
     ARC + ARC_STEP * from.abs_diff(to) as f64
 }
 

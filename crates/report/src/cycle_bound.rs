@@ -307,6 +307,7 @@ impl CycleBoundReport {
                 .map(str::to_owned)
                 .to_vec(),
         ];
+        // A term of 0 explains nothing.
         let terms = self.terms.iter().filter(|term| term.cycles > 0);
         rows.extend(terms.map(|term| row(term.name, term.cycles)));
         rows.push(row("sum", bound));
@@ -315,6 +316,7 @@ impl CycleBoundReport {
 
     /// Appends the largest term of a launch and the resource that limits it.
     fn write_limit(&self, out: &mut String, bound: u64) {
+        // The names below are terms of a launch; a lone warp has other terms.
         let largest = self.terms.iter().max_by_key(|term| term.cycles);
         let Some(term) = largest.filter(|_| self.launch.is_some()) else {
             return;
@@ -343,6 +345,7 @@ impl CycleBoundReport {
         }
         // The sort is stable, so lines with equal cycles stay in their order.
         lines.sort_by_key(|line| Reverse(line.cycles));
+        // The index is at most the length, as `split_off` requires.
         let rest = lines.split_off(lines.len().min(MAX_LINES));
         let mut rows = vec![["line", "cycles", "share"].map(str::to_owned).to_vec()];
         rows.extend(lines.iter().map(|line| {

@@ -9,8 +9,7 @@ pub struct LoopDerivation {
     pub evidence: Option<LoopEvidence>,
     /// Load that decides how often the loop runs; no bound was derived.
     pub decided_by: Option<DecidingLoad>,
-    /// Parameter or size that decides how often the loop runs, but of which too little is known; no bound was
-    /// derived.
+    /// Parameter or size that decides how often the loop runs, if too little is known about it; no bound was derived.
     pub parameter: Option<String>,
     /// Other reason why no bound was derived.
     pub reason: Option<String>,
@@ -57,6 +56,7 @@ impl LoopDerivation {
         if let Some(evidence) = &self.evidence {
             return evidence.text();
         }
+        // The most specific reason comes first: a load, then a parameter, then any other reason.
         if let Some(DecidingLoad { load, source }) = &self.decided_by {
             return format!("decided by the load at {}", place(load, source.as_deref()));
         }
@@ -94,6 +94,7 @@ impl LoopEvidence {
         if start.is_empty() {
             return format!("the values compared by the branch at {exit}, iteration by iteration");
         }
+        // A step in words, such as `halved`, has no operator.
         let mut digits = step.chars();
         let step = match digits.next() {
             Some(sign @ ('+' | '-' | '*' | '/')) => format!("i {sign}= {}", digits.as_str().trim()),

@@ -54,6 +54,7 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     out.push_str(&parts.join(", "));
     out.push_str("\n\n");
     let columns = [Align::Left; 5];
+    // Only branches of code that keeps masks of lanes have a kind.
     let keeps_masks = report.items.iter().any(|item| item.site.is_some());
     let third = match keeps_masks {
         true => ["branch", "by data flow"],

@@ -113,6 +113,7 @@ impl IssueTable {
             number(issued.executed_thread_instructions),
         ];
         cells.extend(more.iter().map(|&n| number(n)));
+        // Cells beyond the heads would be dropped, so `more` must have as many numbers as `new` had heads.
         self.0.row(&cells);
     }
 }

@@ -97,6 +97,7 @@ impl FunctionalReport {
     fn share(&self, issued: &IssueCounts) -> String {
         // A run without instructions has no shares, but must not divide by 0.
         let all = u128::from(self.issued.warp_instructions.max(1));
+        // A thousand times a count of 64 bits may exceed 64 bits.
         let tenths = u128::from(issued.warp_instructions) * 1000 / all;
         format!("{}.{} %", tenths / 10, tenths % 10)
     }
@@ -137,6 +138,7 @@ fn counts(issued: &IssueCounts) -> [String; 3] {
 
 /// Formats the average number of active lanes per warp instruction with one decimal.
 pub(crate) fn lanes(issued: &IssueCounts) -> String {
+    // Saturation only affects the display. A run without instructions must not divide by 0.
     let tenths = issued.thread_instructions.saturating_mul(10) / issued.warp_instructions.max(1);
     format!("{}.{}", tenths / 10, tenths % 10)
 }

@@ -38,8 +38,8 @@ pub struct GapReport {
     pub bound: u64,
     /// Launch overhead that both the bound and the worst run contain. Ratios leave it out.
     pub launch_overhead: u64,
-    /// Bounds in which one more claim after the other is replaced by an observation of the worst run, in the order of
-    /// [`GapReport::CHAIN`], or of [`GapReport::LAUNCH_CHAIN`] for a launch.
+    /// Bounds where one more claim after the other is replaced by an observation of the worst run, in the order of
+    /// [`SandwichReport::CHAIN`], or of [`SandwichReport::LAUNCH_CHAIN`] for a launch.
     pub chain: Vec<ChainValue>,
     /// Parts of the gap, one for each element of the chain after the first.
     pub shares: Vec<GapShare>,
@@ -181,6 +181,7 @@ impl GapReport {
     /// Returns the quotient of the bound and the worst simulated cycles, both without launch overhead; `None` if the
     /// run has no other cycles.
     pub fn ratio(&self) -> Option<f64> {
+        // The overhead is in both numbers and would pull their quotient towards 1.
         let net = |cycles: u64| cycles.saturating_sub(self.launch_overhead);
         match net(self.worst_simulated) {
             0 => None,
@@ -190,6 +191,7 @@ impl GapReport {
 
     /// Returns the cycles from the worst simulated run to the bound.
     pub(crate) fn gap(&self) -> i128 {
+        // A bound below the run would be an error, and the report must be able to show it.
         i128::from(self.bound) - i128::from(self.worst_simulated)
     }
 
@@ -235,6 +237,7 @@ impl GapReport {
     /// Appends the chain as a table.
     fn write_chain(&self, out: &mut String) {
         let rows = self.chain.iter().map(|element| {
+            // The first element is the bound itself and has no share.
             let share = self.shares.iter().find(|share| share.name == element.name);
             let drop = share.map_or(String::new(), |share| share.telescoped.to_string());
             let part = share.map_or(String::new(), |share| part(share.telescoped, self.gap()));
@@ -266,6 +269,7 @@ impl GapReport {
             return;
         }
         let pair = |claimed: u32, seen: u32| match (claimed, seen) {
+            // The access is not to memory that has this number.
             (0, 0) => String::new(),
             _ => format!("{claimed} / {seen}"),
         };

@@ -44,6 +44,7 @@ impl GapReport {
             ("replaced alone", true),
         ];
         let mut table = HtmlTable::new("From the bound to the worst simulated run", &heads);
+        // A negative gap has no parts to draw.
         let gap = u128::try_from(self.gap()).unwrap_or(0);
         for element in &self.chain {
             let share = self.shares.iter().find(|share| share.name == element.name);

@@ -141,6 +141,7 @@ fn bars(report: &GapReport) -> Vec<Bar> {
     let steps = inner.iter().map(|element| (element.name, element.value));
     let rest = ("rest", report.worst_simulated);
     for (name, value) in steps.chain(std::iter::once(rest)) {
+        // The rest is drawn only if the chain does not end at the worst run.
         if name == "rest" && value == level {
             continue;
         }
@@ -209,6 +210,7 @@ impl Axis {
     fn draw(&self, width: f64, out: &mut String) {
         let right = LEFT + width;
         let mut tick = self.low;
+        // The step is at least 1, so the loop ends.
         while tick <= self.high {
             let y = self.y(tick);
             let class = if tick == self.low { "axis" } else { "grid" };

@@ -148,6 +148,7 @@ impl GateCheck {
         };
         match (self.outcome, self.actual, self.limit, self.allowed) {
             (GateOutcome::Over, Some(actual), Some(limit), allowed) => {
+                // The tolerance is named only if it changes the limit.
                 let tolerance = match allowed {
                     Some(allowed) if allowed != u128::from(limit) => {
                         format!(" ({allowed} with the tolerance)")
@@ -172,6 +173,7 @@ impl GateCheck {
 impl GatePlace {
     /// Returns the place and the sentence about it.
     pub fn text(&self) -> String {
+        // A source line is easier to find than an address.
         let place = self.source.as_ref().unwrap_or(&self.at);
         format!("{place}: {}", self.note)
     }
@@ -201,8 +203,7 @@ impl GateReport {
         self.marked_text(str::to_owned)
     }
 
-    /// Returns the report as text, in which `mark` marks the sentences about what did not pass, for example with a
-    /// colour.
+    /// Returns the report as text. `mark` marks the sentences about what did not pass, for example with a colour.
     pub fn marked_text(&self, mark: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         for (kernel, check) in self.failed() {
@@ -227,6 +228,7 @@ impl GateReport {
                 mark(&format!("no kernel matches {name:?}"))
             ));
         }
+        // A kernel without a row is an error only on request.
         if self.deny_uncovered {
             for kernel in &self.uncovered {
                 let (name, isa, file) = (&kernel.name, &kernel.isa, &kernel.file);

@@ -58,6 +58,7 @@ impl GateReport {
                 &element("failure", &message, &message),
             );
         }
+        // Each of these is a failure of its own, because no test case of a kernel exists to hold it.
         for kernel in missing {
             let message = format!("{} {} has no row", kernel.name, kernel.isa);
             let name = format!("{} {}", kernel.name, kernel.isa);
@@ -143,6 +144,7 @@ fn xml(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            // Line breaks are control characters that XML allows.
             '\n' => out.push('\n'),
             // XML 1.0 has no form for most control characters, not even as references.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),

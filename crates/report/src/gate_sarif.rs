@@ -126,6 +126,7 @@ impl GateReport {
 
 /// Returns the part of a path after the root.
 fn relative(path: &str, root: Option<&str>) -> String {
+    // The slash after the root must be checked too: `/a/bc` is not below `/a/b`.
     let rest = root.and_then(|root| path.strip_prefix(root.trim_end_matches('/')));
     match rest.and_then(|rest| rest.strip_prefix('/')) {
         Some(rest) => rest.to_owned(),

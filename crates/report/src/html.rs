@@ -119,6 +119,7 @@ fn shade(scale: char, value: u128, largest: u128) -> String {
 
 /// Returns the attributes of a cell with a bar whose length is the share of a number in another one.
 fn bar(value: i128, all: u128) -> String {
+    // A bar cannot have a negative length, and a whole of 0 must not be divided by.
     let percent = value.max(0) as f64 * 100.0 / all.max(1) as f64;
     format!(" class=b style=--w:{percent:.1}%")
 }
@@ -205,6 +206,7 @@ impl HtmlTable {
                 HtmlCell::Bar(Some(value), all) => (bar(*value, *all), value.to_string()),
                 HtmlCell::Change(None, _) => (plain.to_owned(), String::new()),
                 HtmlCell::Change(Some(0), _) => (plain.to_owned(), "0".to_owned()),
+                // Growth and decrease have scales of their own; the size relative to the old number gives the step.
                 HtmlCell::Change(Some(change), from) => {
                     let scale = if *change > 0 { 'h' } else { 'c' };
                     (

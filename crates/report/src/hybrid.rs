@@ -276,6 +276,7 @@ impl HybridReport {
             row.extend(self.splits.iter().map(|estimate| {
                 let edge = estimate.edges.get(number);
                 match edge {
+                    // An edge without a time is missing only if the estimate needs it.
                     Some(edge) if edge.missing => "missing".to_owned(),
                     Some(edge) => edge.time.map_or("-".to_owned(), |time| time.to_string()),
                     None => String::new(),
@@ -343,6 +344,7 @@ fn edge_name(edge: &HybridEdge) -> String {
 
 /// Returns a count with its noun.
 fn number(count: u64, one: &str) -> String {
+    // The number is only displayed, so saturation does no harm.
     counted(usize::try_from(count).unwrap_or(usize::MAX), one)
 }
 

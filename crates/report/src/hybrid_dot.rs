@@ -30,6 +30,7 @@ pub(crate) fn dot(report: &HybridReport) -> String {
         ));
     }
     for edge in edges {
+        // The end of the kernel is no block; points of kind `end` show it.
         if let Some(to) = edge.to {
             out.push_str(&format!("    b{} -> b{to};\n", edge.from));
         }
@@ -93,6 +94,7 @@ pub(crate) fn svg(report: &HybridReport) -> String {
         pushes: Vec::new(),
     });
     let end = report.points.iter().enumerate();
+    // The drawing has one node for the end, to which each such point leads.
     let ends = end.filter(|(_, point)| point.kinds.contains(&"end"));
     let ends = ends.map(|(number, _)| GraphEdge {
         from: number,

@@ -188,6 +188,7 @@ impl LaunchTotals {
             row.push(cycles.total.to_string());
             row.push(format!("{} to {}", cycles.least, cycles.most));
         }
+        // Cells follow the order of the heads: cycles only with time, splits only if waves split.
         row.extend(self.splits.map(|splits| splits.to_string()));
         row
     }
@@ -198,6 +199,7 @@ fn write_rounds(repetitions: &[RepetitionRounds], out: &mut String) {
     for repetition in repetitions {
         let launches = repetition.launches.join(", ");
         let name = repetition.name.as_deref().unwrap_or(&launches);
+        // The limit says nothing new if it was reached.
         let limit = match repetition.rounds == repetition.most {
             true => String::new(),
             false => format!(" of at most {}", repetition.most),

@@ -27,6 +27,7 @@ impl LeftOutImages {
             file, isa, reason, ..
         } = self;
         let numbers: Vec<String> = self.images.iter().map(ToString::to_string).collect();
+        // Images of one architecture share a reason, so they make one sentence.
         let images = match numbers.as_slice() {
             [only] => format!("image {only} for {isa} is"),
             several => format!("images {} for {isa} are", several.join(", ")),

@@ -69,6 +69,7 @@ impl KernelReport for LintReport {
         }
         text.push('\n');
         let certain = self.findings.iter().map(|finding| (finding, ""));
+        // Certain hazards come first, because only they fail the check.
         let possible = self.possible.iter().map(|finding| (finding, "possibly "));
         for (finding, how) in certain.chain(possible) {
             let FindingReport {
@@ -84,6 +85,7 @@ impl KernelReport for LintReport {
                 text,
                 "  {address}: {how}{hazard}: {register} of {producer}: {producing} -> {instruction}"
             );
+            // Only a read that is too early has a distance.
             if let (Some(cycles), Some(least)) = (finding.cycles, finding.least) {
                 let _ = write!(text, ", after {cycles} cycles of {least}");
             }

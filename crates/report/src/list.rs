@@ -154,6 +154,7 @@ impl Directory {
         );
         let mut sums: BTreeMap<(&str, &str), (usize, u64, bool)> = BTreeMap::new();
         for image in &self.images {
+            // A file may have many images, so each kind and architecture has one row.
             let sum = sums.entry((&image.kind, &image.isa)).or_default();
             *sum = (sum.0 + 1, sum.1 + image.size, image.supported);
         }
@@ -246,6 +247,7 @@ impl FileReport {
 
     /// Returns the table of the kernels.
     fn kernel_table(&self) -> String {
+        // Kernels of AMD's GPUs have other resources, so they have another table.
         if self.kernels.iter().any(|k| k.code_object.is_some()) {
             return self.code_object_table();
         }
@@ -268,6 +270,7 @@ impl FileReport {
                 format!("{}/{}", k.parameters.0, k.parameters.1),
                 k.barriers.to_string(),
                 k.calls.to_string(),
+                // Without a graph the number of loops is not known.
                 k.loops.map_or("-".to_owned(), |n| n.to_string()),
                 k.required_block
                     .map_or("-".to_owned(), |[x, y, z]| format!("{x},{y},{z}")),

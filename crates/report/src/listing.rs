@@ -59,6 +59,7 @@ impl Listing {
                 out.push_str(&format!("{label}:\n"));
             }
             let addr = line.at.trim_start_matches("0x");
+            // Only NVIDIA's code has control words.
             let Some(c) = &line.control else {
                 match &line.words {
                     Some(words) => {

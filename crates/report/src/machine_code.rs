@@ -109,7 +109,7 @@ fn annotated(
         control,
         source,
     } = line;
-    // All addresses of a kernel have the same width, so their order is the order of their texts.
+    // Addresses have four digits below 64 KiB, where their order is the order of their texts.
     let blocks = bound.worst_path.iter();
     let around = blocks.filter(|block| block.from <= at && at <= block.to);
     // A block has one entry for each calling context.
@@ -150,6 +150,7 @@ fn describe_access(access: &ReportedAccess) -> String {
 /// Returns how lanes may differ at an operation, with the source of the difference; `None` if they agree.
 fn describe_divergence(operation: &OpReport) -> Option<String> {
     let reason = |answer: &crate::divergence::DivergenceAnswer| {
+        // The reason is at the end of the chain, where the source of the difference is.
         let end = answer.chain.iter().rev().find_map(|link| {
             let reason = link.reason.as_deref()?;
             Some(format!(" ({} at {})", reason, link.at))

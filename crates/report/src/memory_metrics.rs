@@ -88,6 +88,7 @@ impl AccessedMemory {
             each(self.sectors),
             each(self.conflicts),
             match (counted, most) {
+                // `?` for a limit means that some access has no class.
                 (Some(_), most) => each(most),
                 (None, _) => "?".to_owned(),
             },

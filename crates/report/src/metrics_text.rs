@@ -24,6 +24,7 @@ impl MetricsReport {
             self.width
         );
         line("activity factor", lanes);
+        // In full warps both factors are equal.
         if let Some(launched) = self.launched_lanes.filter(|&lanes| lanes != self.width) {
             let value = share(total.activity_of_launched);
             line("", format!("{value}  (of {launched} lanes with threads)"));
@@ -52,6 +53,7 @@ impl MetricsReport {
         let executions: Option<u64> = self.branches.iter().map(|branch| branch.executions).sum();
         let divergent = self.branches.iter().map(|branch| branch.divergent).sum();
         executions
+            // An empty sum is 0, but a kernel without branches has no divergence to report.
             .filter(|_| !self.branches.is_empty())
             .map(|executions| (divergent, executions))
     }

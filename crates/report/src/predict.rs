@@ -104,6 +104,7 @@ pub struct CountRange {
 impl CountRange {
     fn text(self) -> String {
         match self.most {
+            // Both limits are proven, so equal ones give the exact count.
             Some(most) if most == self.least => most.to_string(),
             Some(most) => format!("{}..{most}", self.least),
             None => format!("{}..", self.least),
@@ -339,6 +340,7 @@ fn row(block: &PredictedBlockReport) -> Vec<String> {
         (Some(issues), Some(lanes)) if issues > 0 => format!("{:.2}", lanes as f64 / issues as f64),
         _ => String::new(),
     };
+    // One operation is enough in a row, because the reasons follow in a list of their own.
     let why = match block.unknown_at.as_slice() {
         [] => String::new(),
         [at] => format!("unknown: {at}"),
@@ -373,6 +375,7 @@ impl ReasonReport {
                 text.push_str(" and more");
             }
         }
+        // A chain of one link is the operation itself.
         if self.chain.len() > 1 {
             text.push_str(&format!("; by way of {}", self.chain.join(" <- ")));
         }

@@ -94,6 +94,7 @@ impl TreeReport {
             ));
         }
         for edge in &self.edges {
+            // Start and end are nodes of the drawing but no statements.
             let from = edge
                 .from
                 .map_or("start".to_owned(), |from| format!("s{from}"));

@@ -1,4 +1,4 @@
-//! Plan of probes: which quantity is measured in which block, and the proof that all wanted counts follow. The same
+//! Plan of probes: the quantity that is measured in each block, and the proof that all wanted counts follow. The same
 //! structure is the report of `warpbound probes`, the file that `--write` makes, and the input of `decode`.
 //!
 //! For example, if every path passes block A and then either B or C, counters in A and B are enough: C was executed A
@@ -212,6 +212,7 @@ impl ProbePlan {
     /// added up.
     pub fn counter_name(&self, slot: usize) -> String {
         match self.probes.get(slot) {
+            // With sums a slot is no probe, so the name has only a number.
             Some(probe) if self.sums.is_empty() => {
                 format!("0x{:04x},{}", probe.at, probe.quantity.name())
             }
@@ -240,6 +241,7 @@ impl ProbePlan {
     /// Digest of the paper's two sums (instructions times active lanes, and times lanes of a warp). It differs from
     /// the digest of the plan, so that the sums are never taken for counters of the plan.
     pub fn digest_of_paper_sums(&self) -> u64 {
+        // The complement differs from the digest in each bit.
         !self.digest()
     }
 
@@ -248,6 +250,7 @@ impl ProbePlan {
     pub fn digest(&self) -> u64 {
         let probes = self.probes.iter();
         let probes = probes.map(|probe| format!("{:x} {}", probe.at, probe.quantity.name()));
+        // Source lines, notes and factors of counts are no part of it: they change no counter.
         let parts = [self.code.clone(), self.rule.name().to_owned()];
         let launch = self.launch.iter().map(|digest| format!("launch {digest}"));
         let sums = self.sums.iter().map(|sum| format!("sum {:?}", sum.probes));
@@ -262,6 +265,7 @@ impl ProbePlan {
 
     fn header(&self) -> String {
         let (probed, counters) = (self.probed_blocks(), self.probes.len());
+        // A plan may have no block, and must not divide by 0.
         let share = |part: usize| 100 * part / self.blocks.max(1);
         let count = |quantity| {
             let of = |probe: &&Probe| probe.quantity == quantity;

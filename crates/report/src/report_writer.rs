@@ -82,6 +82,7 @@ impl<W: Write> ReportWriter<W> {
                 self.item(&to_json(kernel))
             }
             (ReportFormat::Json, 1) => {
+                // A second kernel would make the document a list.
                 self.first = Some(to_json(kernel));
                 Ok(())
             }

@@ -102,6 +102,7 @@ impl SetBoundReport {
             Align::Right,
         ];
         out.push_str(&table(4, &columns, &rows));
+        // One launch without a bound leaves the whole set without one, so each reason matters.
         for launch in &self.launches {
             if let Some(why) = &launch.reason {
                 out.push_str(&format!("  no bound of {}: {why}\n", launch.name));

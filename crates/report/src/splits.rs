@@ -188,6 +188,7 @@ impl SplitsReport {
 
 impl SiteReport {
     fn row(&self) -> Vec<String> {
+        // A site where waves may not split has no costs.
         let number = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         let arm = |at: usize| number(self.arms.map(|arms| arms[at].to_string()));
         let rules = [

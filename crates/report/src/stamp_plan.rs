@@ -47,6 +47,7 @@ impl StampPlan {
     /// Digest of everything that the times depend on: code and points (64-bit FNV-1a, as in digests of code).
     pub fn digest(&self) -> u64 {
         let points = self.points.iter().map(|at| format!("{at:x}"));
+        // The word keeps this digest apart from the digest of a plan of probes for the same code.
         let parts = [self.code.clone(), "stamps".to_owned()];
         let text: Vec<String> = parts.into_iter().chain(points).collect();
         let bytes = text.join("\n").into_bytes();

@@ -179,6 +179,7 @@ fn routes(edges: &[(usize, usize)], back: &[bool], cells: &mut Vec<Cell>) -> Vec
     for (edge, &(from, to)) in edges.iter().enumerate() {
         let mut passed = vec![from];
         if !back[edge] {
+            // Without bends an edge over several layers would run through the boxes between.
             for layer in cells[from].layer + 1..cells[to].layer {
                 passed.push(cells.len());
                 cells.push(Cell {
@@ -225,6 +226,7 @@ fn order(cells: &[Cell], routes: &[Route]) -> Vec<Vec<usize>> {
         position.extend(layer.iter().enumerate().map(|(at, &cell)| (cell, at)));
     }
     for sweep in 0..SWEEPS {
+        // A sweep orders each layer by one side only, so the direction alternates.
         let down = sweep % 2 == 0;
         let neighbours = if down { &above } else { &under };
         let turns: Vec<usize> = if down {
@@ -295,6 +297,7 @@ fn draw(
     width: f64,
 ) -> String {
     let bottom = cells.iter().map(|c| c.y + c.height).fold(0.0, f64::max) + GAP_Y;
+    // Each back edge needs a lane to the right of the boxes.
     let lanes = routes.iter().filter(|r| r.back).count();
     let title = format!("{}: {}-level graph", graph.kernel, graph.level);
     let legend = match graph.level {
@@ -309,6 +312,7 @@ fn draw(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{full:.0}\" height=\"{bottom:.0}\" viewBox=\"0 0 {full:.0} {bottom:.0}\" font-family=\"monospace\" font-size=\"11\">\n"
     );
     out.push_str("<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<defs>\n");
+    // A marker does not inherit the colour of its edge, so each kind has its own.
     for kind in [EdgeKind::Walk, EdgeKind::Resume, EdgeKind::Divergence] {
         let (name, colour, _) = style(kind);
         let _ = writeln!(

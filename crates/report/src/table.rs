@@ -46,6 +46,7 @@ pub(crate) fn table(indent: usize, columns: &[Align], rows: &[Vec<String>]) -> S
                 }
             }
         }
+        // Padding of the last column would leave trailing spaces.
         out.push_str(line.trim_end());
         out.push('\n');
     }
@@ -61,6 +62,7 @@ pub(crate) fn section(
 ) {
     let mut all = vec![head.into_iter().map(str::to_owned).collect()];
     all.extend(rows);
+    // Heads alone would announce a table that has no rows.
     if all.len() > 1 {
         out.push('\n');
         out.push_str(&table(4, columns, &all));
@@ -73,6 +75,7 @@ pub(crate) fn wrapped(indent: usize, text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         let length = line.chars().count() + 1 + word.chars().count();
+        // A word that is longer than a line has a line of its own.
         if !line.is_empty() && indent + length > WIDTH {
             out.push_str(&format!("{:indent$}{line}\n", ""));
             line.clear();

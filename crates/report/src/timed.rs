@@ -221,6 +221,7 @@ impl Serialize for StallCounts {
             ("instruction_fetch", self.0.instruction_fetch),
             ("not_selected", self.0.not_selected),
         ];
+        // Each issue of a trace has these counts, and most of them are 0.
         serializer.collect_map(keys.into_iter().filter(|(_, cycles)| *cycles > 0))
     }
 }
@@ -402,7 +403,7 @@ impl Sensitivity {
     }
 }
 
-/// Range of the cycles over all simulations in which one parameter changes within its range.
+/// Range of the cycles over all simulations where one parameter changes within its range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Simulation with the fewest cycles; `None` if no simulation has fewer than the reported one.

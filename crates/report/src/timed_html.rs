@@ -79,6 +79,7 @@ impl TimedReport {
         let heads = [("reason", false), (&*cycles, true)];
         let mut table = HtmlTable::new("Where cycles went", &heads);
         let mut named = self.stalls.named();
+        // The sort is stable, so reasons with equal cycles stay in their usual order.
         named.sort_by_key(|(_, cycles)| std::cmp::Reverse(*cycles));
         for (name, cycles) in named.into_iter().filter(|(_, cycles)| *cycles > 0) {
             table.row(&[

@@ -82,6 +82,7 @@ impl TimedReport {
         for line in lines.iter().filter(|line| !line.is_empty()) {
             out.push_str(&format!("  {line}\n"));
         }
+        // These selections take one end of each range, whether that is the slow one or not.
         let extreme = match self.selection.as_str() {
             "lo" => Some(("least", "fastest")),
             "hi" => Some(("most", "slowest")),
@@ -94,6 +95,7 @@ impl TimedReport {
         }
         if let Some(tried) = &self.selection_search {
             out.push_str(
+                // A name and its value must stay in one line.
                 &wrapped(2, &search_line(&self.selection, tried)).replace(NO_BREAK_SPACE, " "),
             );
         }
@@ -134,6 +136,7 @@ impl TimedReport {
             return "--sensitivities says how far single assumptions move these cycles".to_owned();
         };
         let swing = |swing: &CycleChange| {
+            // A run of 0 cycles must not divide by 0.
             let change = swing.change as f64 * 100.0 / self.cycles.max(1) as f64;
             format!("{change:+.1} % ({} = {})", swing.name, swing.value)
         };
@@ -340,6 +343,7 @@ impl TimedReport {
             out.push('\n');
             out.push_str(&wrapped(4, &line));
         }
+        // Without this line the report would look as if no sensitivities had been requested.
         if sensitivities.is_empty() {
             out.push_str("\n    no parameter that the simulation used has a range\n");
         }
@@ -350,6 +354,7 @@ impl TimedReport {
         let change = rerun.change.map_or_else(String::new, |change| {
             let sign = match change {
                 0 => return "-".to_owned(),
+                // A sign is written even for a change that rounds to 0.00.
                 ..0 => '-',
                 _ => '+',
             };

@@ -130,6 +130,7 @@ impl WaveReport {
     pub(crate) fn write(&self, out: &mut String, with_refusals: bool) {
         let scalar = self.scalar_memory;
         let rows = (scalar.accesses > 0).then(|| {
+            // Only lines that missed the scalar cache were looked up in L2.
             let missed = scalar.lines - scalar.hits.min(scalar.lines);
             vec![
                 "scalar".to_owned(),
@@ -238,6 +239,7 @@ impl SplittingReport {
             let count = counted(self.refused_sites.len(), "branch on EXEC");
             out.push_str(&format!(
                 "\n    no wave splits at {} (--stats gives the reasons)\n",
+                // `counted` appends the plural to the last word.
                 count.replace("branch on EXECs", "branches on EXEC")
             ));
             return;

@@ -301,6 +301,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// The first error of any write.
     pub fn finish(mut self) -> io::Result<()> {
+        // Without its end the file would be no JSON.
         self.out.raw(b"\n]}\n");
         self.out.finish()
     }

@@ -101,6 +101,7 @@ impl WarpHybridReport {
             self.kernel
         );
         match self.stamps {
+            // Stamps keep the largest time only, so the thread that took it is not known.
             Some(_) => out.push_str(&format!(
                 "  observed {} cycles (a thread, from its first stamp to its exit)\n",
                 self.observed
@@ -117,6 +118,7 @@ impl WarpHybridReport {
         }
         match (self.estimate, &self.reason) {
             (Some(estimate), _) => {
+                // Without an observed time the ratio must not divide by 0.
                 let ratio = estimate as f64 / self.observed.max(1) as f64;
                 out.push_str(&format!("  estimate {estimate} cycles, ratio {ratio:.3}\n"));
             }

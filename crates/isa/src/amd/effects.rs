@@ -269,6 +269,7 @@ fn add_kept(
     let is_kept = form.extension == Some(VectorExtension::Dpp)
         || modifiers.sdwa.is_some_and(|sdwa| sdwa.dst_unused == KEPT);
     for operand in destinations() {
+        // A failed access may leave its data as it was, and a load into LDS writes no register.
         if is_kept || modifiers.tfe || modifiers.lds || modifiers.lwe {
             out.reads.extend(registers(operand));
         }

@@ -154,6 +154,7 @@ impl EncodedWord {
                 (FieldKind::Target, GcnValue::Target(target)) => relative(addr, target)?,
                 (FieldKind::ScalarOffset, GcnValue::Scalar(number)) => number.into(),
                 (FieldKind::ScalarOffset, GcnValue::Immediate(offset)) => {
+                    // The bit says that the offset is a constant and not a register.
                     self.set(form.encoding.field("imm")?, 1)?;
                     offset.into()
                 }
@@ -169,6 +170,7 @@ impl EncodedWord {
         Some(match value {
             GcnValue::Scalar(number) => number.into(),
             GcnValue::Vector(number) => 256 + u64::from(number),
+            // Inline integers: 128 to 192 are 0 to 64, and 193 to 208 are -1 to -16.
             GcnValue::Int(value @ 0..=64) => 128 + u64::from(value.unsigned_abs()),
             GcnValue::Int(value @ -16..=-1) => 192 + u64::from(value.unsigned_abs()),
             GcnValue::InlineFloat(number) | GcnValue::Undefined(number) => number.into(),

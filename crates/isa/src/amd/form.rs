@@ -299,6 +299,7 @@ fn source_bits(name: &str, form: &GcnForm) -> Option<(u8, u8, u8)> {
         (Some(VectorExtension::Dpp), "src0") => Some((52, 53, 0)),
         // DPP has no sign extension, and no row asks for it: the last number is a placeholder.
         (Some(VectorExtension::Dpp), "vsrc1") => Some((54, 55, 54)),
+        // VOP3 has no sign extension either.
         (None, "src0") => Some((61, 8, 61)),
         (None, "src1") => Some((62, 9, 62)),
         (None, "src2") => Some((63, 10, 63)),

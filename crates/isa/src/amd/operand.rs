@@ -235,6 +235,8 @@ pub(crate) fn is_aligned(item: &FormOperand, instr: &GcnInstr) -> bool {
 pub(crate) fn scalar_group(number: u32, dwords: u8) -> Option<u8> {
     let number = u8::try_from(number).ok()?;
     let align = dwords.min(4);
+    // A group may run into the registers after it, because disassemblers name it; `is_defined` refuses what GCN3 does
+    // not define.
     let (first, count) = match number {
         0..=101 => (0, 104),
         112..=123 => (112, 16),

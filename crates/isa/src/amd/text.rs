@@ -172,6 +172,7 @@ fn write_scalar(first: u8, dwords: u8, out: &mut String) {
     match first {
         0..=101 => write_group("s", first, dwords, out),
         112..=123 => write_group("ttmp", first - 112, dwords, out),
+        // A pair has the name of both words, without their suffixes.
         _ if dwords > 1 => out.push_str(pair),
         _ => {
             let name = REGISTERS.name(Reg {

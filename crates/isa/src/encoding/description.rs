@@ -81,6 +81,7 @@ impl TableDescription {
     const fn admits(&self, head: &RowHead) -> bool {
         match self.layout {
             CodeLayout::ControlGroups => {
+                // A slot of a group has 64 bits, and nothing can follow the word there.
                 matches!(head.width, WordWidth::Bits64) && head.literal[0].is_none()
             }
             CodeLayout::Units(unit) => unit.bits() <= head.width.bits(),
@@ -94,6 +95,8 @@ impl TableDescription {
         while row < heads.len() {
             let mut bucket = Some(self.index_bits(heads[row].value));
             while let Some(at) = bucket {
+                // Each count is one place further up, so that the sums below are the starts. An overflow is a build
+                // error, because this runs at compile time.
                 starts[at + 1] += 1;
                 bucket = self.next_bucket(&heads[row], at);
             }
@@ -145,6 +148,7 @@ impl TableDescription {
         while at < self.index.len() {
             let BitRange { hi, lo } = self.index[at];
             let width = hi - lo + 1;
+            // The same order as in `EncodingWord::bucket`, which computes the bucket of a word.
             bucket = bucket << width | (bits >> lo) as usize & ((1 << width) - 1);
             at += 1;
         }

@@ -49,6 +49,7 @@ impl RowHead {
         let (timing, column) = column.word(file);
         let (bits, literal) = pattern.split(file, b'+');
         let (value, mask) = bits.split(file, b'/');
+        // The number of digits is the width of the word, so both must have equally many.
         if value.len() != mask.len() || timing.is_blank(file) || !column.is_blank(file) {
             return None;
         }
@@ -185,6 +186,7 @@ impl ArchSet {
             while at < archs.len() {
                 let is_named = matches!(number, Some(number) if number == archs[at] as u128);
                 is_known |= is_named;
+                // Architectures are listed oldest first, so after the named one come only later ones.
                 if is_named || is_known && (is_open || is_all) {
                     set |= 1 << at;
                 }
@@ -195,6 +197,7 @@ impl ArchSet {
             }
             rest = after;
         }
+        // A row without an architecture could never match, so it is a mistake in the file.
         if set == 0 { None } else { Some(ArchSet(set)) }
     }
 }

@@ -64,6 +64,7 @@ macro_rules! encoding_word {
                 }
 
                 fn matches(self, row: &RowPattern<$word>, present: $word) -> bool {
+                    // Near the end of the code some bits are missing, and they exclude no row.
                     (self ^ row.value) & row.mask & present == 0
                 }
             }
@@ -192,6 +193,7 @@ impl<W: EncodingWord> EncodingTable<W> {
         for (number, group) in groups.iter().enumerate() {
             let (words, _) = group.as_chunks::<8>();
             let mut words = words.iter().map(|bytes| u64::from_le_bytes(*bytes));
+            // A group has 32 bytes, so the word exists.
             let control = words.next().unwrap_or_default();
             for (slot, word) in (0u32..).zip(words) {
                 visit(EncodedInstr {
@@ -237,6 +239,7 @@ impl<W: EncodingWord> EncodingTable<W> {
                 addr,
                 length,
                 // The bytes after the instruction belong to the next one.
+                // An instruction has at least one unit, so the shift is less than 128.
                 word: word & u128::MAX >> (u128::BITS - 8 * length as u32),
                 row,
                 control: None,

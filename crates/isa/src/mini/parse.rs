@@ -131,6 +131,7 @@ impl<'a> Parser<'a> {
                         ".param must stand before the first instruction",
                     ));
                 }
+                // Names and commas alternate.
                 for (i, token) in rest.iter().enumerate() {
                     if i % 2 == 1 && token.text == "," {
                         continue;
@@ -378,6 +379,7 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, (u32, char)> {
         if !first.is_whitespace() {
             tokens.push(Token { text, column });
         }
+        // Columns count characters, as editors show them, and not bytes.
         column += text.chars().count() as u32;
         rest = after;
     }

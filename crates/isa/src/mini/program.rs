@@ -113,6 +113,7 @@ impl Program {
 
     /// Labels of a position.
     pub fn labels(&self, position: u32) -> impl Iterator<Item = &str> {
+        // Labels are in the order of the text, so their positions ascend.
         let first = self.labels.partition_point(|(_, at)| *at < position);
         self.labels
             .iter()

@@ -38,6 +38,7 @@ impl SassProgram {
         let registers = || {
             let mut data = view.operands.iter();
             let data = data.find(|operand| matches!(operand.value, OperandValue::Reg(_)))?;
+            // A register has four bytes.
             Some(4 * u32::from(data.count))
         };
         match access.space {

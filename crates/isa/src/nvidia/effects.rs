@@ -167,6 +167,7 @@ fn add_operand_cells(
             // Compare-and-swap has two groups, the value to compare and the new value.
             push_registers(first, operand.count.saturating_mul(2), &mut cells);
         }
+        // PT is a constant and has no cell.
         OperandValue::Pred { pred: Some(p), .. } => cells.push(Reg::predicate(p)),
         OperandValue::AllPreds => cells.extend((0..PREDICATES).map(Reg::predicate)),
         OperandValue::ConditionCode => cells.push(Reg::CC),
@@ -231,6 +232,7 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
 }
 
 fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &SassInstr) -> InstrFlow {
+    // A row without a target operand ignores this value.
     let direct = match target {
         Some(OperandValue::Target(target)) => target,
         _ => BranchTarget::Outside,

@@ -111,7 +111,8 @@ const fn sorted() -> [Entry; COUNT] {
     let mut read = 0;
     while let Some(line) = lines.next() {
         if line.begins_with(NAMES, b' ') {
-            // Continues the last entry: entries are in file order until they are sorted below.
+            // Continues the last entry: entries are in file order until they are sorted below. If the first line were
+            // indented, the subtraction would fail the build.
             entries[read - 1].words.end = line.end;
             continue;
         }
@@ -137,6 +138,7 @@ const fn sorted() -> [Entry; COUNT] {
 
 /// Index of the first entry with a kind and name.
 fn find(kind: EntryKind, name: &str) -> Option<usize> {
+    // Overrides have the same key as their list and follow it, so this is the list.
     let at = ENTRIES.partition_point(|entry| entry.key() < (kind, name));
     let entry = ENTRIES.get(at)?;
     (entry.key() == (kind, name)).then_some(at)
@@ -229,6 +231,7 @@ impl Names {
             .collect::<Option<Vec<T>>>()?;
         for word in entries.flat_map(Entry::words) {
             let (value, word) = word.split_once('=')?;
+            // An override of a value that the list does not have is a fault in the file.
             *values.get_mut(value.parse::<usize>().ok()?)? = read(word)?;
         }
         Some(values)

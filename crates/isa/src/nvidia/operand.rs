@@ -268,6 +268,7 @@ fn word_operand(text: &'static str) -> Operand {
         invert: false,
         part: Part::Whole,
         select: "",
+        // A fixed word has no registers.
         count: 0,
         sets_cc: false,
         slot: None,

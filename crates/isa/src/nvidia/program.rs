@@ -87,6 +87,7 @@ impl SassProgram {
     /// Index of the instruction at an address. The address of a control word stands for the first slot of its group.
     /// `None` outside the code or between words.
     pub fn index_of(&self, addr: CodeAddr) -> Option<usize> {
+        // A branch may lead to a control word, and then execution goes on at the first slot.
         let addr = canonical(addr).0 as usize;
         let (group, within) = (addr / GROUP, addr % GROUP);
         let slot = match within {

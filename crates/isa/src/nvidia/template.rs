@@ -29,6 +29,7 @@ struct Part {
 
 impl Part {
     fn parse(text: &str) -> Option<Part> {
+        // A single number is a field of one bit.
         let (hi, lo) = split(text, b':').unwrap_or((text, text));
         let (hi, lo): (u8, u8) = (hi.parse().ok()?, lo.parse().ok()?);
         // `get` relies on `lo` being at most `LAST_BIT`, and on values of at most 64 bits.
@@ -566,6 +567,7 @@ fn parse_kind(head: &str) -> Option<ItemKind> {
         Some((Field::parse(a)?, Field::parse(b)?))
     };
     let address = || -> Option<(Field, Option<Field>)> {
+        // The letter marks an offset, because a register field may itself have a plus sign.
         match rest.split_once("+S") {
             Some((base, offset)) => Some((Field::parse(base)?, Some(Field::parse(offset)?))),
             None => Some((Field::parse(rest)?, None)),

@@ -138,6 +138,7 @@ impl<'a> TextWriter<'a> {
     fn finish(&mut self) {
         // Special float values end with a blank.
         self.out.truncate(self.out.trim_end_matches(' ').len());
+        // No operand has taken the text, so the relocated field is unknown.
         if let Some(relocated) = self.relocated {
             self.push(" (*\"");
             self.push(&relocated.text);

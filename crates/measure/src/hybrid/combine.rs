@@ -1,4 +1,8 @@
 //! Runs with one number of splits, merged: the largest times, and the delays of waves and splits.
+//!
+//! A delay is the time from the moment at which the machine has room for a group to the first point of a wave or
+//! split. For example, if the third group finds room at cycle 160 and its wave passes the first point at 172, the
+//! delay is 12.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +16,13 @@ use warpbound_runs::runs::timed::ObservedLaunch;
 /// Sizes of a launch and of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Geometry {
-    /// Workgroups.
+    /// Number of workgroups.
     pub(crate) groups: u64,
-    /// Work-items of a group.
+    /// Number of work-items of a group.
     pub(crate) threads: u64,
-    /// Groups that the machine holds at a time.
+    /// Number of groups that the machine holds at a time.
     pub(crate) resident: u64,
-    /// Wave slots of the machine.
+    /// Number of wave slots of the machine.
     pub(crate) slots: u64,
 }
 
@@ -28,24 +32,26 @@ impl Geometry {
         Geometry {
             groups: product(launch.grid),
             threads: product(launch.block),
+            // A group lives on one compute unit, so what each unit holds is added, not the slots of all units.
             resident: observed.units.saturating_mul(observed.resident),
             slots: observed.units.saturating_mul(observed.slots),
         }
     }
 
-    /// Groups of a batch by (5.1).
+    /// Returns the groups of a batch by (5.1).
     fn groups_of_batch(&self) -> u64 {
         groups_of_one_pool(self.groups, self.threads, self.slots)
     }
 }
 
-/// Waves or splits whose longest path is the same: of one origin, refused to split at the same branches.
+/// Waves or splits that have the same longest path: they have one origin, and were refused to split at the same
+/// branches.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Configuration {
     pub(crate) origin: SplitOrigin,
-    /// Whether they go on to the end of the program, and are not merged.
+    /// Whether they reach the end of the program instead of merging.
     pub(crate) reaches_end: bool,
-    /// Numbers of the branches of which they may execute both arms.
+    /// Numbers of the branches where they may execute both arms.
     pub(crate) undivided: BTreeSet<usize>,
 }
 
@@ -53,7 +59,7 @@ pub(crate) struct Configuration {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ConfigurationRuns {
     pub(crate) count: u64,
-    /// Largest time from the moment at which there was room for the group to the first point.
+    /// Largest time from when there was room for the group to the first point.
     pub(crate) delay: u64,
     /// Their places, see [`SplitTrace::place`](super::traces::SplitTrace::place).
     pub(crate) places: BTreeSet<u32>,
@@ -65,7 +71,7 @@ pub(crate) struct SplitRuns {
     pub(crate) count: u64,
     pub(crate) traces: Traces,
     pub(crate) configurations: BTreeMap<Configuration, ConfigurationRuns>,
-    /// For each origin, the points after which splits were merged into others.
+    /// For each origin, the points after which splits merged into others.
     pub(crate) merged: BTreeMap<SplitOrigin, BTreeSet<usize>>,
     /// For each place, the largest time from the first point of a batch of (5.1) to the first point of a split.
     pub(crate) thesis_delays: BTreeMap<u32, u64>,
@@ -73,9 +79,9 @@ pub(crate) struct SplitRuns {
     pub(crate) observed: (u64, u64),
     /// Sizes of the estimated launch.
     pub(crate) target: Option<Geometry>,
-    /// Branches at which waves may split.
+    /// Branches where waves may split.
     pub(crate) sites: BTreeSet<OpIndex>,
-    /// Whether a mode register marks the sites in the runs.
+    /// Whether the MODE register marks the sites in the runs.
     pub(crate) marked_by_mode: bool,
 }
 
@@ -89,6 +95,7 @@ impl SplitRuns {
         is_target: bool,
     ) {
         self.count += 1;
+        // All runs supply times; only runs of the estimated launch are compared with the result.
         self.traces.merge(&run.traces);
         self.sites.extend(&launch.sites);
         self.marked_by_mode |= launch.marked_by_mode;
@@ -130,13 +137,14 @@ impl SplitRuns {
                 reaches_end: member.end == SplitEnd::Program,
                 undivided: member.undivided.clone(),
             };
-            // One that was merged at once has no path of its own.
+            // A split that merged at once has no path of its own.
             if member.end != SplitEnd::Merged(None) {
                 let of = self.configurations.entry(configuration).or_default();
                 of.count += 1;
                 of.delay = of.delay.max(member.first - room.min(member.first));
                 of.places.insert(member.place);
             }
+            // The delays of the thesis count from the first point of the batch, not from the room of the group.
             let start = starts
                 .get(&batch_of(member.block))
                 .copied()

@@ -1,14 +1,15 @@
-//! Formulas of `wavefront-splitting-2022` 5.3 from longest paths and delays to the time of a kernel: as they are there, and
-//! corrected. Times are in cycles; sums and products saturate, and a saturated one is larger than any time of a run.
+//! Formulas of `wavefront-splitting-2022` 5.3 that make the time of a kernel from longest paths and delays, as in the
+//! thesis and corrected. Times are in cycles. Sums and products saturate, and a saturated one is larger than any time
+//! of a run.
 
-/// Batches of workgroups by (5.1): `groups` of `threads` work-items each, on a machine with `slots` wave slots for waves
-/// of 64 work-items. The machine is one pool of slots there.
+/// Returns the batches of workgroups by (5.1): `groups` of `threads` work-items each, on a machine with `slots` wave
+/// slots for waves of 64 work-items. The formula takes the machine for one pool of slots.
 pub(crate) fn batches_of_one_pool(groups: u64, threads: u64, slots: u64) -> u64 {
     groups.div_ceil(groups_of_one_pool(groups, threads, slots))
 }
 
-/// Groups of a batch by (5.1): `⌊W · 64 / threads⌋`, with `W` the smaller of the slots and the waves of the kernel; at
-/// least 1.
+/// Returns the groups of a batch by (5.1): `⌊W · 64 / threads⌋`, where `W` is the smaller of the slots and the waves
+/// of the kernel; at least 1. For example, 160 slots hold ⌊160 · 64 / 192⌋ = 53 groups of 192 work-items.
 pub(crate) fn groups_of_one_pool(groups: u64, threads: u64, slots: u64) -> u64 {
     let threads = threads.max(1);
     let waves = groups.saturating_mul(threads.div_ceil(64));
@@ -16,11 +17,11 @@ pub(crate) fn groups_of_one_pool(groups: u64, threads: u64, slots: u64) -> u64 {
     (items / threads).max(1)
 }
 
-/// Batches of workgroups of which a machine holds `resident` at a time.
+/// Returns the batches of workgroups on a machine that holds `resident` of them at a time.
 ///
-/// A group lives on one compute unit, so `resident` is the sum of what each of them holds. The kernel takes at most this
-/// many times the time of a group, from the moment at which its room is free: of `n` groups that end, the last one ends
-/// no later than `⌈n / resident⌉` such times after the start, by induction over the order of dispatch.
+/// A group lives on one compute unit, so `resident` is the sum over the units. The kernel takes at most this many
+/// times the time of a group, counted from when its room is free. By induction over the order of dispatch, `n` groups
+/// have ended after at most `⌈n / resident⌉` such times.
 pub(crate) fn batches(groups: u64, resident: u64) -> u64 {
     groups.div_ceil(resident.max(1))
 }
@@ -32,16 +33,16 @@ pub(crate) struct DelayedPath {
     pub(crate) longest: u64,
 }
 
-/// Largest time of a batch whose splits run in parallel: (5.3). The maximum is that of the sums, so that the delay of a
-/// late split is not paired with the path of another one. `None` without splits.
+/// Returns the largest time of a batch whose splits run in parallel, by (5.3); `None` without splits. It is the
+/// maximum of sums, so that the delay of a late split is not paired with the path of another one.
 pub(crate) fn parallel_batch(splits: impl IntoIterator<Item = DelayedPath>) -> Option<u64> {
     let sums = splits.into_iter();
     sums.map(|split| split.delay.saturating_add(split.longest))
         .max()
 }
 
-/// Largest time of a batch whose splits run one after the other: the maximum in (5.5), from the largest delay of a split
-/// and the longest path of each split of a wave. `None` without splits.
+/// Returns the largest time of a batch whose splits run one after the other: the maximum in (5.5), from the largest
+/// delay of a split and the longest path of each split of a wave; `None` without splits.
 pub(crate) fn serialised_batch(
     delays: impl IntoIterator<Item = u64>,
     longest: impl IntoIterator<Item = u64>,
@@ -50,8 +51,9 @@ pub(crate) fn serialised_batch(
     Some(delays.into_iter().max()?.saturating_add(sum))
 }
 
-/// For each group in the order of dispatch, the cycle at which there is room for it: `start` for the first `resident`
-/// ones, and for each further one the end of one more group. `ends` are the cycles at which the groups end, in any order.
+/// Returns, for each group in the order of dispatch, the cycle at which there is room for it: `start` for the first
+/// `resident` groups, and for each further one the end of one more group. `ends` has the cycles at which the groups
+/// end, in any order.
 pub(crate) fn room_times(start: u64, resident: u64, ends: &[u64]) -> Vec<u64> {
     let mut sorted = ends.to_vec();
     sorted.sort_unstable();

@@ -1,4 +1,5 @@
-//! Largest times over the configurations of waves and splits: of delays and longest paths, or of longest paths alone.
+//! Largest times over the configurations of waves and splits, from delays and longest paths, or from longest paths
+//! alone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -15,7 +16,7 @@ pub(super) struct LongestPaths<'a> {
     runs: &'a SplitRuns,
     splits: u32,
     edges: Vec<MeasuredEdge>,
-    /// Longest paths that were computed.
+    /// Longest paths that were already computed; each costs an integer program.
     known: RefCell<HashMap<Configuration, Result<u64, NoLongestPath>>>,
 }
 
@@ -39,8 +40,8 @@ impl<'a> LongestPaths<'a> {
         all.map(|configuration| configuration.origin).collect()
     }
 
-    /// Configurations of an origin that go on to the end; if there are none, those that merge. What comes after a merge is
-    /// the way of the split that goes on.
+    /// Returns the configurations of an origin that reach the end of the program; if there are none, the
+    /// configurations that merge. After a merge the split that goes on supplies the rest of the path.
     pub(super) fn of_origin(&self, origin: SplitOrigin) -> Vec<Member<'a>> {
         let all = self.runs.configurations.iter();
         let all: Vec<_> = all.filter(|(of, _)| of.origin == origin).collect();
@@ -50,17 +51,19 @@ impl<'a> LongestPaths<'a> {
         chosen
     }
 
-    /// Configurations of splits that had a place.
+    /// Returns the configurations of splits that had a place.
     pub(super) fn of_place(&self, place: u32) -> Vec<Member<'a>> {
         let all = self.runs.configurations.iter();
         all.filter(|(_, of)| of.places.contains(&place)).collect()
     }
 
-    /// Largest sum of a delay and a longest path, or the largest path if `with_delay` is not set; 0 without configurations.
+    /// Returns the largest sum of a delay and a longest path, or the largest path if `with_delay` is false; 0 without
+    /// configurations.
     ///
-    /// Of configurations of the same origin and end, one that is undivided at more branches has no shorter path. So a set of
-    /// them is passed over if the delay of none and the path of a configuration undivided at all their branches together are
-    /// no larger than what is known, and is halved otherwise.
+    /// Among configurations of the same origin and end, one that is undivided at more branches has no shorter path.
+    /// So the path of a configuration that is undivided at all branches of a set, plus the largest delay in the set,
+    /// limits the whole set. A set whose limit is no larger than the largest sum so far is skipped, and otherwise
+    /// halved.
     ///
     /// # Errors
     ///
@@ -73,6 +76,7 @@ impl<'a> LongestPaths<'a> {
         let mut most = 0;
         let mut pending: Vec<Vec<Member<'a>>> = Vec::new();
         let key = |of: &Configuration| (of.origin, of.reaches_end);
+        // Configurations are in ascending order, so equal keys are adjacent.
         for group in members.chunk_by(|a, b| key(a.0) == key(b.0)) {
             pending.push(group.to_vec());
         }
@@ -103,7 +107,8 @@ impl<'a> LongestPaths<'a> {
         Ok(most)
     }
 
-    /// Longest path of a configuration, with the time to the end of its group if it goes on to the end.
+    /// Returns the longest path of a configuration, with the time to the end of its group if it reaches the end of
+    /// the program.
     fn longest(&self, of: &Configuration) -> Result<u64, NoLongestPath> {
         if let Some(known) = self.known.borrow().get(of) {
             return known.clone();
@@ -125,21 +130,22 @@ impl<'a> LongestPaths<'a> {
         time
     }
 
-    /// Whether waves whose lanes disagree split at a branch if there is a slot.
+    /// Whether waves whose lanes disagree split at a branch if a slot is free.
     fn is_site(&self, branch: usize) -> bool {
         let graph = self.finder.graph;
         let Some(branch) = graph.branches.get(branch).filter(|_| self.splits > 0) else {
             return false;
         };
-        // A mark in MODE may be absent at a branch; it is taken to be there where a wave has split.
+        // MODE may have no mark at some executions of a branch. If some wave has split there, the mark is taken to be
+        // always set.
         let runs = self.runs;
         let is_marked = !runs.marked_by_mode || runs.traces.splits.contains_key(&branch.point);
         let point = graph.points.get(branch.point);
         is_marked && point.is_some_and(|point| runs.sites.contains(&point.at))
     }
 
-    /// Numbers of the edges whose times are missing, see [`PathFinder::missing`]. The ways of splits that always merge are parts
-    /// of those of waves.
+    /// Returns the numbers of the edges whose times are missing, see [`PathFinder::missing`]. Splits that always
+    /// merge are skipped, because their paths are parts of the paths of waves.
     pub(super) fn missing(&self) -> BTreeSet<usize> {
         let mut all = BTreeSet::new();
         for origin in self.origins() {
@@ -148,6 +154,7 @@ impl<'a> LongestPaths<'a> {
             if of.is_empty() {
                 continue;
             }
+            // One undivided wave is enough to put both arms on a path.
             let undivided = |branch: usize| of.iter().any(|(of, _)| of.undivided.contains(&branch));
             let exclusive = self
                 .finder

@@ -1,5 +1,6 @@
-//! Longest paths of waves and splits over observed times: for what the runs show about splitting, and for the
-//! configurations of `wavefront-splitting-2022` 5.2.4.
+//! Longest paths of waves and splits over observed times: with the splits that the runs show, and for the
+//! configurations of `wavefront-splitting-2022` 5.2.4. Where a wave always splits it executes one arm of an if-else;
+//! otherwise both arms are on its path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use super::traces::{SplitOrigin, Traces};
 use warpbound_bounds::bound::FlowFacts;
 use warpbound_query::KernelFlow;
 
-/// Most ways to a point that the search for skipped code follows.
+/// Maximum number of ways to a point that the search for skipped code follows.
 const MOST_WAYS: usize = 64;
 
 /// Searches for longest paths in the graph of a kernel.
@@ -28,7 +29,7 @@ pub(crate) struct PathFinder<'a> {
     nodes: Vec<NodeId>,
     /// Bounds of the loops, by fact.
     bounds: Vec<Option<u64>>,
-    /// Points at which the kernel ends.
+    /// Points where the kernel ends.
     pub(crate) ends: Vec<usize>,
 }
 
@@ -43,6 +44,7 @@ impl<'a> PathFinder<'a> {
         flow: &'a KernelFlow,
         facts: &FlowFacts,
     ) -> Result<PathFinder<'a>, Diagnostic> {
+        // Times are on edges between points; of the program only the rows are used.
         let ipet = Ipet::with_step_costs(&flow.counts, |_| None, facts.stated());
         let too_large = |_| Diagnostic::new("a loop bound is too large to compute with");
         let is_end = |point: &usize| {
@@ -59,7 +61,7 @@ impl<'a> PathFinder<'a> {
         })
     }
 
-    /// Returns the edges with the observed times of `traces`, without those that `excludes` rejects.
+    /// Returns the edges with the observed times of `traces`, except the edges that `excludes` accepts.
     pub(crate) fn measured(
         &self,
         traces: &Traces,
@@ -116,7 +118,8 @@ impl<'a> PathFinder<'a> {
         )
     }
 
-    /// Returns the edges on which a child leaves the branch at which it was split off: no lane of it is active.
+    /// Returns the edges on which a child leaves the branch at which it was split off. No lane of the child is active
+    /// there, so it takes the side without active lanes.
     fn first_edges(&self, point: usize) -> Vec<usize> {
         match self.branch_at(point) {
             Some(branch) => self.side(point, branch.empty),
@@ -136,8 +139,8 @@ impl<'a> PathFinder<'a> {
         to.map(|(number, _)| number).collect()
     }
 
-    /// Returns the if-elses of which a wave executes one arm at most: those at whose first branches it always splits if its
-    /// lanes disagree. `splits_always` says so of the number of a branch.
+    /// Returns the if-elses where a wave executes at most one arm: it always splits at the first branch if its lanes
+    /// disagree. `splits_always` receives the number of a branch.
     pub(crate) fn exclusive_arms(
         &self,
         splits_always: impl Fn(usize) -> bool,
@@ -147,12 +150,14 @@ impl<'a> PathFinder<'a> {
             let other = branch
                 .other_arm
                 .and_then(|other| self.graph.branches.get(other));
+            // A branch without another arm only skips code, so nothing is exclusive.
             let Some(other) = other else {
                 continue;
             };
             if !splits_always(number) {
                 continue;
             }
+            // If the lanes agree, the wave takes one arm and skips the other; if they disagree, each split does.
             let mut arms = self.side(branch.point, branch.active);
             arms.extend(self.side(other.point, other.active));
             all.push(ExclusiveArms {
@@ -164,11 +169,13 @@ impl<'a> PathFinder<'a> {
         all
     }
 
-    /// Returns the edges that no run has passed, and on which a path from `origin` may lie that could be longer than all
+    /// Returns the edges that no run has passed and that may lie on a path from `origin` which is longer than all
     /// paths over passed edges.
     ///
-    /// An edge that skips code is not among them if another way with its code and the skipped one has been passed: that way is
-    /// taken to take no less (`wavefront-splitting-2022` 5.2.4: c ≤ b and e ≤ d). Nor are edges that the flow facts exclude.
+    /// An edge that skips code is not missing if the runs have passed another way that executes the same code and the
+    /// skipped code. That way is taken to be no faster (`wavefront-splitting-2022` 5.2.4: c ≤ b and e ≤ d). For
+    /// example, the edge from a branch past its arm is not missing if a run has executed the arm. Edges that the flow
+    /// facts exclude are not missing either.
     pub(crate) fn missing(
         &self,
         traces: &Traces,
@@ -183,6 +190,8 @@ impl<'a> PathFinder<'a> {
         if unseen.is_empty() {
             return unseen;
         }
+        // Missing edges cost one cycle and passed ones nothing, so the longest path is 0 exactly if the rows allow no
+        // path over a missing edge. `unseen` is ascending, as the binary search needs.
         let seen = |edge: usize| {
             let time = u64::from(unseen.binary_search(&edge).is_ok());
             let is_known = time > 0 || traces.time(edge).is_some();
@@ -190,13 +199,14 @@ impl<'a> PathFinder<'a> {
         };
         let edges = self.with_times(seen);
         match self.longest(&edges, origin, &self.ends, exclusive) {
+            // Without a longest path, any missing edge may be needed.
             Ok(path) if path.time.0 == Cycles(0) => Vec::new(),
             Err(NoLongestPath::NoPath) => Vec::new(),
             _ => unseen,
         }
     }
 
-    /// Returns the edges on the ways from an origin, ascending.
+    /// Returns the edges on all ways from an origin, in ascending order.
     fn reachable(&self, origin: SplitOrigin) -> Vec<usize> {
         let mut pending: Vec<usize> = match origin {
             SplitOrigin::Launch => self.graph.leaving(self.graph.start).collect(),
@@ -213,13 +223,15 @@ impl<'a> PathFinder<'a> {
         reached.into_iter().collect()
     }
 
-    /// Whether another way forward between the points of an edge has been passed that executes all code which the edge may
-    /// execute.
+    /// Whether the runs have passed another forward way between the points of an edge that executes all code which
+    /// the edge may execute.
     pub(crate) fn skips_seen_code(&self, traces: &Traces, edge: usize) -> bool {
+        // An edge that closes a loop begins another round, and no forward way replaces it.
         let Some(skip) = self.graph.edges.get(edge).filter(|skip| !skip.closes_loop) else {
             return false;
         };
-        // The code of the edge that a way to a point lacks; a way that lacks less replaces one that lacks more.
+        // For each point, what the ways to it lack of the code of the edge. A way that lacks a subset makes one that
+        // lacks more useless.
         let mut lacks: BTreeMap<usize, Vec<BTreeSet<NodeId>>> = BTreeMap::new();
         let mut pending = vec![(skip.from, skip.may_execute.clone())];
         while let Some((point, left)) = pending.pop() {
@@ -236,7 +248,8 @@ impl<'a> PathFinder<'a> {
                 }
                 let known = lacks.entry(next.to).or_default();
                 let is_new = !known.iter().any(|known| known.is_subset(&left));
-                // Without the limit, nested branches could be many ways; a way that is not found makes an edge needed.
+                // Nested branches have exponentially many ways. If the limit hides a way, the edge only counts as
+                // missing.
                 if is_new && known.len() < MOST_WAYS {
                     known.push(left.clone());
                     pending.push((next.to, left));
@@ -246,10 +259,10 @@ impl<'a> PathFinder<'a> {
         false
     }
 
-    /// Returns the longest path of the split with a place in the configurations of the thesis: a wave splits once at each of
-    /// the first marks in the order of their addresses, and goes through one arm of each; place 0 is that of the launch
-    /// wave, and place `j` that of the child of mark `j`. `marks` are numbers of branches. Edges that no run has passed are
-    /// left out, as they have no time there.
+    /// Returns the longest path of the split with a place in the configurations of the thesis. There a wave splits
+    /// once at each of the first marks in the order of their addresses, and executes one arm of each. Place 0 is the
+    /// launch wave, and place `j` is the child of mark `j`. `marks` are numbers of branches. Edges that no run has
+    /// passed have no time, and are left out.
     pub(crate) fn longest_of_configuration(
         &self,
         traces: &Traces,
@@ -265,7 +278,7 @@ impl<'a> PathFinder<'a> {
             let other = branch
                 .other_arm
                 .and_then(|other| self.graph.branches.get(other));
-            // The lanes of the child are those of the other arm; all others are those of the first arm.
+            // The child has the lanes of the other arm; all other splits have the lanes of the first arm.
             let is_child = number + 1 == place;
             let (not_first, not_second) = match is_child {
                 true => (branch.active, other.map(|other| other.empty)),

@@ -1,4 +1,4 @@
-//! From merged runs to the report: configurations, longest paths, formulas.
+//! Report of a hybrid analysis, made from merged runs: configurations, longest paths and formulas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ use warpbound_query::{BoundOptions, CfgLevel, CycleQuery, KernelFlow, Prepared, 
 /// Runs by number of splits and pipelines.
 pub(super) type RunsBySplits = BTreeMap<(u32, u8), SplitRuns>;
 
-/// Contents of a report beside the runs.
+/// Inputs of a report, apart from the runs.
 pub(super) struct ReportInputs<'a> {
     pub(super) session: &'a Session,
     pub(super) prepared: &'a Prepared<'a>,
@@ -58,6 +58,7 @@ impl ReportInputs<'_> {
                 continue;
             };
             let serialised = match count {
+                // Without splits the pipelines make no difference, and only parallel ones were run.
                 0 => Some(parallel).filter(|_| options.serialised),
                 _ => get(count, SplitPipelines::Serialised),
             };
@@ -110,6 +111,7 @@ impl ReportInputs<'_> {
             observed: runs.observed.0,
             observed_with_launch: runs.observed.1,
             observed_serialised: serialised.map(|runs| runs.observed.0),
+            // With a missing edge the number is only about paths that were seen, and is reported separately.
             parallel: of_seen
                 .clone()
                 .ok()
@@ -133,8 +135,8 @@ impl ReportInputs<'_> {
         }
     }
 
-    /// Estimates the kernel with parallel pipelines: (5.4) with batches of what the machine holds, and delays from the moment
-    /// at which there is room for a group.
+    /// Estimates the kernel with parallel pipelines by (5.4), with batches of the groups that the machine holds, and
+    /// with delays from when there is room for a group. For example, 10 groups on a machine for 4 take 3 batches.
     fn parallel(
         &self,
         runs: &SplitRuns,
@@ -148,8 +150,8 @@ impl ReportInputs<'_> {
         Ok(geometry.map(|of| batches(of.groups, of.resident).saturating_mul(most)))
     }
 
-    /// Estimates the kernel with serialised pipelines: (5.5) with the same corrections. The path of a place is the longest one
-    /// of the splits that had it.
+    /// Estimates the kernel with serialised pipelines by (5.5), with the same corrections. The path of a place is the
+    /// longest path of any split that had the place.
     fn serialised(
         &self,
         runs: &SplitRuns,
@@ -167,7 +169,7 @@ impl ReportInputs<'_> {
         Ok(geometry.map(|(of, batch)| batches(of.groups, of.resident).saturating_mul(batch)))
     }
 
-    /// Computes (5.4) and (5.5) as they are in the thesis.
+    /// Computes (5.4) and (5.5) as in the thesis.
     fn thesis(&self, splits: u32, runs: &SplitRuns) -> (Option<u64>, Option<u64>) {
         let Some(geometry) = runs.target else {
             return (None, None);
@@ -195,8 +197,8 @@ impl ReportInputs<'_> {
         (parallel_batch(all).map(times), serial.map(times))
     }
 
-    /// Returns the first marks in the order of their addresses, as numbers of branches; a branch about the other arm of an
-    /// if-else is no mark of its own.
+    /// Returns the first marks in the order of their addresses, as numbers of branches. A branch that decides about
+    /// the other arm of an if-else is no mark of its own.
     fn marks(&self, runs: &SplitRuns, splits: u32) -> Vec<usize> {
         let graph = self.finder.graph;
         let seconds: BTreeSet<usize> = graph
@@ -218,7 +220,7 @@ impl ReportInputs<'_> {
         marks.take(splits as usize).collect()
     }
 
-    /// Computes the bound of a wave that runs alone, as far as there is one.
+    /// Computes the bound of a wave that runs alone, if there is one.
     fn static_lone_wave(&self) -> Option<u64> {
         let options = BoundOptions {
             cycles: Some(CycleQuery {
@@ -227,11 +229,12 @@ impl ReportInputs<'_> {
             }),
             ..self.bound_options.clone()
         };
+        // The bound is shown for comparison only, so a refusal is no error.
         let bound = bound(self.session, self.prepared.kernel, &options).ok()?;
         bound.cycles?.bound
     }
 
-    /// Returns the reason why there is no estimate.
+    /// Returns the reason for the missing estimate.
     fn reason(&self, failed: Option<&NoLongestPath>, missing: &BTreeSet<usize>) -> Option<String> {
         match failed {
             Some(NoLongestPath::Unbounded) => {
@@ -330,7 +333,7 @@ impl ReportInputs<'_> {
             .collect()
     }
 
-    /// Returns the numbers about loops as sentences.
+    /// Returns the bounds of loops as sentences.
     fn loops(&self) -> Vec<String> {
         let names = loop_names(&self.flow.loops);
         let numbers = self.facts.bounds.iter().zip(&self.facts.totals);
@@ -351,7 +354,7 @@ impl ReportInputs<'_> {
         numbers
     }
 
-    /// Returns what the estimates rest on.
+    /// Returns the assumptions of the estimates.
     fn assumptions(&self) -> Vec<String> {
         let mut all = vec![
             "no edge between points takes longer than in the runs, and no wave starts later after there is room for its group"

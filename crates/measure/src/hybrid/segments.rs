@@ -1,5 +1,8 @@
-//! Estimates from the largest observed times of segments: the path of a warp, or of a thread, over which their sum is
-//! largest.
+//! Estimates from the largest observed times of segments: the path of a warp, or of a thread, with the largest sum of
+//! these times.
+//!
+//! For example, observed times of 30 cycles from A to B, 12 from B to B and 9 from B to the end, with at most 4
+//! executions of B, give 30 + 3 · 12 + 9 = 75 cycles after the entry of A. The estimate is no bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,26 +15,27 @@ use warpbound_simt::counts::{CountKind, CountSystem, CountVar};
 
 use warpbound_query::{KernelFlow, Prepared};
 
-/// Most segments without a time that are tried one by one.
+/// Maximum number of segments without a time that are tried one by one; each takes two linear programs.
 const MAX_TRIED: usize = 64;
 
-/// Segment of a run: from the entry of a block, or its start, to the entry of the next one, or its end.
+/// Segment of a run: from the entry of a block to the entry of the next one. The first begins with the start of the
+/// run, and the last ends with its end.
 pub(super) type Segment = (Option<OpIndex>, Option<OpIndex>);
 
 /// Times of a segment over all runs.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct SegmentTimes {
-    /// Passes, if they were counted.
+    /// Number of passes, if they were counted.
     pub(super) passes: Option<u64>,
     pub(super) most: u64,
 }
 
-/// Unit whose path is estimated.
+/// Unit of execution whose path is estimated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EstimatedUnit {
-    /// Warp: its steps include those to lanes that waited.
+    /// Warp; its steps include resumptions of lanes that waited.
     Warp,
-    /// Thread: its steps include the time in which other lanes of its warp run.
+    /// Thread; its steps include the time while other lanes of its warp run.
     Thread,
 }
 
@@ -59,11 +63,11 @@ pub(super) struct SegmentEstimate<'a> {
 /// Costs of the steps of a path.
 #[derive(Clone, Copy)]
 enum StepCost {
-    /// Observed times; the assumed time of a step without one.
+    /// Observed time, or the assumed time of a step without one.
     Times,
-    /// Observed times less these cycles each.
+    /// Observed time minus these cycles.
     TimesLess(u64),
-    /// One for each pass of a step.
+    /// One cycle for each pass of this segment.
     Passes(Segment),
 }
 
@@ -77,6 +81,8 @@ impl SegmentEstimate<'_> {
             | (CountKind::ThreadStart, EstimatedUnit::Thread) => {
                 Some((None, Some(first(self.flow.thread.entry))))
             }
+            // Steps in several calling contexts, and resumptions, share a segment if they lead between the same
+            // blocks.
             (CountKind::WarpStep(from, step), EstimatedUnit::Warp)
             | (CountKind::ThreadStep(from, step), EstimatedUnit::Thread) => {
                 Some((Some(first(*from)), step.to.map(first)))
@@ -85,7 +91,7 @@ impl SegmentEstimate<'_> {
         }
     }
 
-    /// Returns the segments of the graph with their counts.
+    /// Returns the segments of the graph, each with its counts.
     fn steps(&self) -> BTreeMap<Segment, Vec<CountVar>> {
         let mut steps: BTreeMap<Segment, Vec<CountVar>> = BTreeMap::new();
         for var in (0..self.counts.len()).map(CountVar) {
@@ -118,12 +124,14 @@ impl SegmentEstimate<'_> {
         }
     }
 
-    /// Returns the time that a segment without an observation is assumed to take: the instructions of its block at the
-    /// slowest observed rate of any segment.
+    /// Returns the time that a segment without an observation is assumed to take: as many instructions as its block
+    /// has, each at the slowest observed rate of any segment. For example, if the slowest segment took 60 cycles for
+    /// 3 instructions, a block of 5 is assumed to take 100.
     fn assumed(&self, segment: Segment) -> u64 {
         let length = |first: Option<OpIndex>| {
             let blocks = &self.flow.thread.space.blocks;
             let block = first.and_then(|first| blocks.starting_at(first));
+            // The first segment has no block, and a block may have no instruction; 1 avoids a division by 0.
             block.map_or(1, |block| blocks.get(block).instructions.max(1))
         };
         let slowest = self.segments.iter();
@@ -133,8 +141,8 @@ impl SegmentEstimate<'_> {
         slowest.unwrap_or(0).saturating_mul(length(segment.0))
     }
 
-    /// Returns the largest sum of costs over a path of the unit. Steps that are neither observed nor `allowed` are not
-    /// taken. `None` if the sum has no limit or the solver gives up.
+    /// Returns the largest sum of costs over a path of the unit, without the steps that are neither observed nor
+    /// `allowed`; `None` if the sum has no limit or the solver gives up.
     fn largest(
         &self,
         steps: &BTreeMap<Segment, Vec<CountVar>>,
@@ -156,6 +164,7 @@ impl SegmentEstimate<'_> {
             !self.segments.contains_key(segment) && !allowed.contains(segment)
         });
         let unseen = unseen.flat_map(|(_, vars)| vars.iter().copied()).collect();
+        // A step without a cost is free, not impossible, so the steps that were never seen must be excluded as well.
         let mut never = self.facts.never.to_vec();
         never.push(("steps without an observation".to_owned(), unseen));
         let stated = StatedCounts {
@@ -163,6 +172,7 @@ impl SegmentEstimate<'_> {
             ..self.facts
         };
         let ipet = Ipet::with_step_costs(self.counts, cost, stated).ok()?;
+        // The relaxation can only raise the sum (SOUNDNESS 13).
         let effort = Effort {
             nodes: 0,
             ..Effort::default()
@@ -175,13 +185,13 @@ impl SegmentEstimate<'_> {
         }
     }
 
-    /// Returns the estimate for steps that take `cycles` less than was observed.
+    /// Returns the estimate if each step takes `cycles` less than was observed.
     pub(super) fn largest_without(&self, cycles: u64) -> Option<u64> {
         let less = StepCost::TimesLess(cycles);
         self.largest(&self.steps(), &BTreeSet::new(), less)
     }
 
-    /// Returns a report without the numbers of the runs.
+    /// Returns a report; the caller fills in what it knows of the runs.
     pub(super) fn report(&self) -> Result<WarpHybridReport, Diagnostic> {
         let steps = self.steps();
         let unseen: Vec<Segment> = steps
@@ -215,7 +225,7 @@ impl SegmentEstimate<'_> {
                 raises: alone,
             });
         }
-        // The sort is stable: equal ones stay in order of address.
+        // Segments that are passed most come first. The sort is stable, so equal ones stay in order of address.
         missing.sort_by_key(|one| std::cmp::Reverse((one.most_passes, one.raises)));
         let observed = self
             .segments
@@ -246,13 +256,14 @@ impl SegmentEstimate<'_> {
         })
     }
 
-    /// Returns the reason why there is no estimate.
+    /// Returns the reason for the missing estimate.
     fn reason(&self) -> String {
         let names = warpbound_query::prepared::loop_names(&self.flow.loops);
         let known = |fact: usize| {
             let of = |numbers: &[Option<u64>]| numbers.get(fact).copied().flatten();
             of(self.facts.bounds).is_some() || of(self.facts.totals).is_some()
         };
+        // A loop without any number makes the sum infinite.
         let missing = names.iter().enumerate().filter(|(fact, _)| !known(*fact));
         let missing: Vec<String> = missing
             .map(|(_, name)| format!("{} at {}", name.id, self.prepared.location_of(name.at)))

@@ -79,7 +79,7 @@ impl Analysed<'_> {
             .unwrap()
     }
 
-    /// Points as texts: address and kinds.
+    /// Returns the points as texts: address and kinds.
     fn points(&self) -> Vec<String> {
         let text = |at: OpIndex| format!("{:#x}", self.addresses[at.index()]);
         let points = self.graph.points.iter();
@@ -91,7 +91,7 @@ impl Analysed<'_> {
             .collect()
     }
 
-    /// Edges as addresses: from, first operation after it, to.
+    /// Returns the edges as addresses: from, first operation after it, to.
     fn edges(&self) -> Vec<(u32, Option<u32>, u32)> {
         let at = |point: usize| self.addresses[self.graph.points[point].at.index()];
         let first = |node| self.addresses[self.flow.thread.space.block(node).first.index()];
@@ -103,7 +103,7 @@ impl Analysed<'_> {
         edges
     }
 
-    /// Traces in which each edge takes the time that `time` gives.
+    /// Returns traces where each edge takes the time that `time` gives.
     fn traces(&self, time: impl Fn((u32, Option<u32>, u32)) -> Option<u64>) -> Traces {
         let at = |point: usize| self.addresses[self.graph.points[point].at.index()];
         let first = |node| self.addresses[self.flow.thread.space.block(node).first.index()];
@@ -133,7 +133,7 @@ impl Analysed<'_> {
 
 const NONE: &[warpbound_bound::ExclusiveArms] = &[];
 
-/// Figures 5.2b and 5.3: both arms of an if-else lie on one path, and the points are those of the thesis.
+/// Figures 5.2b and 5.3: both arms of an if-else lie on one path, and the points agree with the thesis.
 #[test]
 fn points_of_an_if_else_are_those_of_the_figures() {
     Fixture::new("if_else", "if_else").analyse(|kernel| {
@@ -231,7 +231,7 @@ fn configurations_are_those_of_the_figure() {
     });
 }
 
-/// An arm that no run has executed is missing; a skip that no run has taken is not, since the arm takes longer.
+/// An arm that no run has executed is missing. A skip that no run has taken is not, because the arm takes longer.
 #[test]
 fn edges_that_no_run_has_passed_are_missing_unless_they_skip_executed_code() {
     Fixture::new("if_else", "if_else").analyse(|kernel| {
@@ -247,7 +247,7 @@ fn edges_that_no_run_has_passed_are_missing_unless_they_skip_executed_code() {
         assert_eq!(without(&[(0x60, 0x164), (0x168, 0x288)]), 0);
         assert_eq!(without(&[(0x60, 0x64)]), 1);
         assert_eq!(without(&[(0x60, 0x64), (0x168, 0x16c)]), 2);
-        // Without either side nothing after the branch is known.
+        // If no run took either side, nothing after the branch is known.
         assert_eq!(without(&[(0x60, 0x64), (0x60, 0x164)]), 2);
     });
     // The way around the loop has executed all code of the edge from the start to the end.
@@ -416,7 +416,7 @@ fn launched() -> ObservedLaunch {
     }
 }
 
-/// Figure 5.6: the delay of a late split is added to its own path, and not to that of its parent.
+/// Figure 5.6: the delay of a late split is added to its own path, not to its parent's path.
 #[test]
 fn the_delay_of_a_late_split_is_not_added_to_the_path_of_its_parent() {
     let [parent, child] =
@@ -437,11 +437,11 @@ fn a_pool_of_all_units_holds_more_groups_than_the_units_do() {
     );
     // Fewer waves than slots: W is the number of waves of the kernel.
     assert_eq!(batches_of_one_pool(2, 256, 160), 1);
-    // No group, and a machine that holds none, are no division by zero.
+    // No groups, or a machine that holds none, must not divide by zero.
     assert_eq!((batches(0, 0), batches_of_one_pool(0, 0, 0)), (0, 0));
 }
 
-/// Dispatches groups one by one, each to the unit with room that is free first, with a delay; an independent schedule.
+/// Dispatches groups one by one to the unit that has room first, with a delay: an independent schedule.
 fn schedule(seed: u64, units: u64, each: u64, groups: u64) -> (Vec<(u64, u64)>, u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut free: Vec<Vec<u64>> = vec![vec![0; each as usize]; units as usize];
@@ -466,8 +466,8 @@ fn schedule(seed: u64, units: u64, each: u64, groups: u64) -> (Vec<(u64, u64)>, 
     (spans, all)
 }
 
-/// The time of any schedule is at most the batches times the largest time from the room of a group to its end; with the
-/// batches of (5.1) it is not.
+/// The time of any schedule is at most the number of batches times the largest time from the room of a group to its
+/// end. With the batches of (5.1) this does not hold.
 #[test]
 fn no_schedule_takes_longer_than_its_batches() {
     let mut below = 0;
@@ -554,7 +554,7 @@ fn a_mark_in_a_loop_splits_more_than_once() {
         let observed = run.observed().0.0;
         let finder = kernel.finder(Some(4));
         let edges = finder.measured(&run.traces, |_| false);
-        // It does not always split, so both arms may be executed.
+        // The wave does not always split, so both arms may be executed.
         let exclusive = finder.exclusive_arms(|branch| !launched.undivided.contains(&branch));
         assert!(exclusive.is_empty());
         let longest = finder.longest(&edges, SplitOrigin::Launch, &finder.ends, &exclusive);

@@ -1,6 +1,6 @@
-//! Hybrid analysis from time stamps in the code: the largest times of the steps of threads, which instrumented kernels keep,
-//! and the path of a thread over which their sum is largest. A warp ends with its last thread, so the estimate is one of
-//! warps as well. It is no bound.
+//! Hybrid analysis from time stamps in the code: instrumented kernels keep the largest time of each step of a thread,
+//! and the result is the path of a thread with the largest sum. A warp ends with its last thread, so this is an
+//! estimate for warps as well. It is no bound (SOUNDNESS 13).
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::{StampPlan, StampTimes};
 use warpbound_query::{AnalysedKernel, KernelAnalysis, Prepared, Session};
 
 /// Estimates the time of a thread, from its first stamp to its exit, from the times that the stamps of `plan` kept.
-/// Loop bounds are those for `launch`, if there is one.
+/// Loop bounds are for `launch`, if it is given.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub fn hybrid_of_stamps(
         prepared: &prepared,
         flow,
         counts: &counts,
-        // What is excluded is stated of the counts of a warp.
+        // `never` statements are about the counts of warps. Leaving them out can only raise the result.
         facts: StatedCounts {
             never: &[],
             ..facts.stated()
@@ -66,7 +66,9 @@ pub fn hybrid_of_stamps(
     estimate.check_steps().map_err(locate)?;
     let mut report = estimate.report()?;
     report.file = session.file.clone();
+    // The first counter has the whole time of the slowest thread.
     report.observed = times.values.first().copied().unwrap_or(0);
+    // This is no exact correction, but each stamp takes at least its issue distances (SOUNDNESS 13).
     let [point, _] = plan.cycles;
     report.stamps = Some(StampEffect {
         cycles: point,
@@ -93,6 +95,7 @@ fn segments(
         for &to in &places {
             let most = times.values.get(stamp_counter(points, from, to));
             let most = most.copied().unwrap_or(0);
+            // The counter of a step that no thread took stays 0.
             if most > 0 {
                 let segment = (from.map(op_at).transpose()?, to.map(op_at).transpose()?);
                 found.insert(segment, SegmentTimes { passes: None, most });

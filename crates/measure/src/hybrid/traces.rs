@@ -1,5 +1,6 @@
-//! Traces of waves and splits: the instrumentation points that each of them passes in a run, and the times between them
-//! (`wavefront-splitting-2022` 5.2.3, 5.3.2).
+//! Traces of waves and splits: the instrumentation points that each of them passes in a run, and the times between
+//! them (`wavefront-splitting-2022` 5.2.3, 5.3.2). For example, a wave that passes the points P0, P1 and P0 again at
+//! the cycles 10, 50 and 75 gives 40 cycles for the edge P0 → P1 and 25 for P1 → P0.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,7 +25,7 @@ pub(crate) enum SplitOrigin {
 pub(crate) enum SplitEnd {
     /// The program's end.
     Program,
-    /// Merged into another split after this point; `None` if it had passed no edge.
+    /// Merged into another split after this point; `None` if the split had passed no edge.
     Merged(Option<usize>),
 }
 
@@ -35,7 +36,8 @@ pub(crate) struct SplitTrace {
     pub(crate) block: u64,
     /// Number of its launch wave in the group.
     pub(crate) wave: u32,
-    /// 0 for a launch wave, else the smallest number that no split of the launch wave had when it was split off.
+    /// 0 for a launch wave; otherwise the smallest number that no live split of the launch wave had when this one was
+    /// split off.
     pub(crate) place: u32,
     pub(crate) origin: SplitOrigin,
     /// Cycle of its first point.
@@ -43,8 +45,8 @@ pub(crate) struct SplitTrace {
     /// Cycle of its last point.
     pub(crate) last: u64,
     pub(crate) end: SplitEnd,
-    /// Numbers of the branches of which it may have executed both arms: it was refused to split there, or it was split off
-    /// from such a wave before the other arm.
+    /// Numbers of the branches where the split may have executed both arms: it was refused to split there, or it was
+    /// split off from such a wave before the other arm.
     pub(crate) undivided: BTreeSet<usize>,
 }
 
@@ -53,7 +55,7 @@ pub(crate) struct SplitTrace {
 pub(crate) struct GroupTrace {
     /// Cycle of the dispatch.
     pub(crate) begins: u64,
-    /// Cycle in which the last wave has ended.
+    /// Cycle of the end of the last wave.
     pub(crate) ends: u64,
     /// Cycle of the last point of its waves.
     last_point: u64,
@@ -62,7 +64,7 @@ pub(crate) struct GroupTrace {
 /// Times of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct EdgeTimes {
-    /// Passes.
+    /// Number of passes.
     pub(crate) count: u64,
     /// Largest time.
     pub(crate) most: u64,
@@ -75,11 +77,11 @@ pub(crate) struct Traces {
     pub(crate) edges: Vec<EdgeTimes>,
     /// Largest time from the last point of the waves of a group to the end of the group.
     pub(crate) tail: u64,
-    /// Splits at each point.
+    /// Number of splits at each point.
     pub(crate) splits: BTreeMap<usize, u64>,
     /// Number of refused splits.
     pub(crate) refusals: u64,
-    /// Merges of splits.
+    /// Number of merges.
     pub(crate) merges: u64,
 }
 
@@ -93,6 +95,7 @@ impl Traces {
         }
         self.tail = self.tail.max(other.tail);
         for (&point, &count) in &other.splits {
+            // Counts add up over runs, and times are maxima.
             *self.splits.entry(point).or_default() += count;
         }
         self.refusals += other.refusals;
@@ -140,7 +143,7 @@ pub(crate) struct PathTracer<'a> {
     next: Vec<Vec<(OpIndex, NodeId)>>,
     /// For each point, the branch on EXEC there.
     branch_at: Vec<Option<usize>>,
-    /// For each branch, the one whose other arm it decides about.
+    /// For each branch, the first branch of the if-else whose other arm it decides about.
     first_of: Vec<Option<usize>>,
     walkers: HashMap<(u64, u32, u32), Walker>,
     /// For each launch wave, the places of its live children.
@@ -153,7 +156,7 @@ pub(crate) struct PathTracer<'a> {
     error: Option<String>,
 }
 
-/// Split on its way.
+/// State of a split that has not ended.
 #[derive(Clone, Debug)]
 struct Walker {
     place: u32,
@@ -165,16 +168,16 @@ struct Walker {
     since: u64,
     /// Node after the point.
     via: Option<NodeId>,
-    /// Whether it has passed an edge.
+    /// Whether the split has passed an edge.
     has_moved: bool,
-    /// Branches whose own arm it has executed, and whose other arm is still to be decided.
+    /// Branches whose own arm the split has executed, and whose other arm is still to be decided.
     arms: BTreeSet<usize>,
     /// See [`SplitTrace::undivided`].
     undivided: BTreeSet<usize>,
 }
 
 impl<'a> PathTracer<'a> {
-    /// Creates a tracer for the runs of the kernel of a graph with this number of operations.
+    /// Creates a tracer for runs of the kernel of a graph; `ops` is its number of operations.
     pub(crate) fn new(graph: &'a PointGraph, thread: &ThreadCfg, ops: usize) -> PathTracer<'a> {
         let mut is_point = vec![false; ops];
         let mut next = vec![Vec::new(); graph.points.len()];
@@ -222,7 +225,7 @@ impl<'a> PathTracer<'a> {
     ///
     /// # Errors
     ///
-    /// The run has left the graph: the control flow is not what the analysis says.
+    /// The run has left the graph, so the control flow is not what the analysis says.
     pub(crate) fn finish(self) -> Result<RunTrace, String> {
         if let Some(error) = self.error {
             return Err(error);
@@ -257,6 +260,7 @@ impl<'a> PathTracer<'a> {
                 .insert(key, Walker::launched(self.graph.start, cycle));
             return;
         };
+        // A child issues the branch at which it was split off once more; that is its first point.
         if walker.first.is_none() {
             walker.first = Some(cycle);
             walker.since = cycle;
@@ -264,6 +268,7 @@ impl<'a> PathTracer<'a> {
         }
         if walker.via.is_none() {
             let next = self.next.get(walker.point).map_or(&[][..], Vec::as_slice);
+            // The first operation after a point at the end of a node shows which side was taken.
             if !next.is_empty() {
                 match next.iter().find(|(first, _)| *first == at) {
                     Some((_, via)) => walker.via = Some(*via),
@@ -277,7 +282,7 @@ impl<'a> PathTracer<'a> {
         if !is_point {
             return;
         }
-        // An operation that is a point in another context only is passed.
+        // The operation may be a point in another calling context only.
         let Some((number, to)) = edge_to(self.graph, walker, at) else {
             return;
         };
@@ -297,14 +302,14 @@ impl<'a> PathTracer<'a> {
         walker.has_moved = true;
     }
 
-    /// Begins the trace of a child, which issues the branch `at` next.
+    /// Begins the trace of a child, whose next issue is the branch `at`.
     fn split(&mut self, parent: &WarpPlace, child: &WarpPlace, at: OpIndex) {
         let taken = self.places.entry((child.block, child.warp)).or_default();
         let free = |place: &u32| !taken.contains(place);
         let place = (1..=u32::MAX).find(free).unwrap_or(u32::MAX);
         taken.insert(place);
         let found = self.walkers.get(&key(parent)).and_then(|walker| {
-            // The parent has issued the branch in this cycle, or is about to.
+            // The parent has issued the branch in this cycle, or is about to issue it.
             let here = self.graph.points.get(walker.point)?.at == at && walker.via.is_none();
             let point = match here {
                 true => Some(walker.point),
@@ -320,10 +325,13 @@ impl<'a> PathTracer<'a> {
                     edge_to(self.graph, &ahead, at).map(|(_, to)| to)
                 }
             };
+            // The child takes over only what is not decided yet: arms that the parent executed before are no part of
+            // its path.
             let undivided = walker.undivided.intersection(&walker.arms).copied();
             Some((point?, walker.arms.clone(), undivided.collect()))
         });
         let Some((point, arms, undivided)) = found else {
+            // Without the point of the branch the trace of the child could not begin.
             self.fail(parent, at);
             return;
         };
@@ -349,6 +357,7 @@ impl<'a> PathTracer<'a> {
         let is_there = |point: usize| graph.points.get(point).is_some_and(|point| point.at == at);
         if let Some(walker) = self.walkers.get_mut(&key(warp)) {
             let branches = graph.branches.iter().enumerate();
+            // The event does not have the calling context, so the branch counts in all contexts.
             let refused = branches.filter(|(_, branch)| is_there(branch.point));
             walker.undivided.extend(refused.map(|(number, _)| number));
         }
@@ -359,11 +368,13 @@ impl<'a> PathTracer<'a> {
         let Some(walker) = self.walkers.remove(&key(warp)) else {
             return;
         };
+        // Later splits take the smallest free place.
         if let Some(places) = self.places.get_mut(&(warp.block, warp.warp)) {
             places.remove(&walker.place);
         }
         let end = end(walker.has_moved.then_some(walker.point));
         let point = self.graph.points.get(walker.point);
+        // A wave that ends elsewhere has left the graph.
         if end == SplitEnd::Program
             && let Some(point) = point
             && !point.kinds.contains(&PointKind::End)
@@ -392,6 +403,7 @@ impl<'a> PathTracer<'a> {
             block, warp, slot, ..
         } = warp;
         let number = at.0;
+        // Later contradictions usually follow from the first one.
         self.error.get_or_insert_with(|| {
             format!(
                 "wave {warp} of group {block} (slot {slot}) goes to operation {number}, which the control flow graph excludes"
@@ -401,7 +413,7 @@ impl<'a> PathTracer<'a> {
 }
 
 impl Walker {
-    /// Wave whose first point is the start of the kernel.
+    /// Creates the state of a wave whose first point is the start of the kernel.
     fn launched(start: usize, cycle: u64) -> Walker {
         Walker {
             place: 0,
@@ -416,17 +428,18 @@ impl Walker {
         }
     }
 
-    /// Records the side that it takes of a branch, which may decide about the other arm of the branch `first`.
+    /// Records the side taken at `branch`, which may decide about the other arm of the branch `first`.
     fn decide(&mut self, graph: &PointGraph, branch: usize, first: Option<usize>) {
         let Some(sides) = graph.branches.get(branch) else {
             return;
         };
         let is_active = self.via == Some(sides.active);
-        // Each execution of the first branch decides anew.
+        // Each execution of the first branch decides again.
         self.arms.remove(&branch);
         if is_active && sides.other_arm.is_some() {
             self.arms.insert(branch);
         }
+        // Both arms of the if-else were active in one split, so it did not split at the first branch.
         if let Some(first) = first
             && self.arms.remove(&first)
             && is_active
@@ -445,7 +458,7 @@ fn edge_to(graph: &PointGraph, walker: &Walker, at: OpIndex) -> Option<(usize, u
     })
 }
 
-/// Key of a split among those that live.
+/// Returns the key of a split among the live ones.
 fn key(warp: &WarpPlace) -> (u64, u32, u32) {
     (warp.block, warp.warp, warp.slot)
 }
@@ -454,6 +467,7 @@ impl EventListener for PathTracer<'_> {
     fn event(&mut self, cycle: u64, event: &Event) {
         match event {
             Event::BlockBegins { block, .. } => {
+                // Room is computed in the order of dispatch, which the map of groups does not keep.
                 self.dispatched.push(*block);
                 let group = GroupTrace {
                     begins: cycle,

@@ -1,5 +1,5 @@
-//! Hybrid analysis of warps of NVIDIA's GPUs: the largest observed times between the entries of blocks, and the path of a
-//! warp over which their sum is largest. The result is an estimate, and no bound.
+//! Hybrid analysis of warps of NVIDIA's GPUs: the largest observed times between the entries of blocks, and the path
+//! of a warp with the largest sum of these times. The result is an estimate and no bound (SOUNDNESS 13).
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use super::segments::{EstimatedUnit, Segment, SegmentEstimate, SegmentTimes};
 use super::{HybridOptions, bound_options};
 use warpbound_query::{KernelAnalysis, Session};
 
-/// Warp on its way.
+/// State of a warp that has not ended.
 #[derive(Clone, Copy)]
 struct Walk {
     begun: u64,
-    /// First operation of the last block that it has entered, and the cycle.
+    /// First operation of the last block that the warp has entered, and the cycle of that entry.
     last: (Option<OpIndex>, u64),
 }
 
@@ -52,6 +52,8 @@ impl EventListener for SegmentTracer<'_> {
             Event::BlockBegins { block, warps, .. } => {
                 let walk = Walk {
                     begun: cycle,
+                    // The first segment begins with the block of threads, so delays of the first issue are part of
+                    // it.
                     last: (None, cycle),
                 };
                 self.walks
@@ -85,9 +87,9 @@ impl EventListener for SegmentTracer<'_> {
     }
 }
 
-/// Estimates the time of a warp of an NVIDIA GPU, from the start of its block to its end, from the times of the parts of
-/// warps in timed runs of `launches`. Loop bounds are those for the first launch. `on_run` receives the number of
-/// completed runs and of all.
+/// Estimates the time of a warp of an NVIDIA GPU, from the start of its block to its end, from the times of the parts
+/// of warps in timed runs of `launches`. Loop bounds are for the first launch. `on_run` receives the number of
+/// completed runs and the number of all runs.
 ///
 /// # Errors
 ///
@@ -142,6 +144,7 @@ pub fn hybrid_of_warps(
         segments: &tracer.segments,
         unit: EstimatedUnit::Warp,
     };
+    // A step outside the graph would be counted by no row, and the sum could be too small.
     estimate.check_steps().map_err(locate)?;
     let mut report = estimate.report()?;
     report.file = session.file.clone();

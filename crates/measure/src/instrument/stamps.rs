@@ -1,4 +1,6 @@
-//! Time stamps in the code: a cubin whose kernel keeps the largest time of each step between two of its points.
+//! Time stamps in the code: a cubin whose kernel keeps the largest time of each step between two of its points. For
+//! example, the word of the step from block A to block B has the largest time that any thread took from its stamp in
+//! A to its next stamp in B.
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
@@ -19,16 +21,16 @@ use warpbound_query::Session;
 /// Times that the stamps of a plan kept, in cycles modulo 2^32.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StampTimes {
-    /// By counter of `warpbound_rewrite::probes::stamps`: the largest time; 0 if no thread took the step.
+    /// Largest time for each counter of `warpbound_rewrite::probes::stamps`; 0 if no thread took the step.
     pub values: Vec<u64>,
 }
 
 impl StampTimes {
-    /// Takes the content of the variable: the digest of the plan, then the values.
+    /// Makes times from the content of the variable: the digest of the plan, then the values.
     ///
     /// # Errors
     ///
-    /// The content is of another plan.
+    /// The content belongs to another plan, or has another number of values.
     pub fn of_words(words: &[u64], plan: &StampPlan) -> Result<StampTimes, Diagnostic> {
         let digest = plan.digest();
         let Some((&of, values)) = words.split_first() else {
@@ -48,12 +50,12 @@ impl StampTimes {
         })
     }
 
-    /// Reads an array of unsigned integers of 64 bits: the content of the variable, or a row of it for each run, of which
-    /// the largest times are taken.
+    /// Reads an array of unsigned integers of 64 bits. It is the content of the variable, or one row of it for each
+    /// run; then the largest times are taken.
     ///
     /// # Errors
     ///
-    /// The file is no such array, or is of another plan.
+    /// The file is no such array, or belongs to another plan.
     pub fn from_npy(contents: &[u8], plan: &StampPlan) -> Result<StampTimes, Diagnostic> {
         let array = NpyArray::from_npy(contents)?;
         if array.element != ElementType::U64 {
@@ -73,7 +75,7 @@ impl StampTimes {
         times.ok_or_else(|| Diagnostic::new("there are no times"))
     }
 
-    /// Takes the larger time of each step.
+    /// Keeps the larger time of each step.
     pub fn join(&mut self, other: &StampTimes) {
         for (time, other) in self.values.iter_mut().zip(&other.values) {
             *time = (*time).max(*other);
@@ -81,8 +83,8 @@ impl StampTimes {
     }
 }
 
-/// Gives a kernel of the file a time stamp at the entry of each block and at each exit. `file` is the content from
-/// which the session was opened.
+/// Inserts a time stamp at the entry of each block and at each exit of a kernel. `file` is the content from which the
+/// session was opened.
 ///
 /// # Errors
 ///
@@ -129,6 +131,7 @@ impl Target<'_> {
         let mut rewriter = CubinRewriter::open(file)?;
         // The digest of the plan is the first word.
         rewriter.add_variable(COUNTERS, 8 * (counters as u64 + 1))?;
+        // The variable must exist before the stamps are made, because they add its address from a constant bank.
         probed.address_offset = rewriter.address_in_bank()?.offset;
         let edits = stamp_edits(&probed, &points)?;
         self.apply(&mut rewriter, &edits)?;
@@ -146,6 +149,7 @@ impl Target<'_> {
             map: written.maps.remove(&*kernel.name),
             counters,
             digest: plan.digest(),
+            // Stamps raise words in memory, so no counter has a home in a register.
             homes: Vec::new(),
             shared: 0,
             registers: [kernel.registers, edits.registers],
@@ -155,10 +159,12 @@ impl Target<'_> {
     }
 }
 
-/// Returns the largest distances of issues over a stamp: at a point, and at an exit.
+/// Returns the issue distances of the shortest and of the longest stamp: at a point, and at an exit, which also
+/// raises the whole time of the thread.
 fn stamp_cycles(edits: &ProbeEdits) -> [u32; 2] {
     let all = edits.insertions.iter();
     let mut lengths: Vec<u32> = all
+        // The prologue of the kernel is inserted for `FallThrough`, and is no stamp of a step.
         .filter(|insertion| insertion.entry == ProbeEntry::All)
         .map(|insertion| {
             let distances = insertion.instrs.iter();

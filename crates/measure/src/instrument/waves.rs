@@ -1,4 +1,6 @@
-//! Instrumentation of kernels for GCN3: counters in scalar registers.
+//! Instrumentation of kernels for GCN3. A wave keeps its counters in scalar registers and adds them to memory where
+//! it ends (SOUNDNESS 19). For example, a loop body that a wave executes 10 times adds to a register 10 times, and to
+//! memory once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +17,7 @@ use crate::ProbeCounters;
 use crate::probes::check_code;
 use warpbound_query::{Prepared, Session};
 
-/// Bytes of the variable before the counters: the digest of the plan, which the host writes.
+/// Number of bytes of the variable before the counters: the digest of the plan, which the host writes.
 const DIGEST: u64 = 8;
 
 /// Instrumented kernel of a code object for GCN3.
@@ -23,19 +25,20 @@ const DIGEST: u64 = 8;
 pub struct InstrumentedWaves {
     /// The file.
     pub bytes: Vec<u8>,
-    /// Number of counters: 64-bit sums, of which each wave adds its part, counted modulo 2^32, where it ends.
+    /// Number of counters. They are 64-bit sums to which each wave adds its part where it ends, counted modulo 2^32.
     pub counters: usize,
     /// Digest of the plan.
     pub digest: u64,
     /// Address of the first counter in the loaded file.
     pub address: u64,
-    /// Address of the variable, which begins with the digest, in the loaded file, less that of the kernel's descriptor.
+    /// Address of the variable, which begins with the digest, minus the address of the kernel's descriptor, both in
+    /// the loaded file.
     pub from_descriptor: i64,
-    /// SGPRs with numbers, and VGPRs, that the probes need; a wave has more if the kernel needs more.
+    /// Numbered SGPRs and VGPRs that the probes need; a wave has more if the kernel needs more.
     pub registers: (u16, u16),
-    /// Instructions of the kernel before, and those inserted.
+    /// Number of instructions of the kernel before, and number of inserted ones.
     pub instructions: [usize; 2],
-    /// By the address of each instruction of the kernel: where jumps to it lead in the instrumented kernel.
+    /// Target of jumps to each instruction in the instrumented kernel, by the old address of the instruction.
     pub moved: BTreeMap<CodeAddr, CodeAddr>,
 }
 
@@ -75,6 +78,7 @@ fn instrument(
     let kernel = prepared.kernel;
     let mut rewriter = CodeObjectRewriter::open(file)?;
     let outside = || Diagnostic::new("the kernel's code is not in the code section");
+    // The rewriter counts from the beginning of the code section, and plans count from the beginning of the kernel.
     let shift = code_address.checked_sub(rewriter.code_address());
     let shift = shift.and_then(|shift| u32::try_from(shift).ok());
     let shift = shift.ok_or_else(outside)?;
@@ -105,6 +109,7 @@ fn instrument(
     })?;
     let places = rewriter.moved()?;
     let bytes = rewriter.finish()?;
+    // The kernel may begin elsewhere in the new file, so its place is read from there.
     let new = warpbound_load::Image::parse(&bytes)?;
     let kernels = new.kernels()?;
     let new = kernels.iter().find(|new| new.name == kernel.name);
@@ -123,6 +128,7 @@ fn instrument(
         counters,
         digest: plan.digest(),
         address: placed.address,
+        // The variable may be on either side of the descriptor, so the difference has a sign.
         from_descriptor: (placed.address.wrapping_sub(DIGEST))
             .wrapping_sub(object.descriptor_address)
             .cast_signed(),
@@ -147,6 +153,7 @@ impl InstrumentedWaves {
     /// The memory has no such file, or a smaller one.
     pub fn counters(&self, memory: &GlobalMemory) -> Result<ProbeCounters, Diagnostic> {
         let mut buffers = memory.buffers().iter();
+        // The variable is no buffer of its own: it is part of the loaded file.
         let file = buffers.find(|buffer| buffer.name == LOADED_FILE);
         let start = usize::try_from(self.address).unwrap_or(usize::MAX);
         let words = file

@@ -1,4 +1,5 @@
-//! Measured counts compared with what every run satisfies: constant counts in blocks, flow, and the user's facts.
+//! Measured counts compared with what every run satisfies: constant counts in blocks, flow, and the user's facts. For
+//! example, if block A branches only to B and C, 100 issues of A cannot go with 60 of B and 50 of C.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +18,19 @@ use super::feasibility::{
 use super::{MatchedCounts, MeasuredCounts, OpCounts};
 use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session};
 
-/// Maximum of findings in a report.
+/// Maximum number of findings in a report.
 const MAX_SHOWN: usize = 20;
 
-/// Maximum of blocks of a contradiction that are dropped one by one, to find those that it needs.
+/// Maximum number of blocks of a contradiction that are dropped one by one, to find the ones that it needs. Each drop
+/// is another linear program.
 const MAX_DROPPED: usize = 60;
 
-/// Input of a comparison beside the counts.
+/// Input of a comparison, apart from the counts.
 #[derive(Clone, Debug, Default)]
 pub struct CountsAuditOptions {
     /// Facts and statements about launches.
     pub bound: BoundOptions,
-    /// Blocks of the launch, if they are known; the threads of a block are [`BoundOptions::block`].
+    /// Number of blocks of the launch per axis, if known; the threads of a block are in [`BoundOptions::block`].
     pub grid: Option<[u32; 3]>,
 }
 
@@ -53,6 +55,7 @@ pub fn audit_counts(
     let counts = measured.matched(&prepared)?;
     let knowledge = session.launch(kernel, &options.bound)?;
     let flow = session.flow(&prepared, &knowledge.context, &options.bound);
+    // Counts of single instructions can be checked without a graph.
     let (flow, refused) = match flow {
         Ok(flow) => (Some(flow), None),
         Err(refusal) => (None, Some(refusal.to_string())),
@@ -87,6 +90,7 @@ pub fn audit_counts(
         let lanes = knowledge.context.live_lanes();
         audit.check_flow(flow, &bound, &options.bound, launch, lanes, &mut report);
     }
+    // The report shows the first findings but counts all.
     report.violations = audit.findings.len();
     audit.findings.truncate(MAX_SHOWN);
     report.findings = audit.findings;
@@ -129,8 +133,8 @@ impl CountsAudit<'_> {
         });
     }
 
-    /// Checks the counts of each instruction: an issue has an active lane, and at most as many as the warp has; the guard
-    /// holds in some of them, and in all if there is none.
+    /// Checks the counts of each instruction. Each issue has between one active lane and all lanes of the warp. The
+    /// guard holds in at most the active lanes, and in all of them if there is none.
     fn check_instructions(&mut self, width: u64) {
         for at in (0u32..).map(OpIndex).take(self.prepared.code.ops.len()) {
             let OpCounts {
@@ -154,6 +158,7 @@ impl CountsAudit<'_> {
             let Some((lanes, executed)) = lanes.zip(executed) else {
                 continue;
             };
+            // An instruction that is not in the code counts as guarded, which asks for less.
             let is_guarded = self
                 .prepared
                 .code
@@ -167,8 +172,8 @@ impl CountsAudit<'_> {
         }
     }
 
-    /// Checks that all instructions of a block have the counts of its first one; returns these counts, those that all
-    /// instructions agree on.
+    /// Checks that all instructions of a block have the counts of its first one. Returns the counts on which all of
+    /// them agree.
     fn block_sum(&mut self, index: usize, block: Block) -> BlockSum {
         let first = self.counts.at(block.first);
         let mut sum = BlockSum {
@@ -181,6 +186,7 @@ impl CountsAudit<'_> {
             let is_end =
                 self.prepared.code.get(at).map(|op| &op.control) == Some(&ControlEffect::End);
             let is_equal = here.issues == first.issues && here.lanes == first.lanes;
+            // The end of the code is an operation that is never issued.
             if is_end || is_equal {
                 continue;
             }
@@ -202,6 +208,7 @@ impl CountsAudit<'_> {
                 text(first)
             );
             self.add("block", Some(at), message);
+            // Which of two different counts is the block's is unknown, so flow is checked without it.
             sum.issues = sum.issues.filter(|_| here.issues == first.issues);
             sum.lanes = sum.lanes.filter(|_| here.lanes == first.lanes);
         }
@@ -246,6 +253,7 @@ impl CountsAudit<'_> {
             never: flow.excluded_counts(&self.prepared.code, &never),
         };
         let entry = space.node(flow.thread.entry).block;
+        // Only without a step back to it does the first block run exactly once in each warp and thread.
         let is_entered_again = flow
             .thread
             .steps
@@ -262,11 +270,12 @@ impl CountsAudit<'_> {
             |l: &&warpbound_report::bound::LoopReport| l.bound.is_some() || l.total.is_some();
         report.loops = bound.loops.iter().filter(is_known).count();
         let summed = SummedCounts::new(flow, &facts, launch, lanes, sums);
-        // In most cases everything holds, which one program shows.
+        // Usually everything holds, and one linear program shows it.
         let all = summed.statements();
         if summed.check(&all, |_| true) == Feasibility::Possible {
             return;
         }
+        // If the counts contradict the rows of all runs, every fact would seem false.
         match summed.check(&[], |_| true) {
             Feasibility::Possible => self.check_statements(&summed, &facts, bound),
             Feasibility::Impossible(parts) => self.add_contradiction(&summed, &reached, parts),
@@ -285,7 +294,8 @@ impl CountsAudit<'_> {
         }
     }
 
-    /// Adds a contradiction between counts of blocks: the fewest blocks of it that are found by leaving blocks out.
+    /// Adds a contradiction between counts of blocks. Blocks that it does not need are left out, as far as the limit
+    /// allows.
     fn add_contradiction(
         &mut self,
         summed: &SummedCounts<'_>,
@@ -300,6 +310,8 @@ impl CountsAudit<'_> {
             };
             let uses = |block: usize| block != left_out && needed.blocks.contains(&block);
             match summed.check(&[], uses) {
+                // The blocks before `nth` stay: without one of them there was no contradiction, and fewer blocks give
+                // none either. So `nth` remains the next block to try.
                 Feasibility::Impossible(fewer) => needed = fewer,
                 Feasibility::Possible | Feasibility::Unknown(_) => nth += 1,
             }
@@ -339,12 +351,14 @@ impl CountsAudit<'_> {
         let statements = summed.statements();
         let before = self.findings.len();
         for &statement in &statements {
+            // One fact at a time names the false one; all together they would only show that some fact is false.
             match summed.check(&[statement], |_| true) {
                 Feasibility::Possible => {}
                 Feasibility::Impossible(_) => self.add_statement(statement, facts, bound),
                 Feasibility::Unknown(why) => self.unchecked.push(why),
             }
         }
+        // A false fact makes all facts together false, which says nothing more.
         if self.findings.len() > before || statements.len() < 2 {
             return;
         }

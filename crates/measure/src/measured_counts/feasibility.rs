@@ -1,7 +1,10 @@
-//! Existence of counts of steps that give measured counts of blocks and satisfy the count rows, summed over warps.
+//! Decides whether counts of steps exist that give the measured counts of blocks and satisfy the count rows, summed
+//! over warps.
 //!
-//! Each row of the count system holds for each warp of a run (SOUNDNESS 5). Its sum over the warps holds with the right
-//! side times their number; rows with a right side other than 0 are those of starts and of guarded lanes.
+//! Each row of the count system holds for each warp of a run (SOUNDNESS 5). The rows are linear, so their sum over
+//! the warps holds if the right side is multiplied by the number of warps (SOUNDNESS 17). Only rows of starts and of
+//! guarded lanes have a right side other than 0. For example, `warp start = 1` becomes `warp start = 40` in a launch
+//! of 40 warps.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +17,19 @@ use warpbound_simt::counts::{CountKind, CountRow, CountVar, Factor, RowFamily, R
 
 use warpbound_query::KernelFlow;
 
-/// Effort for a program without a search for integer points.
+/// Effort for a linear program without a search for integer points.
 fn relaxed() -> Effort {
+    // The relaxation proves enough: if it has no solution, no integer counts exist. The converse is not claimed
+    // (SOUNDNESS 17).
     Effort {
         nodes: 0,
         ..Effort::default()
     }
 }
 
-/// Numbers of loops, and what else users state.
+/// Bounds of loops and the user's other statements.
 pub(crate) struct SummedFacts {
-    /// Bound of each loop: header executions of a thread per entry.
+    /// Bound of each loop: header executions of a thread for each entry.
     pub(crate) bounds: Vec<Option<u64>>,
     /// Total of each loop: header executions of a thread.
     pub(crate) totals: Vec<Option<u64>>,
@@ -41,14 +46,14 @@ pub(crate) struct BlockSum {
     pub(crate) lanes: Option<u64>,
 }
 
-/// Warps and threads of the launch, if they are known.
+/// Numbers of warps and threads of the launch, if known.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct LaunchSums {
     pub(crate) warps: Option<u64>,
     pub(crate) threads: Option<u64>,
 }
 
-/// Rows beside those that hold in every run.
+/// Fact of the launch or of the user; its rows need not hold in every run of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Statement {
     /// Bound or total of a loop.
@@ -64,7 +69,7 @@ pub(super) enum Statement {
 pub(super) enum Feasibility {
     /// Counts of steps exist.
     Possible,
-    /// None exist; the parts of the contradiction.
+    /// No such counts exist; the parts of the contradiction.
     Impossible(Contradicting),
     /// The solver gave up.
     Unknown(String),
@@ -73,7 +78,7 @@ pub(super) enum Feasibility {
 /// Parts of a contradiction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Contradicting {
-    /// Blocks by index whose measured counts take part.
+    /// Indices of the blocks whose measured counts take part.
     pub(super) blocks: Vec<usize>,
     /// Families of the rows that take part.
     pub(super) families: Vec<RowFamily>,
@@ -92,10 +97,10 @@ pub(crate) struct SummedCounts<'a> {
     flow: &'a KernelFlow,
     facts: &'a SummedFacts,
     launch: LaunchSums,
-    /// Most live lanes of a warp.
+    /// Maximum number of live lanes of a warp.
     lanes: i64,
     blocks: Vec<BlockSum>,
-    /// Arrivals at each block, of warps and of lanes.
+    /// Counts of the arrivals at each block: of warps, then of lanes.
     arrivals: BTreeMap<usize, [Vec<CountVar>; 2]>,
     warp_start: Option<CountVar>,
     thread_start: Option<CountVar>,
@@ -123,10 +128,11 @@ impl<'a> SummedCounts<'a> {
         summed
     }
 
-    /// Finds the counts whose sum is the executions of each block.
+    /// Finds the counts whose sum is the number of executions of each block.
     fn find_arrivals(&mut self) {
         let flow = self.flow;
         let mut add = |node: NodeId, level: usize, var: CountVar| {
+            // A block in several calling contexts is several nodes, and tools count all of them together.
             let block = flow.thread.space.node(node).block;
             let levels = self.arrivals.entry(block).or_default();
             if let Some(list) = levels.get_mut(level) {
@@ -158,7 +164,7 @@ impl<'a> SummedCounts<'a> {
         }
     }
 
-    /// Returns the statements that there are numbers for, one by one.
+    /// Returns the statements for which numbers are known.
     pub(super) fn statements(&self) -> Vec<Statement> {
         let known = |numbers: &[Option<u64>], at: usize| numbers.get(at).copied().flatten();
         let loops = 0..self.facts.bounds.len().max(self.facts.totals.len());
@@ -174,7 +180,8 @@ impl<'a> SummedCounts<'a> {
         all
     }
 
-    /// Checks the measured counts of the blocks that `uses` accepts with the rows of all runs and those of `statements`.
+    /// Checks the measured counts of the blocks that `uses` accepts against the rows of all runs and the rows of
+    /// `statements`.
     pub(super) fn check(
         &self,
         statements: &[Statement],
@@ -182,6 +189,7 @@ impl<'a> SummedCounts<'a> {
     ) -> Feasibility {
         let (model, _, rows) = self.program(statements, uses);
         match solve(&model, relaxed()) {
+            // Only a contradiction with an exact certificate is a finding; no other outcome proves one.
             SolveOutcome::Bounded(_) | SolveOutcome::Unbounded(_) => Feasibility::Possible,
             SolveOutcome::Infeasible(conflict) => {
                 Feasibility::Impossible(parts(&rows, &conflict.rows))
@@ -190,14 +198,14 @@ impl<'a> SummedCounts<'a> {
         }
     }
 
-    /// Returns the counts whose sums are the executions of a block by warps and by lanes; `None` for a block to which no
-    /// step leads.
+    /// Returns the counts whose sums are the executions of a block, by warps and by lanes; `None` for a block to
+    /// which no step leads.
     pub(crate) fn arrivals(&self, block: usize) -> Option<&[Vec<CountVar>; 2]> {
         self.arrivals.get(&block)
     }
 
-    /// Returns the least and the greatest value of each sum over all counts that satisfy all rows, with the counts of blocks;
-    /// `None` where no limit was found.
+    /// Returns the smallest and the largest value of each sum over all counts that satisfy all rows and the counts of
+    /// blocks; `None` where no limit was found.
     ///
     /// # Errors
     ///
@@ -207,7 +215,7 @@ impl<'a> SummedCounts<'a> {
         sums: &[Vec<(CountVar, i64)>],
     ) -> Result<Vec<[Option<i128>; 2]>, Diagnostic> {
         let (mut model, vars, _) = self.program(&self.statements(), |_| true);
-        // An execution has at most as many lanes as a warp.
+        // An execution has at most as many active lanes as a warp has threads. Flow alone does not relate the two.
         for [warps, threads] in self.arrivals.values() {
             let lanes = threads.iter().map(|&var| (var, 1));
             let issues = warps.iter().map(|&var| (var, -self.lanes));
@@ -215,7 +223,8 @@ impl<'a> SummedCounts<'a> {
             let terms = terms.filter_map(|(var, n)| Some((*vars.get(var.0)?, n)));
             model.add_row("", "", terms.collect::<Vec<_>>(), Relation::Le, 0);
         }
-        // The least values first: their counts are alike, and so are those of the greatest.
+        // The solver maximises, so the smallest value is minus the maximum of the negated sum. The smallest values
+        // come first because consecutive programs then have similar optima.
         let objectives = [-1, 1].into_iter().flat_map(|sign| {
             let objective = |sum: &Vec<(CountVar, i64)>| {
                 let mut costs: BTreeMap<VarId, i64> = BTreeMap::new();
@@ -247,8 +256,8 @@ impl<'a> SummedCounts<'a> {
             .collect())
     }
 
-    /// Returns the program of the rows of all runs, those of `statements` and the counts of the blocks that `uses` accepts:
-    /// with its variables in the order of the counts, and the origins of its rows.
+    /// Returns the program with the rows of all runs, the rows of `statements`, and the counts of the blocks that
+    /// `uses` accepts. Its variables are in the order of the counts, and the last list has the origin of each row.
     fn program(
         &self,
         statements: &[Statement],
@@ -273,6 +282,7 @@ impl<'a> SummedCounts<'a> {
                 Some(statement) if statements.contains(&statement) => SummedRow::Stated,
                 Some(_) => continue,
             };
+            // A row that is left out only allows more counts, so no contradiction is false.
             if let Some((terms, constant)) = self.summed(row) {
                 let relation = match row.relation {
                     RowRelation::AtMost => Relation::Le,
@@ -293,7 +303,8 @@ impl<'a> SummedCounts<'a> {
         (model, vars, rows)
     }
 
-    /// Adds the rows of starts: warps and threads of the launch; each warp has a thread, and at most as many as lanes.
+    /// Adds the rows of starts: the warps and threads of the launch. Each warp has at least one thread and at most as
+    /// many as it has lanes.
     fn add_starts(&self, add: &mut impl FnMut(SummedRow, &[(CountVar, i64)], Relation, i128)) {
         let (Some(warps), Some(threads)) = (self.warp_start, self.thread_start) else {
             return;
@@ -337,8 +348,8 @@ impl<'a> SummedCounts<'a> {
         }
     }
 
-    /// Returns the sum of a row over the warps: its terms and its right side; `None` if it has no number, or is a row of
-    /// starts, which [`SummedCounts::add_starts`] adds.
+    /// Returns the terms and the right side of a row summed over the warps; `None` if its number is unknown, or for a
+    /// row of starts, which [`SummedCounts::add_starts`] adds.
     fn summed(&self, row: &CountRow) -> Option<(Vec<(CountVar, i64)>, i128)> {
         if row.family == RowFamily::Start {
             return None;
@@ -348,13 +359,13 @@ impl<'a> SummedCounts<'a> {
             terms.push((var, self.coefficient(factor)?));
         }
         if row.constant != 0 {
-            // As often as there are warps.
+            // The right side counts once for each warp, and the starts count the warps.
             terms.push((self.warp_start?, row.constant.checked_neg()?));
         }
         Some((terms, 0))
     }
 
-    /// Returns the coefficient of a term; `None` if no number is stated for its loop, or it is too large.
+    /// Returns the coefficient of a term; `None` if its loop has no number, or if the number is too large.
     fn coefficient(&self, factor: Factor) -> Option<i64> {
         let (n, numbers, fact) = match factor {
             Factor::Number(n) => return Some(n),
@@ -378,7 +389,7 @@ fn statement_of(row: &CountRow) -> Option<Statement> {
     };
     match row.family {
         RowFamily::Start | RowFamily::Flow | RowFamily::ThreadFlow | RowFamily::Pops => None,
-        // Measured counts are compared with the rows of a kernel, which has none of a launch.
+        // Measured counts are compared with the rows of a kernel, which has no rows of a launch.
         RowFamily::GuardedLanes | RowFamily::LaunchExecutions => Some(Statement::GuardedLanes),
         RowFamily::LoopPerThread
         | RowFamily::LoopLockstep
@@ -388,16 +399,18 @@ fn statement_of(row: &CountRow) -> Option<Statement> {
     }
 }
 
-/// Returns the parts of a contradiction between rows.
+/// Returns the blocks and families that take part in a contradiction between rows.
 fn parts(rows: &[SummedRow], conflict: &[RowId]) -> Contradicting {
     let mut found = Contradicting::default();
     for row in conflict {
         match rows.get(row.index()) {
             Some(SummedRow::Block(block)) => found.blocks.push(*block),
             Some(SummedRow::Count(family)) => found.families.push(*family),
+            // The caller knows which statements it asked about.
             Some(SummedRow::Stated) | None => {}
         }
     }
+    // A block has a row for issues and one for lanes, and a family has many rows.
     found.blocks.sort_unstable();
     found.blocks.dedup();
     found.families.sort_unstable();

@@ -9,8 +9,10 @@ use super::{MatchedCounts, MeasuredCounts, MeasuredRow, OpCounts};
 use warpbound_query::Prepared;
 
 impl MeasuredCounts {
-    /// Finds the instructions of the file in the code. Addresses are offsets from the begin of the code, or absolute: then
-    /// the file must have all instructions, the first of which says where the code begins.
+    /// Finds the instructions of the file in the code. Addresses are offsets from the beginning of the code, or
+    /// absolute. With absolute addresses the file must list all instructions, because the first one shows where the
+    /// code begins. For example, if the first instruction of the kernel is at offset 8 and the lowest address is
+    /// 0x7fc400001008, the code begins at 0x7fc400001000.
     ///
     /// # Errors
     ///
@@ -25,6 +27,7 @@ impl MeasuredCounts {
         let begin = self.begin(&offsets)?;
         let mut counts = vec![None; ops.len()];
         for row in &self.rows {
+            // This never wraps: `begin` is at most the lowest address.
             let offset = row.address.wrapping_sub(begin);
             let Some(&at) = offsets.get(&offset) else {
                 let message = format!("no instruction of the kernel is at {:#06x}", row.address);
@@ -53,7 +56,8 @@ impl MeasuredCounts {
             );
             return Err(Diagnostic::new(message).in_file(self.file.as_str()));
         }
-        // A tool that leaves instructions out has not seen them executed.
+        // A tool that lists only executed instructions leaves out those with a count of 0. A column counts as present
+        // only if all rows have it.
         let columns =
             |of: fn(&MeasuredRow) -> Option<u64>| self.rows.iter().all(|row| of(row).is_some());
         let unlisted = OpCounts {
@@ -68,14 +72,17 @@ impl MeasuredCounts {
         Ok(MatchedCounts { ops: ops.collect() })
     }
 
-    /// Returns the address at which the code begins: 0 if all addresses are offsets.
+    /// Returns the address at which the code begins; 0 if addresses are offsets.
     fn begin(&self, offsets: &BTreeMap<u64, usize>) -> Result<u64, Diagnostic> {
         let lowest = self.rows.iter().map(|row| row.address).min().unwrap_or(0);
         let first = offsets.keys().next().copied().unwrap_or(0);
         let last = offsets.keys().next_back().copied().unwrap_or(0);
+        // Absolute addresses are taken to be beyond all offsets of the kernel. An address that is neither fits no
+        // instruction, and the caller reports it.
         if lowest <= last {
             return Ok(0);
         }
+        // If an instruction is missing it may be the first one, and all offsets would be too small.
         if self.rows.len() != offsets.len() {
             let (listed, all) = (self.rows.len(), offsets.len());
             let message = format!(
@@ -96,6 +103,7 @@ impl MeasuredCounts {
         at: usize,
     ) -> Result<(), Diagnostic> {
         let own = prepared.program.text(at).unwrap_or_default();
+        // Files without texts are matched by address alone.
         let (Some(theirs), Some(own)) = (row.text.as_deref().and_then(opcode), opcode(&own)) else {
             return Ok(());
         };

@@ -1,4 +1,6 @@
-//! Closed forms of counts: the report, with the values in a launch and the formulas that disagree with its prediction.
+//! Closed forms of counts: how often one thread executes each block, as a formula in indices, sizes and parameters
+//! (SOUNDNESS 15.8). With a launch the report has the values of the formulas, and leaves out formulas that disagree
+//! with the prediction. For example, a loop from 0 to a parameter `n` gives its body the formula `n`.
 
 use crate::{predict::predict, predict::refuse_prediction};
 use warpbound_analyse::LaunchRanges;
@@ -16,10 +18,10 @@ use warpbound_report::count_formulas::{
 use super::{PredictOptions, PredictedCount, Prediction};
 use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session};
 
-/// Most atoms of words that are evaluated for the formula of one block in a launch.
+/// Maximum number of atoms of words that are evaluated for the formula of one block in a launch.
 const EVALUATION_STEPS: u64 = 50_000_000;
 
-/// Control flow and names from which the formulas of a kernel are found, for all its launches.
+/// Control flow and names of a kernel, from which its formulas are found; they hold for all its launches.
 pub struct FormulaInputs {
     flow: KernelFlow,
     ranges: LaunchRanges,
@@ -36,12 +38,14 @@ impl FormulaInputs {
             flow.dependence(),
             &self.ranges,
             !flow.loops.shared_returns.is_empty(),
+            // Where no live lane waits, each execution has all live lanes, so a warp executes the node as often as
+            // its lane with most executions.
             &|node| state(node).is_some_and(|state| !has_pending_lanes(state)),
         )
     }
 }
 
-/// Analyses a kernel for formulas of its counts, in which parameters have the names of a launch file, if one is given.
+/// Analyses a kernel for formulas of its counts. Parameters have the names of a launch file, if one is given.
 ///
 /// # Errors
 ///
@@ -59,7 +63,7 @@ pub fn formula_inputs(
     let named = session.launch(prepared.kernel, &named)?;
     Ok(FormulaInputs {
         flow: session.flow(prepared, &any.context, &options)?,
-        // Of the launch only the names: formulas are for all launches.
+        // Only the names of the launch are used, because formulas are for all launches.
         ranges: named.ranges.without_statements(),
     })
 }
@@ -92,12 +96,12 @@ pub fn formula_totals(
     Ok(totals)
 }
 
-/// Reports the formulas of the counts of a kernel; with a launch, also their values, without the formulas that are
-/// not what is predicted.
+/// Reports the formulas of the counts of a kernel. With a launch it also has their values, and no formula whose value
+/// differs from the prediction.
 ///
 /// # Errors
 ///
-/// See [`formula_inputs`] and [`predict`](fn@crate::predict).
+/// See [`formula_inputs`] and [`predict`].
 pub fn count_formula_report(
     session: &Session,
     kernel: &Kernel,
@@ -144,7 +148,7 @@ struct FormulaWriter<'w> {
 }
 
 impl FormulaWriter<'_> {
-    /// Value of the formula of a block in the launch, beside what is predicted.
+    /// Returns the value of the formula of a block in the launch, together with the prediction.
     fn value(
         &self,
         first: OpIndex,
@@ -170,6 +174,7 @@ impl FormulaWriter<'_> {
             issues,
             predicted_lanes: count.lanes,
             predicted_issues: count.issues,
+            // Only known numbers can disagree: a prediction that is unknown contradicts no formula.
             disagrees: differs(lanes, count.lanes)
                 || differs(by_sum, lanes)
                 || differs(issues, count.issues),
@@ -215,7 +220,7 @@ impl FormulaWriter<'_> {
         }
     }
 
-    /// Loops that printed formulas mention.
+    /// Returns the loops that printed formulas mention.
     fn loops(&self, blocks: &[BlockFormulaReport]) -> Vec<FormulaLoopReport> {
         let loops = self.formulas.loops().into_iter();
         let used = loops.filter(|of| {

@@ -1,4 +1,6 @@
-//! Intervals of counts that are not predicted: the least and the most that the count rows leave, given what is predicted.
+//! Intervals of counts that are not predicted: the smallest and the largest values that the count rows allow, given
+//! the predicted counts. For example, if a block of 100 issues branches to B or C on loaded data, B and C have
+//! between 0 and 100 issues each.
 
 use std::collections::BTreeMap;
 
@@ -23,17 +25,18 @@ use warpbound_runs::metrics::space_of;
 /// Ranges of the counts of a launch (SOUNDNESS 15.6).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CountIntervals {
-    /// Executions and active lanes of each block without a predicted count that a thread may reach, by its first operation.
+    /// Executions and active lanes of each block that a thread may reach and that has no predicted count, by its
+    /// first operation.
     pub blocks: BTreeMap<OpIndex, [CountRange; 2]>,
-    /// Warp instructions.
+    /// Number of instructions issued by warps.
     pub issued: CountRange,
-    /// Instructions of active lanes.
+    /// Number of instructions summed over active lanes.
     pub lanes: CountRange,
-    /// Warp instructions that access global memory.
+    /// Number of instructions issued by warps that access global memory.
     pub accesses: CountRange,
 }
 
-/// Returns the ranges of the counts that a prediction leaves open, by the count rows with what is predicted.
+/// Returns the ranges of the counts that a prediction leaves unknown, from the count rows and the predicted counts.
 ///
 /// # Errors
 ///
@@ -53,7 +56,7 @@ pub fn count_intervals(
     };
     let context = session.launch(prepared.kernel, &options)?.context;
     let flow = session.flow(prepared, &context, &options)?;
-    // Without bounds of loops, counts in them have no upper limit.
+    // Without bounds, counts in loops have no upper limit; the other ranges still hold.
     let bound = bound(session, prepared.kernel, &options).ok();
     let loops = bound.as_ref().map_or(&[][..], |bound| &bound.loops);
     let facts = SummedFacts {
@@ -91,7 +94,7 @@ fn ranges(
     let space = &flow.thread.space;
     let mut forms: Vec<Vec<(CountVar, i64)>> = Vec::new();
     let mut unknown = Vec::new();
-    // Issued instructions, those of lanes, accesses.
+    // Forms of the issued instructions, the instructions of lanes, and the accesses.
     let mut has_generic = false;
     let mut totals: [Vec<(CountVar, i64)>; 3] = Default::default();
     for block in 0..space.blocks.len() {
@@ -118,10 +121,12 @@ fn ranges(
             forms.push(times(threads, 1));
         }
     }
+    // The ranges are read below in the order of the forms: blocks first, then totals.
     forms.extend(totals);
     let mut found = summed.ranges(&forms)?.into_iter().map(|[least, most]| {
         let count = |limit: i128| u64::try_from(limit).ok();
         CountRange {
+            // A count is never negative, so 0 is always a lower limit.
             least: least.and_then(count).unwrap_or(0),
             most: most.and_then(count),
         }
@@ -132,7 +137,7 @@ fn ranges(
         blocks: blocks.collect(),
         issued: next(),
         lanes: next(),
-        // None of those with generic addresses may access global memory.
+        // Possibly no instruction with a generic address accesses global memory.
         accesses: match (next(), has_generic) {
             (accesses, false) => accesses,
             (accesses, true) => CountRange {

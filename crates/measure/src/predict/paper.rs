@@ -1,5 +1,8 @@
-//! Counts by the rule of `efficient-instrumentation-2014`: one thread's execution times the threads, outside of tainted
-//! blocks.
+//! Counts by the rule of `efficient-instrumentation-2014`: the execution of one thread times the number of threads,
+//! outside tainted blocks. The rule is shown for comparison, and no claim rests on it (SOUNDNESS 15.7).
+//!
+//! For example, after `if (threadIdx.x >= 16) return;` the rest of the kernel has 16 lanes of a warp of 32, and the
+//! rule states 32.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +40,7 @@ pub struct PaperPrediction {
 }
 
 impl PaperPrediction {
-    /// Returns the blocks of which the rule states counts that are not the predicted ones: the rule is wrong there.
+    /// Returns the blocks where the rule states counts that differ from the predicted ones: the rule is wrong there.
     pub fn wrong<'a>(&'a self, prediction: &'a Prediction) -> impl Iterator<Item = OpIndex> + 'a {
         let blocks = self.blocks.iter();
         let wrong = blocks.filter(|(first, rule)| {
@@ -53,12 +56,12 @@ impl PaperPrediction {
 }
 
 /// Computes the counts of a launch by the rule of the paper: blocks at the outgoing edges of branches on the thread
-/// index are measured, all others run as often as the first thread executes them, times the warps or threads of the
-/// launch. The rule claims this; it is no theorem, and not checked.
+/// index are measured; all others run as often as the first thread executes them, times the warps or threads of the
+/// launch. The rule is an unproven claim of the paper.
 ///
 /// # Errors
 ///
-/// As [`predict`](fn@crate::predict), or the kernel is refused.
+/// As [`super::predict`], or the kernel is refused.
 pub fn predict_by_paper(
     session: &Session,
     prepared: &Prepared<'_>,
@@ -80,6 +83,7 @@ pub fn predict_by_paper(
         let stated = tally.blocks.get(index).zip(sizes);
         let stated = stated.filter(|(block, _)| block.unknown_at.is_empty());
         let stated = stated.and_then(|(block, (warps, threads))| {
+            // The rule takes every thread to execute the block as often as the first one.
             let once = u64::try_from(block.issues).ok()?;
             Some((once.checked_mul(warps)?, once.checked_mul(threads)?))
         });

@@ -1,4 +1,5 @@
-//! Report of a prediction.
+//! Report of a prediction: the counts of blocks, totals, and for each unknown count the operations that make it
+//! unknown. A total is only stated if each part of it is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,7 @@ use warpbound_runs::metrics::space_of;
 ///
 /// # Errors
 ///
-/// See [`predict`](fn@crate::predict).
+/// As [`predict`].
 pub fn predict_report(
     session: &Session,
     kernel: &Kernel,
@@ -58,13 +59,15 @@ pub fn predict_report(
     };
     let blocks = writer.blocks();
     let total = |part: &dyn Fn(&PredictedBlockReport) -> Option<u64>| -> Option<u64> {
+        // One unknown part makes the total unknown.
         let mut parts = blocks.iter().map(part);
         parts.try_fold(0u64, |sum, part| sum.checked_add(part?))
     };
     let issued = total(&|block| block.issues?.checked_mul(block.instructions));
     let lanes = total(&|block| block.lanes?.checked_mul(block.instructions));
     let accesses = total(&|block| block.issues?.checked_mul(block.memory_instructions));
-    // Instructions with generic addresses count only where none is executed: their space is not predicted.
+    // The space of generic addresses is not predicted, so the total is known only if no instruction that has one is
+    // executed.
     let accesses = accesses.filter(|_| !writer.executes_generic());
     let share = |part: Option<u64>, all: Option<u64>, scale: f64| {
         let (part, all) = (part?, all.filter(|&all| all > 0)?);
@@ -120,6 +123,7 @@ impl PredictionWriter<'_> {
             (0..self.prediction.blocks.len()).map(|index| self.prediction.blocks.get(index));
         blocks.any(|block| {
             let count = self.prediction.counts.get(&block.first);
+            // A block without a known count may be executed.
             let is_executed = count.is_none_or(|count| count.issues != Some(0));
             let mut ops = block.ops();
             is_executed && ops.any(|at| space_of(self.prepared, at) == Some(MemorySpace::Generic))
@@ -150,7 +154,7 @@ impl PredictionWriter<'_> {
         }
     }
 
-    /// Verdict of the paper's rule on a block.
+    /// Returns the verdict of the paper's rule on a block.
     fn paper_count(&self, first: OpIndex) -> Option<PaperCountReport> {
         let paper = self.paper.as_ref()?;
         let (rule, stated) = match *paper.blocks.get(&first)? {
@@ -182,7 +186,7 @@ impl PredictionWriter<'_> {
         let found = self.determinacy.and_then(|all| all.branches.get(&at));
         let unknown = Determined::default();
         let found = found.unwrap_or(&unknown);
-        // The origin that is known last explains why the value is unknown.
+        // Origins are ordered by when they become known, so the last one explains why the value is unknown.
         let chain = last_origin(&found.chains).map_or(Vec::new(), |chain| {
             chain
                 .iter()
@@ -211,7 +215,7 @@ impl PredictionWriter<'_> {
     }
 }
 
-/// Links of the origin that is known last.
+/// Returns the links of the origin that becomes known last.
 fn last_origin<T>(chains: &BTreeMap<Origins, T>) -> Option<&T> {
     chains.last_key_value().map(|(_, chain)| chain)
 }
@@ -226,6 +230,7 @@ pub(crate) fn accesses_global_memory(op: &Op) -> bool {
             | Meaning::Atomic { space, .. },
         ) => is_global(*space),
         Some(_) => false,
+        // Of an operation without a meaning only loads show their space.
         None => matches!(op.value, ValueDependence::Load(space) if is_global(space)),
     }
 }

@@ -1,4 +1,5 @@
-//! Computation tree: control statements and the blocks between them.
+//! Computation tree of `efficient-instrumentation-2014`: control statements and the blocks between them. For example,
+//! an if without else has one statement with two edges, and only one of the edges contains the block of the if.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ use warpbound_query::{Prepared, Session};
 ///
 /// # Errors
 ///
-/// The kernel is refused; see also [`predict`](fn@crate::predict).
+/// The kernel is refused, or it cannot be predicted, see [`predict`].
 pub fn computation_tree(
     session: &Session,
     kernel: &Kernel,
@@ -92,13 +93,14 @@ impl TreeWriter<'_> {
         }
     }
 
-    /// The blocks from `first` to the next statement.
+    /// Returns the edge with the blocks from `first` to the next statement.
     fn edge(&self, from: Option<usize>, first: OpIndex) -> TreeEdgeReport {
         let mut ranges = Vec::new();
         let mut to = None;
         let mut at = Some(first);
         let mut seen = BTreeSet::new();
         while let Some(block) = at.and_then(|at| self.blocks.get(&at)) {
+            // An endless loop without a statement repeats its blocks.
             if !seen.insert(block.first) {
                 break;
             }
@@ -107,7 +109,8 @@ impl TreeWriter<'_> {
                 self.prepared.last_location(*block),
             ]);
             to = self.numbers.binary_search(&block.last).ok();
-            // Control operations with one successor, and the ends of blocks without any, lead on.
+            // The edge goes on after a control operation with one successor, and after a block that ends without a
+            // control operation.
             let only = self.determinacy.next.get(&block.last).copied();
             at = only.filter(|_| to.is_none());
         }
@@ -121,11 +124,12 @@ impl TreeWriter<'_> {
         }
     }
 
-    /// A condition with the names of CUDA for the words and registers of the launch.
+    /// Replaces words and registers of the launch in a condition by their names in CUDA.
     fn named(&self, text: &str) -> String {
         let axes = ["x", "y", "z"];
         let mut text = text.to_owned();
         for (number, axis) in axes.into_iter().enumerate() {
+            // On Maxwell and Pascal the driver writes the sizes of block and grid at these offsets of bank 0.
             let [size, grid] = [0x8, 0x14].map(|first| first + 4 * number);
             for (from, to) in [
                 (format!("special.thread_{axis}"), format!("tid.{axis}")),
@@ -160,7 +164,7 @@ impl TreeWriter<'_> {
     }
 }
 
-/// Offset in a constant bank as expressions print it.
+/// Returns an offset in a constant bank as expressions print it.
 fn constant_offset(offset: usize) -> String {
     format!("0x{offset:x}")
 }

@@ -1,4 +1,5 @@
-//! Values of counters, and the files that hold them.
+//! Values of counters, and the files that hold them. For example, the line `0x0148,issues,37` of a CSV file says that
+//! warps executed the block at 0x148 37 times.
 
 use warpbound_base::Diagnostic;
 use warpbound_launch::{ElementType, NpyArray};
@@ -11,24 +12,24 @@ pub struct ProbeCounters {
     pub plan: Option<u64>,
     /// Digest of the code that was instrumented, if the file states it.
     pub code: Option<String>,
-    /// Digest of the launch that was measured ([`super::launch_digest`]), if the file states it.
+    /// Digest of the launch that was measured ([`super::launch_digest()`]), if the file states it.
     pub launch: Option<String>,
     /// Names of the values, if the file states them: [`ProbePlan::counter_name`].
     pub names: Vec<String>,
     /// Values in the order of the plan's counters; sums in two's complement.
     pub values: Vec<u64>,
-    /// Whether a sum over parts of the launch exceeds 64 bits as a count, or as a number with a sign.
+    /// Whether some sum over parts of the launch exceeds 64 bits, as an unsigned count and as a signed number.
     pub exceeds: [bool; 2],
 }
 
 impl ProbeCounters {
-    /// Parses the text of a file of values: lines `0xADDRESS,issues|lanes,VALUE` or `sum,NUMBER,VALUE`, after lines
-    /// `plan,DIGEST`, `code,DIGEST` and perhaps `launch,DIGEST`; empty lines and those that begin with `#` are skipped. The
-    /// values of sums may be negative.
+    /// Parses the text of a file of values. It has the lines `plan,DIGEST`, `code,DIGEST` and perhaps
+    /// `launch,DIGEST`, and then lines `0xADDRESS,issues|lanes,VALUE` or `sum,NUMBER,VALUE`. Empty lines and lines
+    /// that begin with `#` are skipped. Values of sums may be negative.
     ///
     /// # Errors
     ///
-    /// The first line of another form, or a file without the digest of the code.
+    /// A line has another form, or no line has the digest of the code.
     pub fn from_csv(text: &str) -> Result<ProbeCounters, Diagnostic> {
         let mut counters = ProbeCounters::default();
         for (number, line) in text.lines().enumerate() {
@@ -45,6 +46,7 @@ impl ProbeCounters {
                 ["launch", digest] => counters.launch = Some(digest.to_owned()),
                 ["sum", number, text] => {
                     let number: usize = number.parse().map_err(|_| fail())?;
+                    // A sum is a word in two's complement: as `-3` or as an unsigned word of 64 bits.
                     let value = text.parse::<i64>().map(|value| value as u64);
                     let value = value.or_else(|_| text.parse::<u64>());
                     counters.names.push(format!("sum,{number}"));
@@ -67,7 +69,7 @@ impl ProbeCounters {
         Ok(counters)
     }
 
-    /// Returns the text of a CSV file of values of a plan's counters.
+    /// Returns the text of a CSV file with the values of a plan's counters.
     pub fn to_csv(plan: &ProbePlan, values: &[u64]) -> String {
         let mut text = format!("code,{}\nplan,{:016x}\n", plan.code, plan.digest());
         if let Some(launch) = &plan.launch {
@@ -83,7 +85,7 @@ impl ProbeCounters {
         text
     }
 
-    /// Reads an array of unsigned integers of 32 or 64 bits: the digest of the plan and the values, or several such rows
+    /// Reads an array of unsigned integers of 64 bits: the digest of the plan and the values, or several such rows
     /// with the values of parts of the launch, which are summed.
     ///
     /// # Errors
@@ -98,6 +100,7 @@ impl ProbeCounters {
             }
             _ => return Err(Diagnostic::new("counters are unsigned integers of 64 bits")),
         };
+        // Each part of a launch may write a row of its own.
         let width = match array.shape.as_slice() {
             [columns] | [_, columns] => usize::try_from(*columns).unwrap_or(usize::MAX),
             _ => return Err(Diagnostic::new("counters have one or two axes")),
@@ -115,6 +118,7 @@ impl ProbeCounters {
             counters.plan = Some(*digest);
             counters.values.resize(values.len(), 0);
             for (sum, value) in counters.values.iter_mut().zip(values) {
+                // Only the plan says whether the values are counts or signed sums, so both are recorded for `check`.
                 let [count, signed] = &mut counters.exceeds;
                 *count |= sum.checked_add(*value).is_none();
                 *signed |= (*sum as i64).checked_add(*value as i64).is_none();
@@ -129,11 +133,11 @@ impl ProbeCounters {
         self.plan == Some(plan.digest_of_paper_sums())
     }
 
-    /// Checks that sums over parts of the launch are numbers.
+    /// Checks that sums over parts of the launch did not overflow.
     ///
     /// # Errors
     ///
-    /// One exceeds 64 bits.
+    /// A sum exceeds 64 bits.
     pub(super) fn check_sums(&self) -> Result<(), Diagnostic> {
         match self.exceeds[0] {
             true => Err(Diagnostic::new("a sum of counters exceeds 64 bits")),
@@ -141,11 +145,11 @@ impl ProbeCounters {
         }
     }
 
-    /// Checks that the values are those of a plan's counters.
+    /// Checks that the values belong to a plan's counters.
     ///
     /// # Errors
     ///
-    /// They are of other code or of another plan.
+    /// They belong to other code, another plan or another launch, or a sum exceeds 64 bits.
     pub(super) fn check(&self, plan: &ProbePlan) -> Result<(), Diagnostic> {
         let digest = plan.digest();
         if let Some(code) = self.code.as_ref().filter(|code| **code != plan.code) {
@@ -167,6 +171,7 @@ impl ProbeCounters {
         if self.exceeds[usize::from(!plan.sums.is_empty())] {
             return Err(Diagnostic::new("a sum of counters exceeds 64 bits"));
         }
+        // Values belong to counters by position, so a missing one would shift the others.
         if self.values.len() != plan.counters() {
             let (have, need) = (self.values.len(), plan.counters());
             let message = format!("there are {have} counters, the plan has {need}");

@@ -1,4 +1,5 @@
-//! Reconstruction of counts from a plan and its counters: by the combinations of the certificate, and nothing else.
+//! Reconstruction of counts from a plan and its counters, by the combinations of the certificate and nothing else.
+//! For example, with C = A - B, 100 known executions of A and a counter of 37 in B, C is 63.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use warpbound_runs::{metrics::MetricsBasis, metrics::metrics_with, metrics::spac
 /// Counts that follow from the counters of a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DecodedCounts {
-    /// Counts of the blocks of which both quantities are wanted.
+    /// Counts of the blocks where both quantities are wanted.
     pub blocks: BlockCounts,
     /// Value of each wanted count.
     pub values: BTreeMap<WantedCount, u64>,
@@ -30,13 +31,13 @@ pub struct DecodedCounts {
 
 /// Reconstructs the counts of a launch from the counters of a plan.
 ///
-/// The numbers of warps and threads are those of the plan, or those of `launch`. The rows are those of the kernel, not
-/// of the plan; the plan must prove its combinations from them.
+/// The numbers of warps and threads come from `launch`, or else from the plan. The rows are made from the code again,
+/// and the plan must prove its combinations from them.
 ///
 /// # Errors
 ///
-/// Plan or counters are of other code, a proof does not hold, the launch differs from that of the plan, or a
-/// reconstructed value is no count.
+/// Plan or counters are of other code, a proof does not hold, the launch is not the plan's, or a reconstructed value
+/// is no count.
 pub fn decode_counters(
     session: &Session,
     kernel: &Kernel,
@@ -54,6 +55,7 @@ pub fn decode_counters(
         ..LaunchContext::default()
     };
     let planned = planned_kernel(session, &prepared, &context, &BoundOptions::default())?;
+    // The plan is a file, so its proof is checked again and not trusted.
     planned.verify(plan).map_err(fail)?;
     let start = starts(plan, launch).map_err(fail)?;
     planned.values(plan, &counters.values, start).map_err(fail)
@@ -63,7 +65,7 @@ pub fn decode_counters(
 ///
 /// # Errors
 ///
-/// As [`decode_counters`](crate::decode_counters).
+/// As [`decode_counters`].
 pub fn decoded(
     session: &Session,
     kernel: &Kernel,
@@ -82,7 +84,7 @@ pub fn decoded(
             .map(|block| block.iter().map(|&axis| u64::from(axis)).product()),
         ..MetricsBasis::default()
     };
-    // Their space is known when they run, and the counters do not show it.
+    // The space of a generic address is known only when it is accessed, and counters do not show it.
     let own = own_ops(kernel, &prepared.code);
     let is_generic = own
         .into_iter()
@@ -115,7 +117,8 @@ pub fn decoded(
     })
 }
 
-/// Reports the paper's two sums: instructions of the blocks with probes times active lanes, and times lanes of a warp.
+/// Reports the paper's two sums over the blocks with probes: instructions times active lanes, and instructions times
+/// lanes of a warp.
 fn decoded_paper_sums(
     session: &Session,
     kernel: &Kernel,
@@ -154,7 +157,8 @@ fn decoded_paper_sums(
 }
 
 impl DecodedCounts {
-    /// Active lanes over all lanes of the issued instructions, if the plan has their sums in place of counts of blocks.
+    /// Returns the active lanes over all lanes of the issued instructions, if the plan has these sums instead of
+    /// counts of blocks.
     fn activity_factor(&self, warp_width: u32) -> Option<f64> {
         let lanes = *self
             .values
@@ -165,7 +169,7 @@ impl DecodedCounts {
         (issues > 0).then(|| lanes as f64 / (f64::from(warp_width) * issues as f64))
     }
 
-    /// Issued instructions that access global memory over all, if the plan has their sums.
+    /// Returns the share of the issued instructions that access global memory, if the plan has these sums.
     fn memory_intensity(&self) -> Option<f64> {
         let accesses = WantedCount::GlobalAccesses(ProbeQuantity::Issues);
         let accesses = *self.values.get(&accesses)?;
@@ -207,6 +211,7 @@ impl PlannedKernel<'_> {
         let mut decoded = DecodedCounts::default();
         for derived in &plan.derived {
             let derivation = Derivation {
+                // Equalities are 0 in every run, so they add nothing to a value.
                 equalities: Vec::new(),
                 known: factors(&derived.known)?,
                 probes: factors(&derived.probes)?,
@@ -224,6 +229,7 @@ impl PlannedKernel<'_> {
                     false => i128::from(counter as i64),
                 })
             });
+            // A negative number or a fraction is no count of a run that ended (SOUNDNESS 16.1).
             let value = value.ok_or_else(|| {
                 let of = name_of(&derived.of);
                 Diagnostic::new(format!(
@@ -259,7 +265,7 @@ pub(super) fn factors(terms: &[(usize, String)]) -> Result<Vec<(usize, Multiplie
     terms.iter().map(factor).collect()
 }
 
-/// The warps and threads of the launch that was measured.
+/// Returns the warps and threads of the launch that was measured.
 fn starts(plan: &ProbePlan, launch: Option<&LaunchFile>) -> Result<[Option<u64>; 2], Diagnostic> {
     let Some(launch) = launch else {
         return Ok([plan.warps, plan.threads]);
@@ -279,6 +285,7 @@ fn starts(plan: &ProbePlan, launch: Option<&LaunchFile>) -> Result<[Option<u64>;
         return Err(Diagnostic::new("the plan is for a launch of another size"));
     }
     let digest = launch_digest(launch);
+    // Predicted counts depend on parameters and contents as well as on the size.
     if let Some(planned) = plan.launch.as_ref().filter(|of| **of != digest) {
         let message = format!("the plan is for launch {planned}, this is {digest}");
         let hint =
@@ -288,7 +295,7 @@ fn starts(plan: &ProbePlan, launch: Option<&LaunchFile>) -> Result<[Option<u64>;
     Ok([warps, threads])
 }
 
-/// A wanted count as a noun phrase.
+/// Returns a wanted count as a noun phrase.
 fn name_of(wanted: &WantedCount) -> String {
     match wanted {
         WantedCount::Block(at, quantity) => {

@@ -1,11 +1,13 @@
-//! Digest of a launch: of what decides the counts of its run.
+//! Digest of a launch, over everything that decides the counts of its run. For example, another value of a scalar
+//! parameter changes the digest, and another name of a buffer does not.
 
 use warpbound_launch::{LaunchBuffer, LaunchFile, ParamValue};
 
 use crate::COUNTERS;
 
-/// Returns a digest of the grid, the block, the parameters and the contents of a launch, as 16 hexadecimal digits (64-bit
-/// FNV-1a, as digests of code). Names, expected contents and output files do not count, nor does the variable with counters.
+/// Returns a digest of the grid, the block, the parameters and the contents of a launch, as 16 hexadecimal digits
+/// (64-bit FNV-1a, like digests of code). Names of parameters, expected contents, output files and the variable with
+/// counters do not count.
 pub fn launch_digest(launch: &LaunchFile) -> String {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     hash.text(&format!(
@@ -24,6 +26,8 @@ pub fn launch_digest(launch: &LaunchFile) -> String {
             ParamValue::Surface(number) => hash.text(&format!("surface {number}")),
         }
     }
+    // The launch of an instrumented kernel has this variable in addition, and must have the digest of the plan's
+    // launch.
     for variable in launch.variables.iter().filter(|of| of.name != COUNTERS) {
         hash.text(&variable.name);
         hash.buffer(&variable.buffer);
@@ -47,7 +51,7 @@ impl Fnv {
         }
     }
 
-    /// Bytes after their number, so that the ends of parts count.
+    /// Hashes the number of bytes before the bytes, so that `ab`, `c` and `a`, `bc` differ.
     fn sized(&mut self, bytes: &[u8]) {
         self.bytes(&(bytes.len() as u64).to_le_bytes());
         self.bytes(bytes);

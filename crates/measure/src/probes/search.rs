@@ -1,4 +1,5 @@
-//! Choice of probes by each rule.
+//! Choice of probes by each rule. For example, the rule of least weight prefers a probe before a loop to one inside
+//! the loop, if the counts follow from either. No claim about counts rests on the choice (SOUNDNESS 16.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +18,10 @@ use super::{PlannedKernel, QUANTITIES};
 use crate::Prediction;
 use warpbound_query::divergence::determinacy_of;
 
-/// Wanted counts with their forms.
+/// Wanted counts with their linear forms.
 pub(super) type WantedForms = Vec<(WantedCount, LinearForm)>;
 
-/// Cost of counting an execution: one of the active lanes must be chosen.
+/// Cost of counting an execution: one active lane must be chosen.
 const ISSUE_COST: u64 = 3;
 
 /// Cost of counting lanes: each active lane counts itself.
@@ -59,7 +60,7 @@ impl PlannedKernel<'_> {
         let chosen = match plan.rule {
             ProbedBlocks::Plan => self.least_weight(problem, &order, wanted)?,
             ProbedBlocks::All => {
-                // Equalities and known counts are left out, so that nothing but the counters is trusted.
+                // Without equalities and known counts, nothing but the counters is trusted.
                 problem.equalities.clear();
                 problem.known.clear();
                 problem.candidates = self.candidates(&order, &BTreeSet::new());
@@ -68,6 +69,8 @@ impl PlannedKernel<'_> {
             }
             ProbedBlocks::Tainted => {
                 let tainted = determinacy_of(&self.prepared.code, &self.flow).tainted_blocks();
+                // The paper's rule does not promise that all counts follow, so the others are named instead of
+                // refused.
                 order.retain(|(first, _)| tainted.contains(first));
                 problem.candidates = self.candidates(&order, &BTreeSet::new());
                 problem.targets = wanted.iter().map(|(_, form)| form.clone()).collect();
@@ -94,6 +97,7 @@ impl PlannedKernel<'_> {
     pub(super) fn known_counts(&self, prediction: &Prediction) -> Vec<KnownBlockCount> {
         let mut known = Vec::new();
         for (first, count) in &prediction.counts {
+            // A block that no thread reaches has no form.
             if !self.system.blocks.contains_key(first) {
                 continue;
             }
@@ -108,8 +112,8 @@ impl PlannedKernel<'_> {
         known
     }
 
-    /// Finds a basis of least weight for the counts of executions, and then one for those of lanes, where a second counter
-    /// in a block costs less. No equality relates the two, so each is a choice of its own.
+    /// Finds a basis of least weight for the counts of executions, and then one for the counts of lanes, where a
+    /// second counter in a block costs less. No equality relates the two, so the choices are independent.
     fn least_weight(
         &self,
         mut problem: PlanProblem,
@@ -129,7 +133,7 @@ impl PlannedKernel<'_> {
         find_plan(&problem).map_err(|at| underivable(wanted, at))
     }
 
-    /// Lists the counters of all blocks with their costs, where the executions of the `probed` blocks are counted.
+    /// Lists the counters of all blocks with their costs; in the `probed` blocks executions are counted anyway.
     fn candidates(
         &self,
         order: &[(OpIndex, ProbeQuantity)],
@@ -158,7 +162,7 @@ impl PlannedKernel<'_> {
         wanted: &WantedForms,
         found: &MeasurementPlan,
     ) {
-        // Slots in the order of addresses, both counters of a block together.
+        // Slots are in the order of addresses, with both counters of a block together.
         let mut slots: Vec<usize> = found.probes.clone();
         slots.sort_by_key(|&at| order.get(at).copied());
         let slot_of: BTreeMap<usize, usize> = slots
@@ -200,13 +204,15 @@ impl PlannedKernel<'_> {
     }
 }
 
-/// Factors as texts.
+/// Returns factors as texts.
 fn texts(terms: &[(usize, Multiplier)]) -> Vec<(usize, String)> {
+    // Factors are exact fractions, which numbers in JSON cannot hold.
     let terms = terms.iter();
     terms.map(|(at, by)| (*at, by.to_string())).collect()
 }
 
-/// The diagnostic of a wanted count that does not follow from all counters; every count of a block is one of them.
+/// Returns the diagnostic of a wanted count that does not follow from all counters. Counts of blocks always follow,
+/// because each has a counter.
 fn underivable(wanted: &WantedForms, at: NotDerivable) -> Diagnostic {
     let name = wanted.get(at.0).map(|(name, _)| name);
     Diagnostic::new(format!("{name:?} follows from no counters"))

@@ -1,20 +1,22 @@
-//! Sums of probes: where fewer counts are wanted than there are probes, a probe adds its factors of each wanted count to
-//! one counter per count.
+//! Sums of probes: if fewer counts are wanted than there are probes, each wanted count has one counter, to which each
+//! probe adds its factor.
 //!
-//! A wanted count is `κ · known + Σ μ_k · probe_k` (SOUNDNESS 16.2). With `s` the least number that makes all `s · μ_k`
-//! whole, the counter `Σ s μ_k · probe_k` gives it: it is a linear form of the unknowns as a probe is, and the
-//! certificate is checked with it in place of the probes (counters with increments on chords: Ball and Larus 1994).
+//! A wanted count is `κ · known + Σ μ_k · probe_k` (SOUNDNESS 16.2). Let `s` be the smallest number that makes
+//! all `s · μ_k` whole. Then the counter `Σ s μ_k · probe_k` gives the count. It is a linear form of the unknowns like
+//! a probe, and the certificate is checked with it instead of the probes (counters with increments on chords: Ball and
+//! Larus 1994). For example, `probe_0 / 2 - probe_1` becomes a counter with the factors 1 and -2, and the count is
+//! half of it.
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::plan::{LinearForm, whole_factors};
 use warpbound_report::ProbePlan;
 use warpbound_report::probe_plan::ProbeSum;
 
-/// Replaces the counters of a plan by sums, if these are fewer.
+/// Replaces the counters of a plan by sums if there are fewer sums.
 ///
 /// # Errors
 ///
-/// A factor of the plan is no number.
+/// A factor of the plan is not a number.
 pub(super) fn add_up(plan: &mut ProbePlan) -> Result<(), Diagnostic> {
     let mut sums: Vec<ProbeSum> = Vec::new();
     let mut factors = Vec::new();
@@ -24,9 +26,11 @@ pub(super) fn add_up(plan: &mut ProbePlan) -> Result<(), Diagnostic> {
             factors.push(Vec::new());
             continue;
         }
+        // A factor beyond 31 bits: the plan stays valid with a counter for each probe.
         let Some((sum, factor)) = whole_factors(&terms) else {
             return Ok(());
         };
+        // Counts with proportional factors share a counter.
         let known = sums.iter().position(|known| known.probes == sum);
         let slot = known.unwrap_or(sums.len());
         if known.is_none() {
@@ -44,7 +48,7 @@ pub(super) fn add_up(plan: &mut ProbePlan) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Returns the linear forms of the sums, from those of the probes.
+/// Returns the linear forms of the sums; `probes` has the forms of the probes.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Counts of blocks as linear forms of the counts of steps, and the count rows that are equalities of real runs.
+//! Counts of blocks as linear forms of the counts of steps, and the count rows that are equalities of real runs. For
+//! example, a block that is reached by two edges has the form `edge_1 + edge_2`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +11,13 @@ use warpbound_simt::counts::{CountKind, CountRow, Factor, RowFamily, RowRelation
 
 use warpbound_query::KernelFlow;
 
-/// Rounds that a loop is expected to make each time it is entered.
+/// Number of rounds that a loop is expected to make each time it is entered.
 const ROUNDS: u64 = 10;
 
-/// Most expected executions of a block.
+/// Maximum number of expected executions of a block.
 const MAX_FREQUENCY: u64 = 1_000_000_000;
 
-/// Block in all calling contexts.
+/// Forms of a block, summed over all calling contexts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BlockForms {
     /// Executions by a warp.
@@ -25,7 +26,7 @@ pub struct BlockForms {
     pub lanes: LinearForm,
     /// Instructions of an execution.
     pub instructions: u64,
-    /// Expected executions: ten for each round of each loop around.
+    /// Expected executions: ten rounds for each enclosing loop.
     pub frequency: u64,
 }
 
@@ -41,8 +42,8 @@ impl BlockForms {
 
 /// Linear relations between the counts of the blocks of a kernel, summed over the warps of a launch (SOUNDNESS 16).
 ///
-/// Unknowns are the variables of the kernel's count rows. Where masks are written by operations, the active lanes of
-/// each block are one unknown more, which no row relates to others.
+/// Unknowns are the variables of the kernel's count rows. Where operations write masks of lanes, the active lanes of
+/// each block are a further unknown, which no row relates to others.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProbeSystem {
     /// Forms that are 0 in every run that ends.
@@ -58,7 +59,7 @@ pub struct ProbeSystem {
 impl ProbeSystem {
     /// Makes the system from the rows that `is_equality` accepts: [`holds_in_every_run`], or fewer.
     ///
-    /// `None` if a factor leaves the range of a word.
+    /// Returns `None` if a factor leaves the range of a word.
     pub fn new(
         code: &Code,
         flow: &KernelFlow,
@@ -93,17 +94,20 @@ impl ProbeSystem {
                 form.push((number, 1));
             }
         }
+        // The unknowns of blocks are numbered after the variables of the rows.
         let mut own = flow.counts.len();
         let reached = flow.thread.space.ids();
         for node in reached.filter(|&node| flow.thread.is_reached(node)) {
             let block = flow.thread.space.block(node);
             let depth = depths.get(&node).copied().unwrap_or(0);
             let expected = ROUNDS.saturating_pow(depth).min(MAX_FREQUENCY);
+            // A counter in a block counts it in all contexts.
             if let Some(forms) = system.blocks.get_mut(&block.first) {
                 forms.frequency = forms.frequency.saturating_add(expected).min(MAX_FREQUENCY);
                 continue;
             }
             let [issues, mut lanes] = arriving.remove(&block.first).unwrap_or_default();
+            // The rows are about lanes that go along with the wave, active or not, and a counter counts active ones.
             if writes_mask {
                 lanes = vec![(own, 1)];
                 own += 1;
@@ -120,13 +124,14 @@ impl ProbeSystem {
     }
 }
 
-/// Whether a count row holds with equality in every run of a warp that ends, and so for sums over warps: the flow of the
-/// warp and of its lanes (SOUNDNESS 16.1). The starts are known numbers instead; all other rows are inequalities.
+/// Whether a count row holds with equality in every run of a warp that ends, and so for sums over warps: the flow of
+/// the warp and of its lanes (SOUNDNESS 16.1). Starts are known numbers instead. All other rows are inequalities,
+/// which would give wrong counts if they were used as equalities.
 pub fn holds_in_every_run(row: &CountRow) -> bool {
     row.family == RowFamily::Flow && row.relation == RowRelation::Exactly && row.constant == 0
 }
 
-/// The form of a row that is 0.
+/// Returns the form of a row whose right side is 0; `None` if a factor depends on a fact.
 fn equality(row: &CountRow) -> Option<LinearForm> {
     let terms = row.terms.iter().map(|&(var, factor)| match factor {
         Factor::Number(factor) => Some((var.0, factor)),
@@ -135,7 +140,7 @@ fn equality(row: &CountRow) -> Option<LinearForm> {
     LinearForm::sum(terms.collect::<Option<Vec<_>>>()?)
 }
 
-/// The number of loops around each node.
+/// Returns the number of loops around each node.
 fn loop_depths(flow: &KernelFlow) -> BTreeMap<NodeId, u32> {
     let mut depths = BTreeMap::new();
     for counted in &flow.loops.loops {

@@ -1,7 +1,11 @@
 //! Choice of the sites at which a wave splits: an integer program, and simple rules to compare it with.
 //!
-//! The model: a wave executes both arms of a site one after the other; if it splits there, its splits execute them side by
-//! side, and the site costs some cycles beside. What is chosen must not need more splits at a time than there are slots.
+//! The model: a wave executes both arms of a site one after the other. If it splits there, its splits execute the
+//! arms in parallel, and the site costs some cycles of overhead. A choice must not need more splits at a time than
+//! there are slots.
+//!
+//! For example, arms of 100 and 60 cycles take 160 cycles. With an overhead of 20, a wave that splits takes 120 and
+//! saves 40.
 
 use warpbound_bound::{Effort, IntegerProgram, Relation, SolveOutcome, VarId, solve};
 
@@ -19,9 +23,9 @@ pub struct ChoiceArm {
 pub struct ChoiceSite {
     /// Both arms.
     pub arms: [ChoiceArm; 2],
-    /// Cycles that splitting costs: of the split and of the merge, or what the splits repeat after the join.
+    /// Cycles that splitting costs: the split and the merge, or what both splits execute after the join.
     pub overhead: u64,
-    /// Slots that splitting takes.
+    /// Number of slots that splitting takes.
     pub slots: u64,
 }
 
@@ -30,14 +34,14 @@ pub struct ChoiceSite {
 pub enum SlotUse {
     /// Splits merge at the join: sites nested in each other need slots at the same time.
     Nested,
-    /// Splits run apart until they end: all sites do.
+    /// Splits run apart until they end: all sites need slots at the same time.
     All,
 }
 
 /// Sites of a kernel, nested by their arms.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteForest {
-    /// Sites; those in the arms of a site have greater numbers.
+    /// Sites; a site has a smaller number than the sites in its arms.
     pub sites: Vec<ChoiceSite>,
     /// Sites that are in no arm, in order.
     pub roots: Vec<usize>,
@@ -45,25 +49,25 @@ pub struct SiteForest {
     pub slot_use: SlotUse,
 }
 
-/// Sites that are chosen.
+/// Choice of sites.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteChoice {
     /// For each site, whether it is chosen.
     pub chosen: Vec<bool>,
     /// Cycles that a wave saves by the model.
     pub saved: i128,
-    /// Cycles that no choice exceeds, if they are proven; of the integer program.
+    /// Proven limit of the cycles that any choice saves; only the integer program has one.
     pub at_most: Option<i128>,
 }
 
-/// Most subproblems of the integer program; each is solved exactly.
+/// Maximum number of subproblems of the integer program; each is solved exactly.
 const MAX_SUBPROBLEMS: usize = 300;
 
-/// Most sites of which all choices are tried.
+/// Maximum number of sites for which all choices are tried, 2^12 at most.
 pub const MAX_EXHAUSTIVE: usize = 12;
 
 impl SiteForest {
-    /// Cycles of the sites of a wave that splits at the chosen ones.
+    /// Returns the cycles that all sites take in a wave that splits at the chosen ones.
     pub fn cycles(&self, chosen: &[bool]) -> i128 {
         self.sum(&self.roots, chosen)
     }
@@ -83,13 +87,14 @@ impl SiteForest {
             .arms
             .each_ref()
             .map(|arm| i128::from(arm.cycles) + self.sum(&arm.sites, chosen));
+        // A choice may be shorter than the list of sites: `&[]` splits nowhere.
         match chosen.get(site) {
             Some(true) => first.max(second) + i128::from(found.overhead),
             _ => first + second,
         }
     }
 
-    /// Slots that a wave needs which splits at the chosen sites.
+    /// Returns the slots that a wave needs if it splits at the chosen sites.
     pub fn slots(&self, chosen: &[bool]) -> u64 {
         match self.slot_use {
             SlotUse::All => {
@@ -103,6 +108,7 @@ impl SiteForest {
         }
     }
 
+    /// Returns the largest number of slots in use along any chain of nested sites.
     fn deepest(&self, sites: &[usize], chosen: &[bool]) -> u64 {
         let depths = sites.iter().map(|&site| {
             let Some(found) = self.sites.get(site) else {
@@ -121,24 +127,26 @@ impl SiteForest {
         depths.max().unwrap_or(0)
     }
 
-    /// Cycles that a wave saves by splitting at the chosen sites; negative if it loses.
+    /// Returns the cycles that a wave saves by splitting at the chosen sites; negative if it loses.
     pub fn saved(&self, chosen: &[bool]) -> i128 {
         self.cycles(&[]) - self.cycles(chosen)
     }
 
-    /// The first sites in order for which there are slots (`wavefront-splitting-2022` 5.2.2).
+    /// Chooses the first sites in order for which there are slots (`wavefront-splitting-2022` 5.2.2).
     pub fn first_sites(&self, slots: u64) -> SiteChoice {
         let order: Vec<usize> = (0..self.sites.len()).collect();
         self.take_in_order(&order, slots)
     }
 
-    /// The sites with the longest shorter arm for which there are slots.
+    /// Chooses the sites whose shorter arm is longest, as long as there are slots. For example, arms of 90 and 80
+    /// cycles come before arms of 500 and 70.
     pub fn greedy(&self, slots: u64) -> SiteChoice {
         let gain = |site: usize| {
             let found = self.sites.get(site)?;
             let arms = found.arms.each_ref();
             let cycles = arms.map(|arm| i128::from(arm.cycles) + self.sum(&arm.sites, &[]));
             let shorter = cycles.into_iter().min()?;
+            // A wave that splits saves at most the shorter arm.
             (shorter > i128::from(found.overhead)).then_some(shorter)
         };
         let with_gain = (0..self.sites.len()).filter_map(|site| Some((gain(site)?, site)));
@@ -151,6 +159,7 @@ impl SiteForest {
     fn take_in_order(&self, order: &[usize], slots: u64) -> SiteChoice {
         let mut chosen = vec![false; self.sites.len()];
         for &site in order {
+            // A site that does not fit is skipped, because a later one may need fewer slots.
             chosen[site] = true;
             chosen[site] = self.slots(&chosen) <= slots;
         }
@@ -165,8 +174,8 @@ impl SiteForest {
         }
     }
 
-    /// The best of all choices; of equal ones the first, in the order of the binary numbers whose lowest bit is the first
-    /// site. `None` with more sites than [`MAX_EXHAUSTIVE`].
+    /// Returns the best of all choices; `None` with more sites than [`MAX_EXHAUSTIVE`]. Among equal ones it is the
+    /// first in the order of binary numbers whose lowest bit is the first site.
     pub fn exhaustive(&self, slots: u64) -> Option<SiteChoice> {
         let count = self.sites.len();
         if count > MAX_EXHAUSTIVE {
@@ -184,13 +193,15 @@ impl SiteForest {
         })
     }
 
-    /// The best choice by an integer program, with the cycles that no choice exceeds.
+    /// Finds the best choice by an integer program, and a limit of the cycles that any choice saves.
     ///
-    /// Subproblems decide one site after the other. Each has a bound with an exact certificate; those that cannot be better
-    /// than the best choice so far are dropped. After a limit of subproblems the best so far is returned, with a bound that
-    /// is larger than what it saves.
+    /// Subproblems decide one site after the other. Each has an upper bound with an exact certificate, and is dropped
+    /// if it cannot be better than the best choice so far. After `MAX_SUBPROBLEMS` the best choice so far is
+    /// returned, with a larger limit.
     pub fn by_program(&self, slots: u64) -> SiteChoice {
         let mut best = self.choice(vec![false; self.sites.len()]);
+        // Any other site only costs cycles and slots, because splitting saves at most the shorter arm less the
+        // overhead.
         let mut order: Vec<usize> = (0..self.sites.len())
             .filter(|&site| self.most_saved(site) > 0)
             .collect();
@@ -201,13 +212,14 @@ impl SiteForest {
         while let Some(decided) = open.pop() {
             let bound = match solved < MAX_SUBPROBLEMS {
                 true => self.subproblem(&order, &decided, slots, &mut best),
-                // Not looked at any more: it may reach what all sites may.
+                // Out of budget: without a solution, only the sum of all gains is a limit.
                 false => Some(order.iter().map(|&site| self.most_saved(site)).sum()),
             };
             solved += 1;
             let Some(bound) = bound else {
                 continue;
             };
+            // Past the limit nothing is divided further, so the loop ends.
             let is_leaf = decided.len() >= order.len() || solved > MAX_SUBPROBLEMS;
             if bound > best.saved && !is_leaf {
                 for value in [false, true] {
@@ -216,6 +228,7 @@ impl SiteForest {
                     open.push(next);
                 }
             } else {
+                // A subproblem that is dropped could still reach its bound, so the limit covers it.
                 at_most = at_most.map(|most: i128| most.max(bound));
             }
         }
@@ -223,7 +236,7 @@ impl SiteForest {
         SiteChoice { at_most, ..best }
     }
 
-    /// Most cycles that splitting at one site may save.
+    /// Upper bound on the cycles that splitting at one site saves: the shorter arm less the overhead.
     fn most_saved(&self, site: usize) -> i128 {
         let Some(found) = self.sites.get(site) else {
             return 0;
@@ -233,8 +246,8 @@ impl SiteForest {
         cycles.into_iter().min().unwrap_or(0) - i128::from(found.overhead)
     }
 
-    /// Solves the program with the first sites of an order decided. Returns its bound, `None` if it has no solution;
-    /// improves `best` by the choice that it finds.
+    /// Solves the program with the first sites of `order` decided. Returns its bound, `None` if it has no solution,
+    /// and improves `best` by the choice that it finds.
     fn subproblem(
         &self,
         order: &[usize],
@@ -247,12 +260,13 @@ impl SiteForest {
             for (at, &site) in order.iter().enumerate() {
                 chosen[site] = values(at);
             }
+            // The gain is computed by the model, so a wrong answer of the solver cannot be called the best choice.
             let choice = self.choice(chosen);
             if choice.saved > best.saved && self.slots(&choice.chosen) <= slots {
                 *best = choice;
             }
         };
-        // What is decided may be the best, also where the solver finds no integer point.
+        // The sites decided so far may be the best choice even if the solver finds no integer point.
         improve(&|at| decided.get(at) == Some(&true));
         let (program, variables) = self.program(order, decided, slots);
         match solve(&program, Effort::default()) {
@@ -271,8 +285,8 @@ impl SiteForest {
         }
     }
 
-    /// Integer program: a variable for each site of `order` that is 1 if it is chosen, and one for the cycles that each
-    /// site saves with those in its arms.
+    /// Makes the integer program. Each site of `order` has a variable that is 1 if it is chosen, and each site has
+    /// one for the cycles that are saved at it and in its arms.
     fn program(
         &self,
         order: &[usize],
@@ -280,6 +294,7 @@ impl SiteForest {
         slots: u64,
     ) -> (IntegerProgram, Vec<VarId>) {
         let mut program = IntegerProgram::new();
+        // The gain of a root includes the gains of all sites in its arms, so only roots are in the objective.
         let is_root = |site: usize| i64::from(self.roots.contains(&site));
         let gains: Vec<VarId> = (0..self.sites.len())
             .map(|site| program.add_var(format!("saved at {site}"), is_root(site), None))
@@ -303,7 +318,7 @@ impl SiteForest {
         (program, chosen)
     }
 
-    /// Rows of the cycles that a site saves: those of its arms, and if it is chosen those of the shorter arm.
+    /// Adds the rows of the cycles that a site saves: the gains in its arms and, if it is chosen, the shorter arm.
     fn add_gain_rows(
         &self,
         program: &mut IntegerProgram,
@@ -322,7 +337,7 @@ impl SiteForest {
         });
         let arms = found.arms.each_ref();
         let cycles = arms.map(|arm| i128::from(arm.cycles) + self.sum(&arm.sites, &[]));
-        // Serial: the gains of both arms, and at most the shorter arm if it is chosen.
+        // Serial: at most the gains in both arms, and the shorter arm less the overhead if the site is chosen.
         let shorter = self.most_saved(site).max(0);
         let weight = -i64::try_from(shorter).unwrap_or(i64::MAX);
         let serial = inside.iter().flatten().copied();
@@ -332,6 +347,8 @@ impl SiteForest {
         let Some(chosen) = chosen else {
             return;
         };
+        // A chosen site takes at least each of its arms with the gains in that arm. If it is not chosen the row is
+        // slack, because the sites of the other arm save no more than that arm takes.
         let overhead = i64::try_from(found.overhead).unwrap_or(i64::MAX);
         for (arm, other) in [(0, 1), (1, 0)] {
             let terms = inside[arm].iter().copied();
@@ -347,7 +364,7 @@ impl SiteForest {
         }
     }
 
-    /// Rows of the slots: for each chain of nested sites, or for all sites.
+    /// Adds the rows of the slots: one for each chain of nested sites, or one for all sites.
     fn add_slot_rows(
         &self,
         program: &mut IntegerProgram,
@@ -371,7 +388,7 @@ impl SiteForest {
         }
     }
 
-    /// Chains of sites, each nested in the one before, from a site in no arm to one without sites in its arms.
+    /// Returns all chains of nested sites, from a root to a site without sites in its arms.
     fn chains(&self) -> Vec<Vec<usize>> {
         let mut chains = Vec::new();
         let mut open: Vec<Vec<usize>> = self.roots.iter().map(|&root| vec![root]).collect();
@@ -379,6 +396,7 @@ impl SiteForest {
             let last = chain.last().and_then(|&site| self.sites.get(site));
             let arms = last.into_iter().flat_map(|site| &site.arms);
             let inside: Vec<usize> = arms.flat_map(|arm| &arm.sites).copied().collect();
+            // Prefixes of a chain need no row of their own, because slots are not negative.
             if inside.is_empty() {
                 chains.push(chain);
                 continue;

@@ -1,7 +1,8 @@
 //! Cycles of the blocks of a kernel for the choice of sites, and their executions in a wave.
 //!
-//! Estimates, not bounds: each instruction takes its latency at the typical values of the machine, memory that of a hit,
-//! without contention and without overlap; at least the turn of its SIMD.
+//! These are estimates, not bounds. Each instruction takes its latency at the typical values of the machine, and
+//! memory answers like a hit. There is no contention and no overlap, and an instruction takes at least the turn of
+//! its SIMD. For example, with 4 SIMDs an instruction with a latency of 1 cycle counts as 4.
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::amd::{GcnClass, GcnProgram};
@@ -17,7 +18,7 @@ use warpbound_query::prepared::Prepared;
 pub(super) struct CodeCycles {
     /// All.
     pub(super) all: u64,
-    /// Occupancy of the units of memory, of which a split has no own ones.
+    /// Cycles that memory units are occupied, which splits share.
     pub(super) memory: u64,
 }
 
@@ -41,15 +42,15 @@ impl CodeCycles {
 pub(super) struct NodeCosts<'a> {
     flow: &'a KernelFlow,
     ops: Vec<CodeCycles>,
-    /// Executions of each node in a wave, by the bounds of the loops around it; `None` if a loop has none.
+    /// Executions of each node by a wave, from the bounds of the enclosing loops; `None` if a loop has none.
     executions: Vec<Option<u64>>,
-    /// Cycles of a split, and of a merge.
+    /// Cycles of a split and of a merge.
     pub(super) split: u64,
     pub(super) merge: u64,
 }
 
 impl<'a> NodeCosts<'a> {
-    /// Costs on a machine; `bounds` are those of [`warpbound_analyse::loops::Loops::sites`].
+    /// Computes the costs on a machine; `bounds` has the bound of each of [`warpbound_analyse::loops::Loops::sites`].
     pub(super) fn new(
         prepared: &Prepared<'_>,
         program: &GcnProgram,
@@ -71,19 +72,19 @@ impl<'a> NodeCosts<'a> {
         }
     }
 
-    /// Executions of a node in a wave, if they are bounded.
+    /// Returns the executions of a node by a wave; `None` if they have no bound.
     pub(super) fn executions(&self, node: NodeId) -> Option<u64> {
         self.executions.get(node.index()).copied().flatten()
     }
 
-    /// Cycles of one execution of operations of a node before `end`.
+    /// Returns the cycles of one execution of the operations of a node before `end`.
     pub(super) fn before(&self, node: NodeId, end: OpIndex) -> CodeCycles {
         let block = self.flow.thread.space.block(node);
         let costs = block.ops().take_while(|&at| at < end).map(|at| self.op(at));
         costs.fold(CodeCycles::default(), CodeCycles::plus)
     }
 
-    /// Cycles of one execution of a node.
+    /// Returns the cycles of one execution of a node.
     pub(super) fn node(&self, node: NodeId) -> CodeCycles {
         self.before(node, self.flow.thread.space.block(node).last.next())
     }
@@ -93,7 +94,7 @@ impl<'a> NodeCosts<'a> {
     }
 }
 
-/// Cycles of an instruction.
+/// Returns the cycles of an instruction.
 fn instruction_cycles(facts: &WaveFacts, machine: &MachineConfig) -> CodeCycles {
     let of = |parameter: Parameter| machine[parameter];
     let dwords = u64::from(facts.dwords);
@@ -111,6 +112,7 @@ fn instruction_cycles(facts: &WaveFacts, machine: &MachineConfig) -> CodeCycles 
         GcnClass::Message => of(Parameter::MessageLatency),
         GcnClass::Nop => u64::from(facts.idle).saturating_mul(of(Parameter::NopState)),
         GcnClass::Sleep => u64::from(facts.idle).saturating_mul(of(Parameter::SleepUnit)),
+        // The time of a wait is already in the latency of the operation that it waits for.
         GcnClass::Wait
         | GcnClass::Barrier
         | GcnClass::End
@@ -123,6 +125,7 @@ fn instruction_cycles(facts: &WaveFacts, machine: &MachineConfig) -> CodeCycles 
         IssueKind::ScalarMemory => of(Parameter::SmemCycles),
         _ => 0,
     };
+    // A SIMD issues in turn with the others of its compute unit.
     let turn = of(Parameter::CuSimds);
     CodeCycles {
         all: cycles.max(turn).max(memory),
@@ -130,7 +133,8 @@ fn instruction_cycles(facts: &WaveFacts, machine: &MachineConfig) -> CodeCycles 
     }
 }
 
-/// Executions of a node by the bounds of the loops around it.
+/// Returns the executions of a node from the bounds of the enclosing loops. For example, a node in a loop of 8 rounds
+/// inside one of 10 is executed 80 times.
 fn executions(
     prepared: &Prepared<'_>,
     flow: &KernelFlow,
@@ -145,6 +149,7 @@ fn executions(
         let header = body.headers.first()?;
         let first = flow.thread.space.block(NodeId(*header as u32)).first;
         let addr = prepared.addr(first);
+        // Bounds are stated for loops of the code, and a loop of the graph is one of them in some context.
         let mut sites = flow.loops.sites.iter();
         let site = sites.position(|site| site.headers.contains(&addr))?;
         count = count.saturating_mul((*bounds.get(site)?)?);

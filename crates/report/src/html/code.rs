@@ -28,7 +28,9 @@ pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
             .unwrap_or(0)
     };
     let most_executions = most(&|i| i.executions);
+    // Executions and cycles have scales of their own, because their largest values are unrelated.
     let most_cycles = most(&|i| i.line_cycles.map(u128::from));
+    // Rows of source lines and labels span all columns.
     let columns = if has_control { 5 } else { 4 };
     for instruction in &code.instructions {
         source_row(instruction, columns, most_cycles, &mut out);
@@ -100,6 +102,7 @@ fn instruction_row(
     }
     findings.extend(instruction.access.clone());
     findings.extend(instruction.divergence.clone());
+    // An empty last cell is left out, because code is most of a page.
     if !findings.is_empty() {
         let _ = write!(out, "<td class=t>{}", escaped(&findings.join("; ")));
     }

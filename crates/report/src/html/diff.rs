@@ -36,6 +36,7 @@ impl DiffIndex {
             self.0.row(&[
                 HtmlCell::Raw(name),
                 HtmlCell::Text(isa),
+                // The kernel differs elsewhere, for example in its loops, so it stays in the index.
                 HtmlCell::Text("none; see the details"),
             ]);
             return;
@@ -206,6 +207,7 @@ fn lines(caption: &str, changes: &[LineChange], out: &mut String) {
     let mut table = HtmlTable::new(caption, &heads);
     for change in changes {
         table.row(&[
+            // Line numbers change between builds, so both are shown.
             HtmlCell::Text(change.new_line.as_deref().unwrap_or("gone")),
             HtmlCell::Text(change.old_line.as_deref().unwrap_or("new")),
             HtmlCell::Number(Some(change.old)),

@@ -228,6 +228,7 @@ fn worst_path(kernel: &KernelBound, out: &mut String) {
         ("function", false),
         ("source", false),
     ];
+    // The heaviest block has the darkest colour, so that it is found in a long table.
     let largest = kernel.worst_path.iter().map(|block| block.total).max();
     let mut table = HtmlTable::new("Worst path", &heads);
     for block in &kernel.worst_path {
@@ -266,6 +267,7 @@ fn loops(loops: &[LoopReport], out: &mut String) {
     let mut table = HtmlTable::new("Loops", &heads);
     for l in loops {
         let origin = match l.origin {
+            // A bound from the width of a register alone is huge; `derived` would suggest more.
             _ if l.is_of_width() => "register width",
             Origin::Derived => "derived",
             Origin::Launch => "launch",
@@ -288,6 +290,7 @@ fn loops(loops: &[LoopReport], out: &mut String) {
 
 /// Appends all assumptions of the bounds.
 fn assumptions(kernel: &KernelBound, out: &mut String) {
+    // The bound in cycles has assumptions in addition to the ones about instructions.
     let of_cycles = kernel.cycles.as_ref().map(|cycles| &cycles.assumptions);
     let all: Vec<&BoundAssumption> = kernel
         .assumptions

@@ -9,7 +9,7 @@ use crate::timed_html::stall_text;
 /// Returns the issued instructions in order of address, with the source lines between them.
 pub(crate) fn run_code(report: &TimedReport) -> String {
     let mut instructions: Vec<&InstructionTime> = report.instructions.iter().collect();
-    // All addresses of a kernel have the same width, so their order is the order of their texts.
+    // Addresses have four digits below 64 KiB, where their order is the order of their texts.
     instructions.sort_by(|one, other| one.address.cmp(&other.address));
     if instructions.is_empty() {
         return String::new();
@@ -34,6 +34,7 @@ pub(crate) fn run_code(report: &TimedReport) -> String {
     let most_cycles = most(&|at| at.warp_cycles);
     let mut source = None;
     for at in &instructions {
+        // A source line is shown where it changes, as in a listing.
         if at.source != source {
             source.clone_from(&at.source);
             let line = source.as_deref().unwrap_or("no line");

@@ -39,6 +39,7 @@ impl<'a> PageFolder<'a> {
 
     /// Returns the name of the next section in its page.
     pub(crate) fn next_id(&self) -> String {
+        // Numbers go on over all shards, so an id is unique in the folder.
         format!("k{}", self.sections)
     }
 
@@ -72,6 +73,7 @@ impl<'a> PageFolder<'a> {
     ///
     /// See [`PageFolder::section`].
     pub(crate) fn finish(mut self, index: &str) -> io::Result<()> {
+        // After a multiple of 100 sections the last shard is written already.
         if !self.shard.is_empty() {
             self.write_shard()?;
         }

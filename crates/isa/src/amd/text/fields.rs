@@ -272,6 +272,7 @@ pub(super) fn write_dpp(dpp: &Dpp, out: &mut String) {
     };
     out.push(' ');
     out.push_str(name);
+    // A permutation of quads has two bits for each of the four lanes.
     if dpp.ctrl <= 0xff {
         let mut separator = ":[";
         for lane in 0..4 {

@@ -136,6 +136,7 @@ impl WordBuilder {
     pub fn build(&self) -> Result<u64, EncodeError> {
         let built = self.build_slot()?;
         match built.reuse {
+            // A word alone cannot hold bits of the control slot.
             0 => Ok(built.word),
             bits => Err(EncodeError::ControlBits {
                 opcode: self.opcode,

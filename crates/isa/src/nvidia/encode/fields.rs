@@ -125,6 +125,7 @@ impl InstrFields {
             return 0;
         };
         let fields = named_fields(self.form, form);
+        // Bits that no field names are part of the word as well.
         let word = u128::from(form.value | self.unnamed & form.unnamed_bits(self.form));
         put_fields(word, fields, &self.values)
     }

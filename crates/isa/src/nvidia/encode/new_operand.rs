@@ -174,6 +174,7 @@ impl NewOperand {
             && self.absolute == decoded.absolute
             && self.invert == decoded.invert
             && self.sets_cc == decoded.sets_cc
+            // Reuse is left out because `decoded` has the slot, not whether the word sets it.
             && self.select == Some(decoded.select)
     }
 }

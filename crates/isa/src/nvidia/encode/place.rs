@@ -67,6 +67,7 @@ impl PartialWord {
             (None, true) => self.with(condition.bits(), condition.required()?),
             (None, false) => {
                 let free = condition.bits() & !self.known;
+                // One false bit makes the whole condition false.
                 let lowest = free & free.wrapping_neg();
                 self.with(lowest, !condition.required()? & lowest)
             }
@@ -136,6 +137,7 @@ fn value(
         (ItemKind::Float(format, field), number) => float(item, *format, field, number, word),
         (ItemKind::Const { bank, offset }, OperandValue::Const { bank: b, offset: o }) => {
             let word = unsigned(bank, b.into(), word)?;
+            // The field of an offset counts words.
             signed(offset, o.into(), 4, word)
         }
         (
@@ -186,6 +188,7 @@ pub(super) fn predicate(pred: Option<u8>) -> Result<u64, OperandMismatch> {
 
 /// Places a number that the field stores unchanged.
 fn unsigned(field: &Field, number: i64, word: PartialWord) -> Result<PartialWord, OperandMismatch> {
+    // Numbers have a sign, so a field of 64 bits is used only up to the largest `i64`.
     let high = i64::try_from(u64::MAX >> (64 - field.width())).unwrap_or(i64::MAX);
     let range = OperandMismatch::Range { low: 0, high };
     if !(0..=high).contains(&number) {
@@ -215,6 +218,7 @@ fn signed(
     if !(-high - 1..=high).contains(&units) {
         return Err(range);
     }
+    // The mask drops the sign bits above the field.
     let code = units as u64 & u64::MAX >> (64 - field.width());
     word.with_field(field, code).ok_or(range)
 }

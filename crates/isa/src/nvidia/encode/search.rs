@@ -192,6 +192,7 @@ impl<'a> Search<'a> {
             return self.check(word, shortfall);
         };
         if let Some(given) = self.given.get(next) {
+            // `place` returns `None` after the last choice, which ends the loop.
             for choice in 0.. {
                 let placed = match self.place(at, given, choice, word) {
                     Placed::None => break,
@@ -246,6 +247,7 @@ impl<'a> Search<'a> {
                 let placed = word.with_field(field, choice).filter(|_| is_it);
                 placed.map_or(Placed::Mismatch(OperandMismatch::Kind), Placed::Word)
             }
+            // Only pieces with a list become `Named`.
             Slot::Named(_) => Placed::None,
             Slot::Item(item) => {
                 let selections = match &item.select {
@@ -278,6 +280,7 @@ impl<'a> Search<'a> {
         let Slot::Item(item) = slot else {
             return None;
         };
+        // The text leaves out these values, and `check` rejects any that it would show.
         let candidates = [
             item.optional.then_some(OperandValue::Reg(None)),
             item.optional.then_some(OperandValue::Pred {

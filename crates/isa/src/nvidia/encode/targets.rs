@@ -67,6 +67,7 @@ fn form_of(arch: Arch, word: u64) -> Result<&'static Form, EncodeError> {
 
 /// Puts a number in two's complement into a field of a word.
 fn put_signed(word: u64, field: &Field, value: i64) -> Result<u64, EncodeError> {
+    // A field of n bits holds -2^(n-1) to 2^(n-1) - 1.
     let high = i64::MAX >> (64 - field.width());
     match (-high - 1..=high).contains(&value) {
         true => Ok(field.put(word, value as u64)),

@@ -39,8 +39,8 @@ fn forest(rng: &mut Rng, most: usize) -> SiteForest {
     forest
 }
 
-/// Cycles of the longest path: at each chosen site it goes through one arm, at the others through both. All ways to go are
-/// tried.
+/// Returns the cycles of the longest path: it takes one arm of each chosen site and both arms of the others. All
+/// combinations are tried.
 fn longest_path(forest: &SiteForest, chosen: &[bool]) -> i128 {
     let taken: Vec<usize> = (0..chosen.len()).filter(|&site| chosen[site]).collect();
     let ways = 0u32..1 << taken.len();
@@ -65,7 +65,7 @@ fn longest_path(forest: &SiteForest, chosen: &[bool]) -> i128 {
     paths.max().unwrap_or(0)
 }
 
-/// Most slots in use at a time: for each site, those of the chosen sites around it, found from the innermost on.
+/// Maximum number of slots in use at a time, from the chosen sites around each site, innermost first.
 fn slots_in_use(forest: &SiteForest, chosen: &[bool]) -> u64 {
     let slots = |site: usize| match chosen[site] {
         true => forest.sites[site].slots,
@@ -89,7 +89,7 @@ fn random_choice(rng: &mut Rng, count: usize) -> Vec<bool> {
     (0..count).map(|_| rng.bool()).collect()
 }
 
-/// The model is that of paths through the arms.
+/// The model agrees with paths through the arms.
 #[test]
 fn the_model_is_the_longest_path() {
     let rng = &mut Rng::with_seed(7);
@@ -122,7 +122,7 @@ fn rows_hold_exactly_for_possible_choices() {
         let order: Vec<usize> = (0..count).collect();
         let (program, _) = forest.program(&order, &[], slots);
         let chosen = random_choice(rng, count);
-        // What the part of the forest below a site saves, by paths.
+        // Savings of the part of the forest below a site, by paths.
         let saved_below = |site: usize| {
             let part = SiteForest {
                 roots: vec![site],
@@ -201,7 +201,7 @@ fn sites_that_lose_are_not_chosen() {
     };
     assert_eq!(forest.by_program(1).chosen, [false, true]);
     assert_eq!(forest.first_sites(1).saved, -10 + 15);
-    // One slot for splits that do not merge: the first site takes it.
+    // With one slot for splits that do not merge, the first site takes it.
     let apart = SiteForest {
         slot_use: SlotUse::All,
         ..forest
