@@ -3,6 +3,24 @@
 //!
 //! An audit says whether a claim is wrong, and a sandwich says how loose a bound is. Both need runs, so neither
 //! proves a claim.
+//!
+//! # Concepts
+//!
+//! * claims about each step of a warp: `audit/src/audit/claims.rs`
+//! * monitor of the warps of a run, for any execution model: `MonitoredModel` in `audit/src/audit/monitor.rs`; of masks
+//!   and values of lanes: `testkit/src/exec_mask/waves.rs`
+//! * recording of single warps for replays: `audit/src/audit/replay.rs`; faults: `testkit/tests/it/replay.rs`
+//! * varied launches: `audit/src/audit/vary.rs`
+//! * accesses of a run against their classes: `audit/src/audit/accesses.rs`
+//! * single warps against their bounds in cycles: `audit/src/audit/cycles.rs`
+//! * launches against their bounds in cycles: `audit/src/audit/launch_cycles.rs`; `xtask/src/audit_grids.rs`,
+//!   `audit_sizes.rs`
+//! * launch profiles against runs: `audit/src/audit/profiles.rs`
+//! * launch sets against all claims: `audit/src/audit/set.rs`
+//! * gap breakdown of a warp (its worst run, its bound, the gap by cause): `audit/src/gap.rs`,
+//!   `audit/src/gap/runs.rs`, `observed.rs`, `chain.rs`
+//! * gap breakdown of a launch: `audit/src/gap/launch.rs`, `audit/src/gap/launch/runs.rs`, `record.rs`,
+//!   `paths.rs`, `chain.rs`, `composition.rs`; `xtask/src/gaps/grids.rs`
 
 pub mod audit;
 pub mod gap;

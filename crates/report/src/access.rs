@@ -216,7 +216,7 @@ impl AccessReport {
             return "no memory accesses".to_owned();
         }
         type ClassPredicate = fn(&AccessClassReport) -> bool;
-        let kinds: [(&str, ClassPredicate); 9] = [
+        let kinds: [(&str, ClassPredicate); 10] = [
             ("uniform", |c| matches!(c, AccessClassReport::Uniform)),
             ("coalesced", |c| matches!(c, AccessClassReport::Coalesced)),
             ("strided", |c| {
@@ -230,6 +230,7 @@ impl AccessReport {
                 matches!(c, AccessClassReport::Near { .. })
             }),
             ("listed", |c| matches!(c, AccessClassReport::Listed)),
+            ("stated", |c| matches!(c, AccessClassReport::Stated { .. })),
             ("unknown", |c| {
                 matches!(c, AccessClassReport::Unknown { .. })
             }),

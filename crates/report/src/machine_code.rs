@@ -93,6 +93,12 @@ impl<'a> LineCyclesOnce<'a> {
     }
 }
 
+/// Key that orders the texts of addresses as the addresses: a longer one is larger, because texts have no zeros in front
+/// beyond four digits. For example, `0xfff8` is before `0x10000`.
+pub(crate) fn address_order(address: &str) -> (usize, &str) {
+    (address.len(), address)
+}
+
 /// Returns an instruction with the findings at its address.
 fn annotated(
     line: ListingLine,
@@ -109,9 +115,10 @@ fn annotated(
         control,
         source,
     } = line;
-    // Addresses have four digits below 64 KiB, where their order is the order of their texts.
+    let here = address_order(&at);
     let blocks = bound.worst_path.iter();
-    let around = blocks.filter(|block| block.from <= at && at <= block.to);
+    let around = blocks
+        .filter(|block| address_order(&block.from) <= here && here <= address_order(&block.to));
     // A block has one entry for each calling context.
     let executions = (!bound.worst_path.is_empty()).then(|| around.map(|block| block.count).sum());
     let access = accesses.iter().find(|access| access.address == at);
@@ -167,4 +174,16 @@ fn describe_divergence(operation: &OpReport) -> Option<String> {
         parts.push(format!("some lanes may be inactive{reason}"));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address_order;
+
+    #[test]
+    fn addresses_beyond_64_kib_come_last() {
+        let mut addresses = ["0x10000", "0x0008", "0xfff8", "0x10010"];
+        addresses.sort_by_key(|address| address_order(address));
+        assert_eq!(addresses, ["0x0008", "0xfff8", "0x10000", "0x10010"]);
+    }
 }

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use super::{escaped, heat};
+use crate::machine_code::address_order;
 use crate::timed::{InstructionTime, TimedReport};
 use crate::timed_html::stall_text;
 
 /// Returns the issued instructions in order of address, with the source lines between them.
 pub(crate) fn run_code(report: &TimedReport) -> String {
     let mut instructions: Vec<&InstructionTime> = report.instructions.iter().collect();
-    // Addresses have four digits below 64 KiB, where their order is the order of their texts.
-    instructions.sort_by(|one, other| one.address.cmp(&other.address));
+    instructions
+        .sort_by(|one, other| address_order(&one.address).cmp(&address_order(&other.address)));
     if instructions.is_empty() {
         return String::new();
     }
