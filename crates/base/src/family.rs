@@ -9,6 +9,8 @@
 
 use std::fmt;
 
+use crate::Named;
+
 /// Family of machines whose code has one format, one execution model, one ABI and one timing model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Family {
@@ -19,6 +21,15 @@ pub enum Family {
     Gcn3,
     /// The mini-SIMT machine of `abstract-cta-2014`, whose programs are text.
     MiniSimt,
+}
+
+/// Names in the text of operations.
+impl Named for Family {
+    const ALL: &'static [(Family, &'static str)] = &[
+        (Family::Maxwell, "maxwell"),
+        (Family::Gcn3, "gcn3"),
+        (Family::MiniSimt, "mini_simt"),
+    ];
 }
 
 /// Mechanism that lets diverged lanes of a warp execute one after the other, and together again.

@@ -1,6 +1,5 @@
 //! Code as text, both ways: [`print()`] writes a [`Code`](crate::Code), [`parse()`] reads it back. Text leaves out
-//! [`Code::lanes`](crate::Code::lanes) and [`Code::entry_values`](crate::Code::entry_values), so code that is read
-//! has 32 lanes and no values at its entry.
+//! [`Code::entry_values`](crate::Code::entry_values), so code that is read has no values at its entry.
 //!
 //! ```text
 //! entry 0x0008
@@ -22,6 +21,7 @@
 //! | statement | part of the code |
 //! |---|---|
 //! | `entry 0x0008` | first operation of the kernel; by default the operation of the first line |
+//! | `family gcn3` | family of the machines that execute it; Maxwell without this line |
 //! | `group 32` | bytes of a fetch group |
 //! | `function 0x0008 "saxpy"` | function, by its first operation |
 //! | `bank 2 "0000803f"` | bytes of a constant bank, in hexadecimal; the next line may continue them |

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family, Named};
 use warpbound_isa::RegisterKind;
 use warpbound_isa::instr::CcTest;
 
@@ -146,9 +146,17 @@ impl Line<'_> {
 
     /// Statement about the code.
     fn statement(&mut self, code: &mut Code) -> Result<(), Problem> {
-        let hint = "lines begin with an address, entry, group, function, bank, external_word, address_word or agreed";
+        let hint = "lines begin with an address, family, entry, group, function, bank, external_word, address_word or agreed";
         let keyword = self.cursor.word("an address or a statement", hint)?;
         match keyword {
+            "family" => {
+                let names: Vec<&str> = Family::ALL.iter().map(|(_, name)| *name).collect();
+                let hint = "families are maxwell, gcn3 and mini_simt";
+                let name = self.cursor.one_of(&names, hint)?;
+                let mut all = Family::ALL.iter();
+                let found = all.find(|(_, known)| *known == name);
+                code.family = found.map(|(family, _)| *family).unwrap_or_default();
+            }
             "entry" => code.entry = self.place()?,
             "group" => code.group_bytes = self.cursor.number("a number of bytes")?,
             "function" => {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use warpbound_base::Named;
+use warpbound_base::{Family, Named};
 
 use super::implied::{Implied, unstated_meaning};
 use super::{float, names};
@@ -29,6 +29,9 @@ impl Display for CodeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.0;
         let addr = |op: OpIndex| code.get(op).map(|op| op.addr).unwrap_or_default();
+        if code.family != Family::default() {
+            writeln!(f, "family {}", code.family.name())?;
+        }
         // The parser takes the first operation by default, so the common case needs no line.
         if code.entry != OpIndex::default() {
             writeln!(f, "entry {}", addr(code.entry))?;

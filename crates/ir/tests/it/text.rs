@@ -392,7 +392,7 @@ const MISTAKES: [(&str, &str); 22] = [
     ),
     (
         "exit",
-        "x.ir: line 1, column 1: `exit` begins no line; lines begin with an address, entry, group, function, bank, external_word, address_word or agreed",
+        "x.ir: line 1, column 1: `exit` begins no line; lines begin with an address, family, entry, group, function, bank, external_word, address_word or agreed",
     ),
     (
         "0x0: exit %",

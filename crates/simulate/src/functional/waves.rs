@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 
+use warpbound_base::Family;
 use warpbound_ir::text;
 use warpbound_launch::gcn::aperture;
 use warpbound_launch::{PathOrder, WaveEntry};
@@ -31,7 +32,8 @@ impl WaveRun {
     /// `out`, s6 and s7 the start of FLAT_SCRATCH, s8 the index of the block and s9 the offset of the scratch of the
     /// wave.
     pub(super) fn with_scratch(program: &str, threads: u32, words: usize, scratch: u32) -> WaveRun {
-        let code = text::parse("test", program).expect("a program");
+        let mut code = text::parse("test", program).expect("a program");
+        code.family = Family::Gcn3;
         let mut memory = GlobalMemory::default();
         let out = memory.add("out", vec![0; 4 * words]);
         let address = [out as u32, (out >> 32) as u32];
