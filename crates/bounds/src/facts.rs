@@ -5,9 +5,7 @@
 //! numbers are marked, because another launch may exceed them.
 
 pub mod accesses;
-mod carried_accesses;
 pub mod identity;
-mod update;
 
 use crate::facts::identity::identify_loops;
 use crate::{facts::accesses::observed_accesses, facts::accesses::open_accesses};
@@ -23,9 +21,6 @@ use warpbound_report::AuditReport;
 use warpbound_query::loop_verdicts::LoopVerdicts;
 use warpbound_query::{AnalysedKernel, BoundOptions, KernelFlow, Session};
 use warpbound_query::{prepared::Prepared, prepared::loop_names};
-
-pub use update::FactsUpdate;
-pub use update::updated_facts;
 
 /// Subjects of the lines of a template of a facts file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,7 +145,7 @@ pub fn facts_template(
 }
 
 /// Returns the line about a refused kernel.
-fn refused(kernel: &Kernel, refusal: &Refusal) -> String {
+pub fn refused(kernel: &Kernel, refusal: &Refusal) -> String {
     let (name, at, reason) = (kernel.demangled(), refusal.at, &refusal.reason);
     format!("# kernel {name} is refused: {at}: {reason}\n")
 }
@@ -223,7 +218,7 @@ fn comment(text: &str) -> String {
 }
 
 /// Returns the line of a facts file for a loop.
-pub(crate) fn loop_line<'a>(
+pub fn loop_line<'a>(
     prepared: &Prepared<'_>,
     name: &'a LoopName,
     site: &'a LoopSite,
@@ -241,7 +236,7 @@ pub(crate) fn loop_line<'a>(
 
 /// Returns a note for a loop with several latches, because its fact is easily mistaken for the fact of one source
 /// loop. For example, two nested source loops may share a header, and its executions count the iterations of both.
-pub(crate) fn shared_header_note(
+pub fn shared_header_note(
     prepared: &Prepared<'_>,
     name: &LoopName,
     site: &LoopSite,

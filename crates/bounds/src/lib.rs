@@ -13,8 +13,7 @@
 //! * worst path of a bound: `bounds/src/bound/worst_path.rs`
 //! * calls of functions outside the file: `bounds/src/bound/external_calls.rs`
 //! * access report, facts about accesses: `bounds/src/access.rs`, `bounds/src/facts/accesses.rs`
-//! * facts that survive a rebuild (digests, what is carried over): `bounds/src/facts/identity.rs`, `update.rs`,
-//!   `carried_accesses.rs`
+//! * fingerprints of loops and accesses, by which facts survive a rebuild: `bounds/src/facts/identity.rs`
 //! * bounds in cycles of a warp that runs alone: `bounds/src/cycles.rs`, `bounds/src/cycles/bound.rs`, `inputs.rs`
 //! * bounds in cycles of a launch: `bounds/src/cycles/launch_bound.rs`, `launch_report.rs`; tests:
 //!   `testkit/tests/it/launch_bounds.rs`
@@ -44,7 +43,7 @@ pub use cycles::{
     CycleBound, CycleInputs, CycleOptions, LaunchCounts, LaunchCycles, LaunchExtent,
     LaunchServices, LaunchTime, LoneWarp,
 };
-pub use facts::{FactsExtent, FactsUpdate, facts_template, observed_facts, updated_facts};
+pub use facts::{FactsExtent, facts_template, observed_facts};
 pub use profile::{
     ProfileOptions, indirect_targets, launch_profile, stated_loops, with_launch_profiler,
 };

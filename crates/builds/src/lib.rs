@@ -2,6 +2,7 @@
 //!
 //! # Concepts
 //!
+//! * facts carried over to a new build: `builds/src/facts_update.rs`, `builds/src/facts_update/carried_accesses.rs`
 //! * index of the kernels of a build: `builds/src/builds.rs`, `builds/src/builds/index.rs`
 //! * kernels, lines and loops that stand for each other in two builds: `builds/src/builds/pairing.rs`, `alignment.rs`
 //! * figures of kernels and their differences: `builds/src/builds/figures.rs`, `compare.rs`, `diff.rs`; tests:
@@ -13,4 +14,7 @@
 //!   `cli/tests/it/gate.rs`
 
 pub mod builds;
+pub mod facts_update;
 pub mod gate;
+
+pub use facts_update::{FactsUpdate, updated_facts};

@@ -1,4 +1,4 @@
-//! What the commands share: exit codes, the error that stops a command, options from common arguments, and printing.
+//! Parts that the commands share: exit codes, the error that stops a command, options from common arguments, and printing.
 
 use std::io::{self, Write};
 use std::sync::Arc;

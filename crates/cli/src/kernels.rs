@@ -3,7 +3,8 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_bounds::{FactsExtent, FactsUpdate, facts_template, updated_facts};
+use warpbound_bounds::{FactsExtent, facts_template};
+use warpbound_builds::{FactsUpdate, updated_facts};
 use warpbound_query::{BoundOptions, CodeKind, Library, Session, disassemble_words};
 use warpbound_query::{Isa, Kernel};
 use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};

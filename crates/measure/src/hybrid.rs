@@ -39,7 +39,7 @@ use warpbound_query::{
     BoundOptions, KernelAnalysis, KernelFlow, Prepared, Session, StatedLaunches,
 };
 use warpbound_runs::TimedOptions;
-use warpbound_runs::runs::timed::ObservedLaunch;
+use warpbound_runs::runs::timed::LaunchObservation;
 
 use combine::{Geometry, SplitRuns};
 use paths::PathFinder;
@@ -245,7 +245,7 @@ impl HybridRuns<'_> {
         &self,
         launch: &LaunchFile,
         timed: &TimedOptions,
-    ) -> Result<(ObservedLaunch, traces::RunTrace), Diagnostic> {
+    ) -> Result<(LaunchObservation, traces::RunTrace), Diagnostic> {
         let ops = self.prepared.code.ops.len();
         let mut tracer = PathTracer::new(self.graph, &self.flow.thread, ops);
         let observed = observe(self.session, self.prepared, launch, timed, &mut tracer)?;

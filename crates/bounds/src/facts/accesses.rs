@@ -47,7 +47,7 @@ pub fn stated_accesses(
 }
 
 /// Returns the same as [`stated_accesses`], from the facts about the kernel.
-pub(crate) fn stated_by(
+pub fn stated_by(
     prepared: &Prepared<'_>,
     facts: &KernelFacts,
 ) -> Result<BTreeMap<OpIndex, StatedAccess>, Diagnostic> {
@@ -137,7 +137,7 @@ fn memory_space(space: StatedSpace) -> MemorySpace {
 
 /// Returns stated numbers in the form of a class. No class has a number above 2^32 - 1, so a larger one states
 /// nothing.
-pub(super) fn numbers_of(fact: &AccessNumbersFact) -> StatedAccess {
+pub fn numbers_of(fact: &AccessNumbersFact) -> StatedAccess {
     let number = |number: Option<u64>| number.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     StatedAccess {
         sectors: number(fact.sectors),
@@ -308,7 +308,7 @@ fn executions(flow: &KernelFlow, verdicts: &LoopVerdicts) -> BTreeMap<OpIndex, u
 
 /// Returns the line of a facts file for an access. The line has the keys that the memory of the access has, with the
 /// stated numbers.
-pub(super) fn access_line(
+pub fn access_line(
     prepared: &Prepared<'_>,
     at: OpIndex,
     shape: AccessShape,

@@ -30,7 +30,8 @@ const FIRST_MODULE_BANK: u8 = 3;
 pub struct IdentifiedFact {
     /// Identity, by which an update of facts recognises the loop or access.
     pub identity: FactIdentity,
-    pub(crate) obstacle: Option<FingerprintObstacle>,
+    /// Reason why there is no fingerprint.
+    pub obstacle: Option<FingerprintObstacle>,
 }
 
 /// Computes the fingerprints of the loops of a kernel, in the order of the sites.
@@ -48,7 +49,7 @@ pub fn identify_loops(
 }
 
 /// Computes the fingerprints of accesses of a kernel. An operation that accesses no memory has an empty one.
-pub(crate) fn identify_accesses(
+pub fn identify_accesses(
     image: &Image,
     prepared: &Prepared<'_>,
     flow: &KernelFlow,

@@ -11,7 +11,7 @@ use warpbound_launch::LaunchFile;
 
 use super::formulas::{groups_of_one_pool, room_times};
 use super::traces::{RunTrace, SplitEnd, SplitOrigin, Traces};
-use warpbound_runs::runs::timed::ObservedLaunch;
+use warpbound_runs::runs::timed::LaunchObservation;
 
 /// Sizes of a launch and of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    pub(crate) fn of(launch: &LaunchFile, observed: &ObservedLaunch) -> Geometry {
+    pub(crate) fn of(launch: &LaunchFile, observed: &LaunchObservation) -> Geometry {
         let product = |size: [u32; 3]| size.iter().map(|&n| u64::from(n)).product();
         Geometry {
             groups: product(launch.grid),
@@ -91,7 +91,7 @@ impl SplitRuns {
         &mut self,
         run: &RunTrace,
         geometry: &Geometry,
-        launch: &ObservedLaunch,
+        launch: &LaunchObservation,
         is_target: bool,
     ) {
         self.count += 1;

@@ -18,7 +18,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_bounds::bound::FlowFacts;
 use warpbound_query::{KernelFlow, Session};
-use warpbound_runs::runs::timed::ObservedLaunch;
+use warpbound_runs::runs::timed::LaunchObservation;
 use warpbound_simt::warp::WarpModel;
 
 /// Kernel with its graph of points.
@@ -404,8 +404,8 @@ fn delays_are_from_the_room_of_a_group_or_from_its_batch() {
     });
 }
 
-fn launched() -> ObservedLaunch {
-    ObservedLaunch {
+fn launched() -> LaunchObservation {
+    LaunchObservation {
         cycles: Observed(Cycles(0)),
         issued: 0,
         units: 1,

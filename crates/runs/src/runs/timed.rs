@@ -29,7 +29,7 @@ use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use warpbound_query::{Prepared, Session, SplitOptions};
 
-pub use observe::ObservedLaunch;
+pub use observe::LaunchObservation;
 pub use overrides::Override;
 use setup::TimedSetup;
 pub use setup::registers as wave_registers;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use warpbound_testkit::imports::ImportGraph;
 
-use crate::words::sources;
+use crate::words::{is_product, sources};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -117,8 +117,7 @@ fn only_the_family_says_what_a_family_is() {
     let mut found = Vec::new();
     for source in sources(false) {
         let path = source.path.to_string_lossy().into_owned();
-        let is_product = !path.contains("/testkit/") && !path.contains("/xtask/");
-        if !is_product || own.iter().any(|end| path.ends_with(end)) {
+        if !is_product(&source.path) || own.iter().any(|end| path.ends_with(end)) {
             continue;
         }
         for (number, line) in (1..).zip(source.text.lines()) {

@@ -13,7 +13,7 @@ use warpbound_query::{Prepared, Session};
 
 /// Simulated launch.
 #[derive(Clone, Debug)]
-pub struct ObservedLaunch {
+pub struct LaunchObservation {
     /// Cycles from the launch to the end of the kernel.
     pub cycles: Observed<Cycles>,
     /// Issued warp instructions.
@@ -41,7 +41,7 @@ pub fn observe(
     grid: &LaunchFile,
     options: &TimedOptions,
     listener: &mut impl EventListener,
-) -> Result<ObservedLaunch, Diagnostic> {
+) -> Result<LaunchObservation, Diagnostic> {
     let timed = TimedLaunch::new(session, prepared, grid, options)?;
     let (launch, mut memory) = timed.start()?;
     let occupancy = timed.occupancy(&timed.setup, &launch)?;
@@ -54,7 +54,7 @@ pub fn observe(
             (sites, splitting.marking == SplitMarking::Mode)
         }
     };
-    Ok(ObservedLaunch {
+    Ok(LaunchObservation {
         cycles: finished.cycles,
         issued: finished.counts.issued(),
         units: timed.setup.unit_count(),

@@ -11,9 +11,10 @@ use warpbound_bound::KernelFacts;
 use warpbound_bound::facts::{AccessFact, AccessNumbersFact};
 use warpbound_ir::OpIndex;
 
-use super::accesses::{access_line, numbers_of, stated_by};
-use super::identity::{IdentifiedFact, identify_accesses};
-use super::update::{NO_FINGERPRINT, NewKernel};
+use warpbound_bounds::facts::accesses::{access_line, numbers_of, stated_by};
+use warpbound_bounds::facts::identity::{IdentifiedFact, identify_accesses};
+
+use super::{NO_FINGERPRINT, NewKernel};
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{KernelFlow, Session};
 

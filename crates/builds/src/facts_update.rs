@@ -4,12 +4,13 @@
 //! so the bound is carried over to the new address of the header. If the limit of the loop changes, the bound is
 //! asked for again, with the old number in a comment.
 
+mod carried_accesses;
+
 use std::path::Path;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::facts::facts_template;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_bound::facts::{FactIdentity, KernelLines, format_call, format_call_with};
@@ -19,9 +20,10 @@ use warpbound_load::Kernel;
 use warpbound_query::{BoundOptions, ImageSelection, KernelFlow, Session, input};
 use warpbound_query::{prepared::Prepared, prepared::loop_names};
 
-use super::carried_accesses::complete_accesses;
-use super::identity::{IdentifiedFact, identify_loops};
-use super::{FactsExtent, loop_line, shared_header_note};
+use warpbound_bounds::facts::identity::{IdentifiedFact, identify_loops};
+use warpbound_bounds::facts::{FactsExtent, facts_template, loop_line, shared_header_note};
+
+use carried_accesses::complete_accesses;
 
 /// Facts of an earlier build, which are carried over to the kernels of a new one.
 pub struct FactsUpdate {
@@ -200,7 +202,12 @@ pub fn updated_facts(
     let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &Limits::default());
     let flow = match flow {
         Ok(flow) => flow,
-        Err(refusal) => return Ok(format!("\n{}", super::refused(kernel, &refusal))),
+        Err(refusal) => {
+            return Ok(format!(
+                "\n{}",
+                warpbound_bounds::facts::refused(kernel, &refusal)
+            ));
+        }
     };
     let new = NewKernel {
         session,
