@@ -2,11 +2,11 @@
 
 use std::io::Write as _;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bounds::{FactsExtent, facts_template};
 use warpbound_builds::{FactsUpdate, updated_facts};
+use warpbound_query::Kernel;
 use warpbound_query::{BoundOptions, CodeKind, Library, Session, disassemble_words};
-use warpbound_query::{Isa, Kernel};
 use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
 use crate::arguments::{
@@ -81,7 +81,7 @@ pub(crate) fn require_nvidia(
 ) -> Result<(), Diagnostic> {
     let isas = library.isas(&library.select(&input.selection())?);
     let first = isas.first();
-    match first.filter(|_| !isas.iter().any(|isa| matches!(isa, Isa::Sm(_)))) {
+    match first.filter(|_| !isas.iter().any(|isa| isa.family() == Some(Family::Maxwell))) {
         Some(isa) => {
             let message = format!("this is code for {isa}, and {needs}");
             Err(Diagnostic::new(message).in_file(input.name()))

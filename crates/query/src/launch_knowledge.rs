@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, WordRange};
 use warpbound_analyse::stated_data::StatedData;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_launch::{Launch, LaunchFile, ParamValue, check_limits};
-use warpbound_load::{Image, Isa, Kernel, NamePattern};
+use warpbound_load::{Image, Kernel, NamePattern};
 
 use crate::stated_launches::NumberRange;
 use crate::{BoundOptions, Session};
@@ -46,10 +46,12 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<LaunchKnowledge, Diagnostic> {
         let isa = self.image.isa();
-        let ranges = || match isa {
-            Isa::Sm(_) | Isa::Gfx(_) => launch_ranges(&self.image, kernel, options),
+        let ranges = || match isa.family() {
+            Some(Family::Maxwell | Family::Gcn3) | None => {
+                launch_ranges(&self.image, kernel, options)
+            }
             // Parameters of mini-SIMT are not words of constant banks, so only sizes have ranges.
-            Isa::MiniSimt => Ok(LaunchRanges {
+            Some(Family::MiniSimt) => Ok(LaunchRanges {
                 block: size_ranges(options.block_ranges(kernel)?),
                 ..LaunchRanges::default()
             }),

@@ -230,7 +230,7 @@ impl AccessReport {
                 matches!(c, AccessClassReport::Near { .. })
             }),
             ("listed", |c| matches!(c, AccessClassReport::Listed)),
-            ("stated", |c| matches!(c, AccessClassReport::Stated { .. })),
+            ("stated", |c| matches!(c, AccessClassReport::Stated)),
             ("unknown", |c| {
                 matches!(c, AccessClassReport::Unknown { .. })
             }),

@@ -321,14 +321,7 @@ impl Subject {
         let bound = bound(session, prepared.kernel, &options);
         let bound = bound.map(|bound| bound.verdict.bound());
         let mut random = fastrand::Rng::with_seed(number);
-        let order = match random.bool() {
-            true => PathOrder::TakenFirst,
-            false => PathOrder::FallThroughFirst,
-        };
-        let contents = match random.bool() {
-            true => Contents::AsGiven,
-            false => Contents::Any,
-        };
+        let (order, contents) = random_choices(&mut random);
         let profile = profile_options(&claims.flow, &for_launch, contents);
         let (run, profiled) = monitor_with_profile(
             session,
@@ -532,4 +525,17 @@ impl Tally {
             println!("  {problem}");
         }
     }
+}
+
+/// Draws the order of the sides of a branch, and the use of the contents of buffers.
+fn random_choices(random: &mut fastrand::Rng) -> (PathOrder, Contents) {
+    let order = match random.bool() {
+        true => PathOrder::TakenFirst,
+        false => PathOrder::FallThroughFirst,
+    };
+    let contents = match random.bool() {
+        true => Contents::AsGiven,
+        false => Contents::Any,
+    };
+    (order, contents)
 }

@@ -13,9 +13,8 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
-use warpbound_base::{Diagnostic, Named as _};
+use warpbound_base::{Diagnostic, Family, Named as _};
 use warpbound_bound::LaunchTerm;
-use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_report::gap::{ChainValue, CompositionPart, GapReport, ResourceShare};
@@ -56,7 +55,7 @@ fn launch_gap_with(
 ) -> Result<GapReport, Diagnostic> {
     let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     let prepared = session.prepare(kernel)?;
-    if let Program::Amd(_) = prepared.program {
+    if prepared.family() == Family::Gcn3 {
         let why = Diagnostic::new("gap breakdowns of launches are for NVIDIA's code");
         return Err(locate(why.hint("state --scope warp for one wave")));
     }

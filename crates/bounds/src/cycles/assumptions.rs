@@ -30,19 +30,7 @@ impl CycleOptions {
         } = analysed;
         let kernel = prepared.kernel;
         let mut all = vec![
-            assumption(
-                "lone-warp",
-                match self.machine.family() {
-                    Family::Maxwell | Family::MiniSimt => {
-                        "no other warp and no other kernel runs on the GPU; the other warps of the block have exited, so \
-                         that barriers open at once"
-                    }
-                    Family::Gcn3 => {
-                        "no other wave and no other kernel runs on the GPU; the other waves of the group have ended, so \
-                         that barriers open at once"
-                    }
-                },
-            ),
+            assumption("lone-warp", alone_text(self.machine.family())),
             assumption(
                 "timing-model",
                 match self.machine.family() {
@@ -192,4 +180,18 @@ fn stated_launch(options: &BoundOptions) -> Vec<BoundAssumption> {
 fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
     let text = text.into();
     BoundAssumption { id, text }
+}
+
+/// Returns the statement that nothing else runs.
+fn alone_text(family: Family) -> &'static str {
+    match family {
+        Family::Maxwell | Family::MiniSimt => {
+            "no other warp and no other kernel runs on the GPU; the other warps of the block have exited, so \
+                         that barriers open at once"
+        }
+        Family::Gcn3 => {
+            "no other wave and no other kernel runs on the GPU; the other waves of the group have ended, so \
+                         that barriers open at once"
+        }
+    }
 }

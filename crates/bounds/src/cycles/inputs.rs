@@ -96,6 +96,19 @@ pub struct TimedSubject<'a> {
 }
 
 impl CycleInputs {
+    /// Adds the steps of the warp, with their count variables.
+    fn add_steps(&mut self, flow: &KernelFlow) {
+        for (number, counted) in flow.counts.variables.iter().enumerate() {
+            if let CountKind::WarpStep(from, step) = counted {
+                self.steps.push(TimedStep {
+                    from: from.index(),
+                    to: step.to.map(|to| to.index()),
+                });
+                self.variables.push(CountVar(number));
+            }
+        }
+    }
+
     /// Returns the inputs in the form that the computation of times reads.
     pub fn kernel(&self) -> TimedKernel<'_> {
         TimedKernel {
@@ -339,15 +352,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
         facts,
         wave_facts,
     };
-    for (number, counted) in flow.counts.variables.iter().enumerate() {
-        if let CountKind::WarpStep(from, step) = counted {
-            inputs.steps.push(TimedStep {
-                from: from.index(),
-                to: step.to.map(|to| to.index()),
-            });
-            inputs.variables.push(CountVar(number));
-        }
-    }
+    inputs.add_steps(flow);
     let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
     let nodes = inputs.nodes.clone();
     for op in nodes

@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_isa::Program;
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_launch::{GlobalMemory, LOADED_FILE, LaunchFile};
 use warpbound_load::Kernel;
 use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
@@ -62,7 +61,7 @@ pub fn instrument_waves(
         return Err(fail(why));
     }
     let prepared = session.prepare(kernel)?;
-    let (Program::Amd(_), Some(object)) = (&prepared.program, &kernel.code_object) else {
+    let (Family::Gcn3, Some(object)) = (prepared.family(), &kernel.code_object) else {
         return Err(fail(Diagnostic::new("the kernel is not for GCN3")));
     };
     let code_address = object.code_address;

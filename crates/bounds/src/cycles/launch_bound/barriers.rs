@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use warpbound_analyse::determinacy::Origins;
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
+use warpbound_base::Family;
 use warpbound_bound::BlockChain;
 use warpbound_ir::{BarrierArrival, Code, Expr, Meaning, Op, OpIndex};
-use warpbound_isa::Program;
 use warpbound_simt::{EntryId, NodeId};
 
 use crate::cycles::CycleInputs;
@@ -39,7 +39,7 @@ pub(super) fn chain(
         return BlockChain::OneWarp;
     }
     // The waves of a group with any barrier count one after the other (SOUNDNESS 20.9).
-    if let Program::Amd(_) = prepared.program {
+    if prepared.family() == Family::Gcn3 {
         return BlockChain::AllWarps;
     }
     match are_aligned(&prepared.code, flow, inputs, &barriers) {

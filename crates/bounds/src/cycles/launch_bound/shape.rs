@@ -4,10 +4,9 @@
 //! For example, if a block needs 24 KiB of shared memory and an SM has 64 to 96 KiB, the SM holds 2 to 4 blocks, if
 //! nothing else limits it.
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::{LaunchShape, WaveSpread};
 use warpbound_cycles::MachineNumbers;
-use warpbound_isa::Program;
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Selection};
 
@@ -90,7 +89,7 @@ impl LaunchMachine {
         numbers: &MachineNumbers,
         cycles: &CycleOptions,
     ) -> Result<LaunchMachine, Diagnostic> {
-        if let Program::Amd(_) = prepared.program {
+        if prepared.family() == Family::Gcn3 {
             return wave_launch::machine_of(prepared, launch, numbers, cycles);
         }
         let resident = resident_blocks(
