@@ -1,4 +1,4 @@
-//! Sandwich: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and the parts of the
+//! Gap breakdown: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and the parts of the
 //! gap between them.
 //!
 //! The bound is computed again with more and more of its claims replaced by what the worst run did. The code of the
@@ -95,19 +95,19 @@ pub fn gap(
     gap_with(session, kernel, grid, options, on_run, |_| {})
 }
 
-/// Whether a sandwich is about the whole launch by default: a launch of several warps, of code whose launches have
-/// sandwiches.
+/// Whether a gap breakdown is about the whole launch by default: a launch of several warps, of code whose launches have
+/// gap breakdowns.
 pub fn has_launch_gap(session: &Session, grid: &LaunchFile) -> bool {
     let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
     let warps = threads.div_ceil(Family::Maxwell.lanes().into());
     let blocks = grid.grid.iter().map(|&n| u64::from(n));
-    // Launches of waves are refused by `launch_sandwich`.
+    // Launches of waves are refused by `launch_gap breakdown`.
     let is_covered = session.family() == Some(Family::Maxwell);
     // A saturated product is above 1 as well.
     is_covered && blocks.fold(warps, u64::saturating_mul) > 1
 }
 
-/// Makes a sandwich. `change` alters the chain before its numbers are computed, so that tests can plant faults.
+/// Makes a gap breakdown. `change` alters the chain before its numbers are computed, so that tests can plant faults.
 fn gap_with(
     session: &Session,
     kernel: &Kernel,

@@ -1,7 +1,7 @@
-//! Audits: runs compared with every claim of the analyses and bounds, and sandwiches: the gap between a bound and the
+//! Audits: runs compared with every claim of the analyses and bounds, and gap breakdowns: the gap between a bound and the
 //! slowest run.
 //!
-//! An audit says whether a claim is wrong, and a sandwich says how loose a bound is. Both need runs, so neither
+//! An audit says whether a claim is wrong, and a gap breakdown says how loose a bound is. Both need runs, so neither
 //! proves a claim.
 //!
 //! # Concepts

@@ -1,6 +1,6 @@
 //! Bounds of kernels: flow facts, integer program, access classes, time of warps, blocks and launches.
 //!
-//! [`bound`] answers for one kernel, [`bounds`] for all kernels of a file. Runs appear here only as settings that
+//! [`bound`](fn@bound) answers for one kernel, [`bounds`] for all kernels of a file. Runs appear here only as settings that
 //! bounds share with them, such as the splitting of waves.
 //!
 //! # Concepts

@@ -39,7 +39,7 @@ pub struct GapReport {
     /// Launch overhead that both the bound and the worst run contain. Ratios leave it out.
     pub launch_overhead: u64,
     /// Bounds where one more claim after the other is replaced by an observation of the worst run, in the order of
-    /// [`SandwichReport::CHAIN`], or of [`SandwichReport::LAUNCH_CHAIN`] for a launch.
+    /// [`GapReport::CHAIN`], or of [`GapReport::LAUNCH_CHAIN`] for a launch.
     pub chain: Vec<ChainValue>,
     /// Parts of the gap, one for each element of the chain after the first.
     pub shares: Vec<GapShare>,

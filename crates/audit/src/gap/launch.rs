@@ -1,4 +1,4 @@
-//! Sandwich of a whole launch: its worst simulated run, its bound, and the parts of the gap between them.
+//! Gap breakdown of a whole launch: its worst simulated run, its bound, and the parts of the gap between them.
 //!
 //! The chain is like the chain of a single warp, with a composition in place of the replay: it puts the times and
 //! services of the run into the sum of the bound (SOUNDNESS 20.10). What is left between the composition and the run
@@ -43,7 +43,7 @@ pub fn launch_gap(
     launch_gap_with(session, kernel, grid, options, &mut on_run, |_| {})
 }
 
-/// Makes the sandwich of a launch. `change` alters the chain before its numbers are computed, so that tests can plant
+/// Makes the gap breakdown of a launch. `change` alters the chain before its numbers are computed, so that tests can plant
 /// faults.
 fn launch_gap_with(
     session: &Session,

@@ -205,7 +205,7 @@ pub(crate) fn cycle_bound(
     bound_with_vectors(counts, inputs, numbers, stated, effort).map(|(bound, _)| bound)
 }
 
-/// Computes the bound of a kernel as [`cycle_bound`] does. Also returns the vectors that it was computed with.
+/// Computes the bound of a kernel as `cycle_bound` does. Also returns the vectors that it was computed with.
 pub fn bound_with_vectors(
     counts: &CountSystem,
     inputs: &CycleInputs,

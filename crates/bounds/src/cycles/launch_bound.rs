@@ -392,7 +392,7 @@ impl LaunchTime {
         Ok((found, vectors))
     }
 
-    /// Computes something in each way that applies ([`WAYS`]). If windows of requests delay warps, the ways where
+    /// Computes something in each way that applies (`WAYS`). If windows of requests delay warps, the ways where
     /// paths pay for translations do not apply.
     ///
     /// # Errors
