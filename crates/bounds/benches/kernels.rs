@@ -1,4 +1,4 @@
-//! Time of each stage on real kernels: `cargo bench -p warpbound-driver`.
+//! Time of each stage on real kernels: `cargo bench -p warpbound-bounds --bench kernels`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;

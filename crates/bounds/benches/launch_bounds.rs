@@ -1,5 +1,5 @@
 //! Time to bound whole launches in cycles, from the launch file to the sum:
-//! `cargo bench -p warpbound-driver --bench launch_bounds`. It does not grow with the number of blocks.
+//! `cargo bench -p warpbound-bounds --bench launch_bounds`. It does not grow with the number of blocks.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Warp instructions per second of untimed execution and timed simulation, on kernels of the repository:
-//! `cargo bench -p warpbound-driver --bench runs`.
+//! `cargo bench -p warpbound-runs --bench runs`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
