@@ -135,7 +135,7 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
     for entry in entries {
         paths.push(entry.map_err(unreadable)?.path());
     }
-    // The order in which a file system lists a folder varies; reports must not depend on it.
+    // File systems list a folder in any order; reports must not depend on it.
     paths.sort();
     for path in paths {
         if path.is_file() {

@@ -22,7 +22,7 @@ pub enum SchedulerPolicy {
     /// The youngest ready warp.
     Youngest,
     /// The ready warp whose next instruction needs the unit that most other warps need next; the oldest of several.
-    /// It delays the other warps, to test for scheduling anomalies.
+    /// Delays the other warps, to test for scheduling anomalies.
     ContendedUnit,
     /// A pseudo-random ready warp; depends on the seed, the cycle and the warps alone.
     Random(u64),

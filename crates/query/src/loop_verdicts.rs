@@ -109,7 +109,7 @@ fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
             Some(_) => stated.block,
             None => [None; 3],
         },
-        // Grids of AMD's GPUs may be larger than those of CUDA: a loop that counts to `blockIdx.y` has another bound.
+        // Grids of AMD's GPUs may be larger than grids of CUDA, so a loop that counts to `blockIdx.y` has another bound.
         limits: stated.limits,
         words: words.collect(),
         ..LaunchRanges::default()

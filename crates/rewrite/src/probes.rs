@@ -159,7 +159,7 @@ pub struct ProbeInsertion {
 pub struct ProbeEdits {
     /// Insertions. Several insertions before one operation are in order.
     pub insertions: Vec<ProbeInsertion>,
-    /// New control words for instructions of the program, which let inserted ones issue in cycles in which the warp
+    /// New control words for instructions of the program, which let inserted ones issue in cycles when the warp
     /// waited.
     pub controls: BTreeMap<OpIndex, ControlWord>,
     /// Registers of a thread.

@@ -51,7 +51,7 @@ impl ImportGraph {
         Ok(graph)
     }
 
-    /// Returns the module in which a path of this crate begins, and the rest of the path; `None` for other crates.
+    /// Returns the module where a path of this crate begins, and the rest of the path; `None` for other crates.
     fn base(&self, module: &Module, path: &[String]) -> Option<ImportedPath> {
         let mut base = module.clone();
         let mut rest = path;

@@ -336,6 +336,25 @@ fn each_parameter_is_required() {
     }
 }
 
+/// Line of the TX2 file with its architectures.
+const TX2_ARCHITECTURES: &str = "architectures = [\"sm_62\"]";
+
+/// The family of a machine follows from the architectures that its file names, and from nothing else.
+#[test]
+fn machines_without_a_family_are_refused() {
+    for (named, said) in [
+        ("[\"sm_70\"]", "sm_70 is not supported yet"),
+        ("[\"gfx900\"]", "gfx900 is not supported"),
+        ("[\"pascal\"]", "is no architecture like sm_61"),
+        ("[]", "there is none"),
+        ("[\"sm_61\", \"gfx803\"]", "machines of different kinds"),
+    ] {
+        let error = refused(TX2_ARCHITECTURES, &format!("architectures = {named}"));
+        assert!(error.starts_with("m.toml: architectures: "), "{error}");
+        assert!(error.contains(said), "{error}");
+    }
+}
+
 #[test]
 fn unknown_keys_are_refused() {
     for (to, said) in [

@@ -184,8 +184,7 @@ fn check_registers(program: &GcnProgram) -> Result<(), Diagnostic> {
     }
 }
 
-/// Refuses code in which waves of one kernel can enter another one, where they would end without adding their
-/// counters.
+/// Refuses code if waves of one kernel can enter another kernel, where they would end without adding their counters.
 fn check_separation(rewriter: &CodeObjectRewriter<'_>) -> Result<(), Diagnostic> {
     let kernels = &rewriter.kernels;
     let kernel_at = |at: CodeAddr| {

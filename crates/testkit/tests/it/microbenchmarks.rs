@@ -62,7 +62,7 @@ struct Point {
 }
 
 impl Point {
-    /// Returns the numbers of the launch that are those of this point, before a colon: `stride 2: `.
+    /// Returns the numbers of the launch that belong to this point, before a colon: `stride 2: `.
     fn label(&self) -> String {
         let threads = self.threads.map(|threads| format!("threads {threads}"));
         let set = self
@@ -141,7 +141,7 @@ fn measure(
 }
 
 impl Series {
-    /// Returns the cycles per link of a point, less or divided by those of the launch that the series names.
+    /// Returns the cycles per link of a point, less or divided by the cycles of the launch that the series names.
     fn value(&self, point: &Point) -> f64 {
         let launch = launch(&self.launch, &point.set, point.threads);
         let cycles = measure(&self.cubin, self.kernel.as_deref(), &launch, &self.machine);

@@ -9,7 +9,7 @@ use crate::words::{is_product, sources};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Crates of tasks, each of which had been a part of one crate.
+/// Crates of tasks, which use the stages and each other in this order.
 const ROOMS: [&str; 6] = ["query", "runs", "bounds", "audit", "measure", "builds"];
 
 /// Maximum number of lines of the sources of a room.
