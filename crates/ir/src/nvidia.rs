@@ -28,9 +28,24 @@ pub(crate) fn lift(
     program: &SassProgram,
     meanings: bool,
 ) -> Result<Code, Diagnostic> {
+    let arch = program.arch();
+    let family = arch.family();
+    // The control flow of other families is known before the meanings of their instructions.
+    let has_meanings = family == Family::Maxwell;
+    if meanings && !has_meanings {
+        return Err(Diagnostic::new(format!(
+            "kernels for {arch} are neither analysed nor run yet"
+        ))
+        .in_kernel(kernel.demangled())
+        .hint("`warpbound list`, `disasm` and `extract` read them"));
+    }
     let mut code = Code {
-        family: Family::Maxwell,
-        group_bytes: GROUP_BYTES,
+        family,
+        group_bytes: match family {
+            Family::Maxwell => GROUP_BYTES,
+            // Instructions follow each other without control words between them.
+            Family::Volta | Family::Gcn3 | Family::MiniSimt => 0,
+        },
         constants: kernel
             .banks
             .iter()
@@ -54,7 +69,7 @@ pub(crate) fn lift(
         true => Vec::new(),
         false => program.instrs.iter().map(control).collect(),
     };
-    if meanings || code.ops.iter().any(jumps) {
+    if meanings || has_meanings && code.ops.iter().any(jumps) {
         let whole = |instr| Op {
             meaning: links.meaning(instr, &mut address_words),
             ..links.lift_op(instr, program.effects(instr))

@@ -58,9 +58,11 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`Session::prepare`].
+    /// See [`Prepared::for_listing`].
     pub fn disassemble(&self, kernel: &Kernel) -> Result<Listing, Diagnostic> {
-        Ok(listing_of(&self.prepare(kernel)?))
+        let prepared = Prepared::for_listing(kernel, self.image.isa(), self.file());
+        let prepared = prepared.map_err(|diagnostic| self.locate(diagnostic))?;
+        Ok(listing_of(&prepared))
     }
 
     /// Appends the disassembly of a kernel and of the functions in its own section, in the syntax of nvdisasm for raw

@@ -8,7 +8,7 @@ use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_bound::LoopName;
-use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
+use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift, lift_flow};
 use warpbound_isa::{Arch, Program, amd, mini, nvidia};
 use warpbound_load::{Isa, Kernel};
 
@@ -33,6 +33,28 @@ impl<'a> Prepared<'a> {
     ///
     /// The code section contains no code of `isa`, or the kernel does not start at an instruction.
     pub fn new(kernel: &'a Kernel, isa: Isa, file: &'a str) -> Result<Prepared<'a>, Diagnostic> {
+        Prepared::with(kernel, isa, file, lift)
+    }
+
+    /// Decodes `kernel` and lifts only its control flow, which is enough to list it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prepared::new`].
+    pub fn for_listing(
+        kernel: &'a Kernel,
+        isa: Isa,
+        file: &'a str,
+    ) -> Result<Prepared<'a>, Diagnostic> {
+        Prepared::with(kernel, isa, file, lift_flow)
+    }
+
+    fn with(
+        kernel: &'a Kernel,
+        isa: Isa,
+        file: &'a str,
+        lift: fn(&Kernel, &Program) -> Result<Code, Diagnostic>,
+    ) -> Result<Prepared<'a>, Diagnostic> {
         let program = Prepared::decode(kernel, isa)?;
         let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
         let code = lift(kernel, &program).map_err(here)?;
