@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_ir::{ControlEffect, ControlTarget, OpIndex, text};
 use warpbound_isa::nvidia::{self, Relocated};
-use warpbound_isa::{ControlWord, Program, TargetStyle};
+use warpbound_isa::{BranchTarget, ControlWord, OperandValue, Program, TargetStyle};
 use warpbound_load::Kernel;
 use warpbound_report::listing::{ControlColumns, Listing, ListingLine};
 
@@ -60,7 +60,7 @@ impl Session {
     ///
     /// See [`Prepared::for_listing`].
     pub fn disassemble(&self, kernel: &Kernel) -> Result<Listing, Diagnostic> {
-        let prepared = Prepared::for_listing(kernel, self.image.isa(), self.file());
+        let prepared = Prepared::for_listing(kernel, self.image.isa(), &self.file);
         let prepared = prepared.map_err(|diagnostic| self.locate(diagnostic))?;
         Ok(listing_of(&prepared))
     }
@@ -180,6 +180,7 @@ fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex,
             | ControlEffect::Push(_, ControlTarget::Op(to)) => Some(*to),
             _ => None,
         })
+        .chain(barrier_targets(prepared))
         // The entry of a function has its name as the label.
         .filter(|to| !labels.contains_key(to))
         .collect();
@@ -189,6 +190,28 @@ fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex,
         labels.insert(target, vec![format!(".L{}", number + 1)]);
     }
     labels
+}
+
+/// Returns the operations to which instructions of Volta and later GPUs refer without a transfer of control: the places
+/// after their convergence barriers.
+fn barrier_targets(prepared: &Prepared<'_>) -> Vec<OpIndex> {
+    let Program::Nvidia(program) = &prepared.program else {
+        return Vec::new();
+    };
+    // The targets of Maxwell's pushes are control effects.
+    if program.arch().family() != Family::Volta {
+        return Vec::new();
+    }
+    let views = program
+        .instrs
+        .iter()
+        .filter_map(|instr| program.view(instr));
+    let operands = views.flat_map(|view| view.operands);
+    let targets = operands.filter_map(|operand| match operand.value {
+        OperandValue::Target(BranchTarget::Code(to)) => prepared.code.at(to),
+        _ => None,
+    });
+    targets.collect()
 }
 
 /// Returns the control word of an instruction in columns, if it has one.
