@@ -158,7 +158,7 @@ pub fn flow_facts(analysed: AnalysedKernel<'_>) -> Result<FlowFacts, Diagnostic>
 }
 
 /// Returns the report of an unreadable kernel.
-pub(crate) fn refused_bound(session: &Session, name: &str, why: &Diagnostic) -> KernelBound {
+pub fn refused_bound(session: &Session, name: &str, why: &Diagnostic) -> KernelBound {
     verdict_report(session, name, &Verdict::Refused(why.clone()))
 }
 

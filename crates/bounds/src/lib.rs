@@ -37,7 +37,7 @@ pub mod facts;
 pub mod profile;
 
 pub use access::{access, access_classes, access_of};
-pub use bound::{bound, bound_of, bound_of_parts, bound_set, bounds, formula};
+pub use bound::{bound, bound_of, bound_of_parts, bound_set, bounds, formula, refused_bound};
 pub use cta::cta;
 pub use cycles::{
     CycleBound, CycleInputs, CycleOptions, LaunchCounts, LaunchCycles, LaunchExtent,

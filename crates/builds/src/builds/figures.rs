@@ -10,7 +10,7 @@ use warpbound_analyse::access::MemoryUnits;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::facts::FactIdentity;
 use warpbound_bounds::facts::identity::identify_loops;
-use warpbound_bounds::{access_of, bound_of};
+use warpbound_bounds::{access_of, bound_of, refused_bound};
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::RegisterKind;
 use warpbound_isa::instr::MemorySpace;
@@ -120,7 +120,10 @@ pub(crate) fn figures(
     options: &BoundOptions,
     extent: FigureExtent,
 ) -> Result<KernelFigures, Diagnostic> {
-    let analysis = session.analyse(kernel, options)?;
+    let analysis = match session.analyse(kernel, options) {
+        Ok(analysis) => analysis,
+        Err(why) => return figures_without_analysis(session, kernel, &why, extent),
+    };
     let bound = bound_of(&analysis)?;
     let (mut identities, mut accesses, mut divergence) = (Vec::new(), Vec::new(), Vec::new());
     if let (Ok(analysed), FigureExtent::All) = (analysis.parts(), extent) {
@@ -140,6 +143,34 @@ pub(crate) fn figures(
         instructions: shares.get(report.id.as_str()).copied().unwrap_or(0),
     });
     let loops = loops.collect();
+    Ok(KernelFigures {
+        loops,
+        accesses,
+        divergence,
+        ..listed_figures(prepared, bound, extent)
+    })
+}
+
+/// Computes the figures of a kernel that cannot be analysed, because its instructions have no meaning here: those that
+/// follow from single instructions. `why` is the reason why there is no bound.
+fn figures_without_analysis(
+    session: &Session,
+    kernel: &Kernel,
+    why: &Diagnostic,
+    extent: FigureExtent,
+) -> Result<KernelFigures, Diagnostic> {
+    let prepared = Prepared::for_listing(kernel, session.image.isa(), &session.file);
+    let prepared = prepared.map_err(|diagnostic| session.locate(diagnostic))?;
+    let bound = refused_bound(session, &kernel.name, why);
+    Ok(listed_figures(&prepared, bound, extent))
+}
+
+/// Computes the figures that follow from the instructions and from a bound.
+fn listed_figures(
+    prepared: &Prepared<'_>,
+    bound: KernelBound,
+    extent: FigureExtent,
+) -> KernelFigures {
     let builder = FigureBuilder {
         prepared,
         bound: &bound,
@@ -148,16 +179,16 @@ pub(crate) fn figures(
     if extent == FigureExtent::All {
         (mix, lines) = (builder.mix(), builder.lines());
     }
-    Ok(KernelFigures {
+    KernelFigures {
         mix,
         local_accesses: builder.accesses_of(MemorySpace::Local).count() as u64,
-        loops,
+        loops: Vec::new(),
         lines,
         places: builder.places(),
-        accesses,
-        divergence,
+        accesses: Vec::new(),
+        divergence: Vec::new(),
         bound,
-    })
+    }
 }
 
 /// Returns the number of instructions of a kernel that load or store local memory.
