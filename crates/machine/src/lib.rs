@@ -9,6 +9,7 @@
 //! * machine files, `like`: `machine/src/read.rs`; files `machine/nvidia`, `machine/amd`, `machine/mini-simt`
 //! * sums of parameters: `machine/src/sum.rs`
 //! * occupancy of SMs and of compute units: `machine/src/occupancy.rs`, `machine/src/occupancy/compute_unit.rs`
+//! * resources of SMs by architecture: `machine/src/resources.rs`; rows `machine/nvidia/resources.tsv`
 //! * selection of values within the ranges: `machine/src/selection.rs`; slowest and fastest of sizes:
 //!   `runs/src/runs/timed/ends.rs`
 //! * warp schedulers by name: `machine/src/policy.rs`
@@ -20,6 +21,7 @@ mod occupancy;
 mod parameter;
 mod policy;
 mod read;
+mod resources;
 mod selection;
 mod sum;
 mod validity;
@@ -28,5 +30,6 @@ pub use gpu_model::{ClockBasis, ClockMode, GpuModel, ModelChoices, ParameterRang
 pub use occupancy::{BlockResources, BlockTooLarge, Limit, Occupancy, WaveNeeds};
 pub use parameter::{Domain, Parameter, SlowEnd, Unit};
 pub use policy::SchedulerPolicy;
+pub use resources::SmResources;
 pub use selection::{MachineConfig, Selection};
 pub use sum::ParameterSum;

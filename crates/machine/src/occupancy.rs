@@ -4,8 +4,9 @@
 //! warps in steps, each sub-partition holds whole warps only, and shared memory is allocated to blocks in steps.
 
 use std::fmt;
+use std::ops::Index;
 
-use crate::{MachineConfig, Parameter};
+use crate::Parameter;
 use warpbound_base::Family;
 
 mod compute_unit;
@@ -43,7 +44,7 @@ impl BlockResources {
     ];
 
     /// Returns the resources of an empty SM.
-    pub fn of_sm(machine: &MachineConfig) -> BlockResources {
+    pub fn of_sm(machine: &impl Index<Parameter, Output = u64>) -> BlockResources {
         BlockResources {
             threads: machine[Parameter::SmThreads],
             warps: machine[Parameter::SmWarps],
@@ -62,7 +63,7 @@ impl BlockResources {
     /// together hold. For example, an SM with 65536 registers holds 25 warps of 2560 registers, rounded down to 24 by
     /// a warp step of 4. Each then counts for 2730 registers.
     pub fn of_block(
-        machine: &MachineConfig,
+        machine: &impl Index<Parameter, Output = u64>,
         threads: u64,
         registers: u64,
         shared: u64,
@@ -116,7 +117,7 @@ impl BlockResources {
 }
 
 /// Returns the number of registers allocated to a warp whose threads have `registers` each.
-fn registers_of_warp(machine: &MachineConfig, registers: u64) -> u64 {
+fn registers_of_warp(machine: &impl Index<Parameter, Output = u64>, registers: u64) -> u64 {
     in_steps(
         registers.saturating_mul(32),
         machine[Parameter::RegisterStep],
@@ -197,7 +198,7 @@ impl Occupancy {
     /// Not even one block fits. The error names the first of `block.threads`, `block.registers`, `block.shared`,
     /// `sm.threads`, `sm.warps`, `sm.registers` and `sm.shared` that the block exceeds.
     pub fn of(
-        machine: &MachineConfig,
+        machine: &impl Index<Parameter, Output = u64>,
         threads: u64,
         registers: u64,
         shared: u64,

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_base::Family;
 use warpbound_load::Kernel;
-use warpbound_machine::{GpuModel, Limit, MachineConfig, Occupancy, Selection, WaveNeeds};
+use warpbound_machine::{
+    GpuModel, Limit, MachineConfig, Occupancy, Selection, SmResources, WaveNeeds,
+};
 
 /// Warps of a kernel that an SM or a compute unit holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -37,10 +38,18 @@ impl KernelOccupancy {
     }
 }
 
+/// Machine of an architecture, as far as it is known.
+enum KnownMachine {
+    /// Of a machine file.
+    File(MachineConfig),
+    /// Only the resources of an SM.
+    Resources(SmResources),
+}
+
 /// Calculator of occupancies on the default machine of each architecture.
 #[derive(Default)]
 pub struct OccupancyCalculator {
-    machines: BTreeMap<String, Option<MachineConfig>>,
+    machines: BTreeMap<String, Option<KnownMachine>>,
 }
 
 /// Maximum number of threads per block.
@@ -52,9 +61,9 @@ const STEP: u64 = 64;
 impl OccupancyCalculator {
     /// Adds the machine of an architecture.
     pub(super) fn learn(&mut self, isa: &str) {
-        let machine = || {
-            let model = GpuModel::for_architecture(isa).ok()?;
-            Some(model.select(Selection::Typical))
+        let machine = || match GpuModel::for_architecture(isa) {
+            Ok(model) => Some(KnownMachine::File(model.select(Selection::Typical))),
+            Err(_) => Some(KnownMachine::Resources(SmResources::of(isa).ok()??)),
         };
         self.machines.entry(isa.to_owned()).or_insert_with(machine);
     }
@@ -94,7 +103,7 @@ impl OccupancyCalculator {
 
 /// Kernel and size of a block.
 struct OccupancyQuery<'a> {
-    machine: &'a MachineConfig,
+    machine: &'a KnownMachine,
     kernel: &'a Kernel,
     threads: u64,
     shared: u64,
@@ -103,19 +112,26 @@ struct OccupancyQuery<'a> {
 impl OccupancyQuery<'_> {
     fn answer(&self, is_known: bool) -> KernelOccupancy {
         let (machine, kernel, threads) = (self.machine, self.kernel, self.threads);
-        let found = match &kernel.code_object {
-            Some(object) => {
+        let registers = kernel.registers.into();
+        let found = match (machine, &kernel.code_object) {
+            (KnownMachine::File(machine), Some(object)) => {
                 let needs = WaveNeeds {
                     vgprs: object.descriptor.vector_registers().into(),
                     sgprs: object.descriptor.scalar_registers().into(),
                 };
                 Occupancy::of_cu(machine, threads, &needs, self.shared)
             }
-            None => Occupancy::of(machine, threads, kernel.registers.into(), self.shared),
+            (KnownMachine::File(machine), None) => {
+                Occupancy::of(machine, threads, registers, self.shared)
+            }
+            (KnownMachine::Resources(sm), _) => {
+                let shared = self.shared.saturating_add(sm.reserved_shared);
+                Occupancy::of(sm, threads, registers, shared)
+            }
         };
-        let name = match machine.family() {
-            Family::Maxwell | Family::Volta | Family::MiniSimt => Limit::name,
-            Family::Gcn3 => Limit::gcn3_name,
+        let name = match kernel.code_object {
+            None => Limit::name,
+            Some(_) => Limit::gcn3_name,
         };
         match found {
             Ok(found) => KernelOccupancy {
