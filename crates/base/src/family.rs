@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crate::Named;
+use crate::{ConstantBanks, GroupedCode, LaunchBlock, Named};
 
 /// Family of machines whose code has one format, one execution model, one ABI and one timing model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -48,10 +48,50 @@ pub enum Reconvergence {
 pub struct FamilyFacts {
     /// GPUs of the family, in messages.
     pub gpus: &'static str,
+    /// Architectures of the family, in messages.
+    pub architectures: &'static [&'static str],
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
     pub reconvergence: Reconvergence,
+    /// Layout of code in groups with control words, which schedule the instructions; `None` if the hardware alone does.
+    pub grouped_code: Option<&'static GroupedCode>,
+    /// Constant banks that instructions name; `None` if the launch passes its words otherwise.
+    pub constant_banks: Option<&'static ConstantBanks>,
+}
+
+/// Groups of 32 bytes (experiments with NVIDIA's disassembler; maxas wiki, "Control Codes").
+const MAXWELL_CODE: GroupedCode = GroupedCode {
+    word_bytes: 8,
+    slots: 3,
+    scoreboards: 6,
+    reuse_slots: 3,
+};
+
+/// Banks of kernels (experiments with `cuobjdump -elf` and the compiler's output).
+const MAXWELL_BANKS: ConstantBanks = ConstantBanks {
+    launch: 0,
+    literals: 2,
+    variables: 3,
+    addresses: 4,
+    block: LaunchBlock {
+        block_size: 0x8,
+        grid_size: 0x14,
+        stack: 0x20,
+        shared_window: [0x0, 0x100],
+        local_window: [0x4, 0x104],
+    },
+};
+
+impl GroupedCode {
+    /// Three instructions after each control word: the layout that is decoded, rewritten and timed. Rooms for other
+    /// families take the layout from [`FamilyFacts::grouped_code`].
+    pub const WITH_THREE_SLOTS: &GroupedCode = &MAXWELL_CODE;
+}
+
+impl ConstantBanks {
+    /// Banks of cubins whose code has groups of three instructions.
+    pub const OF_GROUPED_CODE: &ConstantBanks = &MAXWELL_BANKS;
 }
 
 impl Family {
@@ -60,18 +100,27 @@ impl Family {
         match self {
             Family::Maxwell => &FamilyFacts {
                 gpus: "NVIDIA GPUs",
+                architectures: &["Maxwell", "Pascal"],
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
+                grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
+                constant_banks: Some(ConstantBanks::OF_GROUPED_CODE),
             },
             Family::Gcn3 => &FamilyFacts {
                 gpus: "GCN3 GPUs",
+                architectures: &["GCN3"],
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
+                grouped_code: None,
+                constant_banks: None,
             },
             Family::MiniSimt => &FamilyFacts {
                 gpus: "mini-SIMT machines",
+                architectures: &["mini-SIMT"],
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
+                grouped_code: None,
+                constant_banks: None,
             },
         }
     }
@@ -84,6 +133,13 @@ impl Family {
     /// Whether the code keeps the masks of active lanes in registers of the warp, as waves of GCN3 do.
     pub const fn has_exec_mask(self) -> bool {
         matches!(self.facts().reconvergence, Reconvergence::ExecMask)
+    }
+}
+
+impl FamilyFacts {
+    /// The architectures as one phrase, for example `Maxwell or Pascal` with `or`.
+    pub fn architectures(&self, conjunction: &str) -> String {
+        self.architectures.join(&format!(" {conjunction} "))
     }
 }
 

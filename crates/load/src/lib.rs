@@ -45,6 +45,7 @@ mod bundle;
 mod code_object;
 mod container;
 mod elf;
+pub mod elf_numbers;
 mod fatbin;
 mod host;
 mod image;

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
+use warpbound_base::Sm;
 
 use crate::assemble;
 use crate::code_object;
 use crate::container::{self, Magic};
-use crate::elf::{EM_AMDGPU, Elf, Header, fault};
+use crate::elf::{Elf, Header, fault};
+use crate::elf_numbers::EM_AMDGPU;
 use crate::image::{Image, Linkage};
 use crate::text;
-use warpbound_base::Sm;
 
 impl Image {
     /// Reads a cubin, a code object or a mini-SIMT text.

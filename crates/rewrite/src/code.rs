@@ -1,7 +1,6 @@
 //! [`EditedCode`]: the instructions of one code section, and the instructions inserted between them.
 //!
-//! A section of Maxwell or Pascal is a sequence of groups of 32 bytes: a control word with three slots, and three
-//! instructions. New code is laid out as one list of instructions and divided into groups again. Every reference to
+//! A section is a sequence of groups of 32 bytes: a control word with three slots, and three instructions. New code is laid out as one list of instructions and divided into groups again. Every reference to
 //! an address becomes a label and is written anew.
 //!
 //! For example, `BRA 0x30` names the second slot of the second group, position 4. With one instruction inserted
@@ -13,7 +12,7 @@ mod references;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, GroupedCode};
 use warpbound_isa::ControlWord;
 use warpbound_isa::nvidia::{Arch, LatencyKind, Opcode, SassProgram};
 use warpbound_load::AddressHalf;
@@ -23,8 +22,8 @@ pub use map::CodeMap;
 use references::Reference;
 
 /// Bytes of a group, and instructions in it.
-pub(crate) const GROUP: u32 = 32;
-pub(crate) const SLOTS: u32 = 3;
+pub(crate) const GROUP: u32 = GroupedCode::WITH_THREE_SLOTS.group_bytes();
+pub(crate) const SLOTS: u32 = GroupedCode::WITH_THREE_SLOTS.slots;
 
 /// Ways to an instruction on which inserted code is executed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -188,14 +187,7 @@ impl EditedCode {
     /// Position of the instruction at an address. The address of a control word stands for the first slot of its
     /// group.
     pub fn index_of(&self, at: CodeAddr) -> Option<usize> {
-        let (group, within) = (at.0 / GROUP, at.0 % GROUP);
-        let slot = match within {
-            0 | 8 => 0,
-            16 => 1,
-            24 => 2,
-            _ => return None,
-        };
-        let index = (group * SLOTS + slot) as usize;
+        let index = GroupedCode::WITH_THREE_SLOTS.position(at.0)? as usize;
         (index < self.instrs.len()).then_some(index)
     }
 

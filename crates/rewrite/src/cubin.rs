@@ -10,6 +10,7 @@ mod tables;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
+use warpbound_load::elf_numbers::STT_FUNC;
 
 use warpbound_base::Diagnostic;
 use warpbound_isa::nvidia::Arch;
@@ -20,9 +21,6 @@ use crate::elf::{ElfFile, ElfSymbol, fault};
 
 pub use finish::RewrittenCubin;
 pub use variable::VariableSlot;
-
-/// Type of function symbols.
-const STT_FUNC: u8 = 2;
 
 /// Cubin under edit: code inserted into its sections, variables added, register counts changed.
 ///

@@ -12,6 +12,7 @@ mod distances;
 mod state;
 
 use std::collections::BTreeSet;
+use warpbound_base::GroupedCode;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_ir::{Cell, Code, ControlEffect, Meaning, Op, OpIndex};
@@ -221,9 +222,11 @@ impl InstrHazards {
     fn of(op: &Op, instr: &SassInstr, program: &SassProgram) -> InstrHazards {
         let control = instr.control;
         let timing = program.timing(instr);
-        // A warp has six scoreboards; 7 means none.
-        let scoreboard = |number: Option<u8>| number.filter(|&number| number < 6);
-        let (write_sb, read_sb) = (scoreboard(control.write_sb), scoreboard(control.read_sb));
+        let code = GroupedCode::WITH_THREE_SLOTS;
+        let (write_sb, read_sb) = (
+            code.scoreboard(control.write_sb),
+            code.scoreboard(control.read_sb),
+        );
         let latency = timing.map_or(LatencyKind::Fixed, |timing| timing.latency);
         let is_fixed = match latency {
             LatencyKind::Fixed | LatencyKind::Branch => true,

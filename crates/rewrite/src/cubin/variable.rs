@@ -5,12 +5,12 @@
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_load::AddressHalf;
+use warpbound_load::elf_numbers::{
+    SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, SHT_REL, SYMBOL_SIZE,
+};
 
 use super::CubinRewriter;
-use crate::elf::{
-    ElfRelocation, ElfSection, ElfSymbol, SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS,
-    SHT_PROGBITS, SHT_REL, SYMBOL_SIZE, fault,
-};
+use crate::elf::{ElfRelocation, ElfSection, ElfSymbol, fault};
 
 /// Bank where `ptxas` puts addresses of variables.
 const ADDRESS_BANK: u8 = 4;
