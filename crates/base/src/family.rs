@@ -84,9 +84,21 @@ const MAXWELL_BANKS: ConstantBanks = ConstantBanks {
 };
 
 impl GroupedCode {
-    /// Three instructions after each control word: the layout that is decoded, rewritten and timed. Rooms for other
-    /// families take the layout from [`FamilyFacts::grouped_code`].
+    /// Three instructions after each control word: the layout that is decoded, rewritten and timed. Code for several
+    /// families reads [`FamilyFacts::grouped_code`].
     pub const WITH_THREE_SLOTS: &GroupedCode = &MAXWELL_CODE;
+
+    /// Architectures whose code has [this layout](GroupedCode::WITH_THREE_SLOTS), as one phrase. For example, `Maxwell or
+    /// Pascal` with the conjunction `or`.
+    pub fn architectures(conjunction: &str) -> String {
+        let families = Family::ALL.iter().map(|(family, _)| family.facts());
+        let names: Vec<&str> = families
+            .filter(|facts| facts.grouped_code == Some(GroupedCode::WITH_THREE_SLOTS))
+            .flat_map(|facts| facts.architectures)
+            .copied()
+            .collect();
+        names.join(&format!(" {conjunction} "))
+    }
 }
 
 impl ConstantBanks {
@@ -133,13 +145,6 @@ impl Family {
     /// Whether the code keeps the masks of active lanes in registers of the warp, as waves of GCN3 do.
     pub const fn has_exec_mask(self) -> bool {
         matches!(self.facts().reconvergence, Reconvergence::ExecMask)
-    }
-}
-
-impl FamilyFacts {
-    /// The architectures as one phrase, for example `Maxwell or Pascal` with `or`.
-    pub fn architectures(&self, conjunction: &str) -> String {
-        self.architectures.join(&format!(" {conjunction} "))
     }
 }
 

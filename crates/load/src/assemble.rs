@@ -48,7 +48,7 @@ pub(crate) fn assemble(
         loaded_file: None,
         warnings: Vec::new(),
     };
-    // Other architectures are only listed: the checks below assume the 8-byte instructions of Maxwell and Pascal.
+    // Other architectures are only listed: the checks below assume instructions in groups (`GroupedCode`).
     if sm.family().is_none() {
         return Ok(image);
     }

@@ -137,7 +137,7 @@ impl Kernel {
     /// Whether an instruction is the last one of its section.
     pub fn ends_section(&self, address: CodeAddr) -> bool {
         // Only kernels of cubins have other sections joined to their code.
-        let next = address.offset(GroupedCode::WITH_THREE_SLOTS.word_bytes);
+        let next = address.offset(GroupedCode::WITH_THREE_SLOTS.word_bytes.into());
         self.joined
             .iter()
             .any(|section| Some(section.start) == next)

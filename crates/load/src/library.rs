@@ -38,7 +38,7 @@ pub enum ContainerKind {
 }
 
 /// Directory of the images in a file. Only the directory is in memory; images are read one at a time, because a
-/// library may have gigabytes of them. For example, a program with a fat binary for sm_52 and sm_61 has two entries.
+/// library may have gigabytes of them. For example, a program with a fat binary for two architectures has two entries.
 pub struct ImageDirectory {
     source: Box<dyn ByteSource>,
     container: ContainerKind,

@@ -31,8 +31,7 @@ pub struct ParamBlock {
     pub size: u16,
 }
 
-/// One indirect branch (on Maxwell and Pascal: SYNC, BRK, BRX, and indirect calls) as the compiler
-/// recorded it.
+/// One indirect branch (SYNC, BRK, BRX, and indirect calls) as the compiler recorded it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndirectBranch {
     /// Address of the instruction.

@@ -5,8 +5,9 @@
 
 use std::fmt;
 
-use crate::{MachineConfig, Parameter};
 use warpbound_base::Family;
+
+use crate::{MachineConfig, Parameter};
 
 mod compute_unit;
 
@@ -260,9 +261,9 @@ pub struct BlockTooLarge {
 impl fmt::Display for BlockTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, takes, has) = (self.limit.name(), self.takes, self.has);
-        let block = match self.limit.is_of(Family::Maxwell) {
-            true => "block",
-            false => "workgroup",
+        let block = match self.limit.only_family() {
+            Some(Family::Maxwell | Family::MiniSimt) | None => "block",
+            Some(Family::Gcn3) => "workgroup",
         };
         write!(f, "a {block} takes {takes}, but {name} is {has}")
     }

@@ -67,7 +67,7 @@ fn write_gcn(first: u32, second: Option<u32>, out: &mut String) -> bool {
     GcnInstr::decode(CodeAddr(0), first, second).write_text(TargetStyle::Hex, out)
 }
 
-/// Appends an instruction of Maxwell or Pascal; returns whether there is one.
+/// Appends an instruction of NVIDIA's GPUs; returns whether there is one.
 fn write_sass(arch: Arch, word: u64, out: &mut String) -> Result<bool, Diagnostic> {
     // The decoder reads groups of a control word and three instructions.
     let group: Vec<u8> = [PLAIN_CONTROL, word, 0, 0]

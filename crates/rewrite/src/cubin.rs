@@ -12,7 +12,7 @@ mod variable;
 use std::collections::{BTreeMap, BTreeSet};
 use warpbound_load::elf_numbers::STT_FUNC;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, GroupedCode};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::{Image, Isa};
 
@@ -40,7 +40,7 @@ pub struct CubinRewriter<'a> {
 }
 
 impl<'a> CubinRewriter<'a> {
-    /// Reads a cubin for Maxwell or Pascal.
+    /// Reads a cubin whose code has groups with control words.
     ///
     /// # Errors
     ///
@@ -54,7 +54,10 @@ impl<'a> CubinRewriter<'a> {
             _ => None,
         };
         // Offset 48 is the field of the flags, which name the chip.
-        let arch = arch.ok_or_else(|| fault(48, "this is no cubin for Maxwell or Pascal"))?;
+        let arch = arch.ok_or_else(|| {
+            let architectures = GroupedCode::architectures("or");
+            fault(48, format!("this is no cubin for {architectures}"))
+        })?;
         // Before linking, addresses of code are not final.
         if !elf.is_executable() {
             return Err(fault(16, "this cubin is not linked")

@@ -47,7 +47,7 @@ pub struct OccupancyCalculator {
 const MOST_THREADS: u64 = 1024;
 
 /// Step between the block sizes that are tried: the 64 lanes of a wave, or two warps.
-const STEP: u64 = 64;
+const STEP: u64 = Family::Gcn3.lanes() as u64;
 
 impl OccupancyCalculator {
     /// Adds the machine of an architecture.

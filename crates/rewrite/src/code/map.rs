@@ -7,7 +7,7 @@
 
 use warpbound_base::{CodeAddr, GroupedCode};
 
-use super::{GROUP, SLOTS};
+use super::words::{GROUP, SLOTS};
 
 /// New addresses of the instructions of one section.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,10 +1,10 @@
 //! Dataflow of results and reads that may be outstanding at a point of the code.
 
 use std::collections::{BTreeMap, BTreeSet};
-use warpbound_base::GroupedCode;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::blocks::Block;
+use warpbound_base::GroupedCode;
 use warpbound_graph::{DataflowProblem, solve};
 use warpbound_ir::{Cell, OpIndex};
 

@@ -8,7 +8,7 @@ use warpbound_isa::nvidia::{
 };
 use warpbound_machine::Parameter;
 
-use crate::completion::{Completion, completion};
+use super::completion::{Completion, completion};
 
 /// Groups of the code, with the number of scoreboards.
 const CODE: &GroupedCode = GroupedCode::WITH_THREE_SLOTS;
