@@ -5,8 +5,8 @@
 //! # Concepts
 //!
 //! * families of GPUs, their lanes and way to reconverge: `base/src/family.rs`
-//! * groups of instructions with control words, constant banks, words that a launch writes (the ABI of kernels):
-//!   `base/src/code_facts.rs`; their values by family: `family.rs`
+//! * groups of instructions with control words, constant banks, words that a launch writes into them:
+//!   `base/src/code_facts.rs`; by family: `family.rs`
 //! * instruction sets and the families to which they belong: `base/src/isa.rs`, `sm.rs`, `gfx.rs`
 //! * code addresses, bit fields: `base/src/addr.rs`, `bits.rs`
 //! * quantities in instructions or cycles: `base/src/quantity.rs`

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use warpbound_base::{Diagnostic, Family, Isa};
+use warpbound_base::{Diagnostic, Isa};
 use warpbound_bounds::{FactsExtent, facts_template};
 use warpbound_builds::{FactsUpdate, updated_facts};
 use warpbound_query::Kernel;

@@ -272,7 +272,7 @@ impl InstrHazards {
             distance: distances::distance(instr, timing),
             drains: control.usched == 0,
             is_first_of_pair: control.dual_issue(),
-            wait_mask: control.wait_mask & 0x3f,
+            wait_mask: control.wait_mask & code.all_scoreboards(),
             releases: distances::released(program, instr),
             write_sb,
             read_sb,
