@@ -2,8 +2,9 @@
 //!
 //! [`crate::divergence`] assumes that lanes which diverge at a branch, do not exit, and stay in the loops around it,
 //! reconverge in the same iteration: at the first node that all their paths pass, or at the loop's header. So pending
-//! lanes are never an iteration late. Without SSY, or with one that is popped in another iteration, they may be. For
-//! example, without SSY the two sides of an `if` execute the code after it one after the other.
+//! lanes are never an iteration late. Without a push before the branch, or with an entry that is popped in another
+//! iteration, they may be. For example, without a push the two sides of an `if` execute the code after it one after the
+//! other.
 
 use std::collections::BTreeSet;
 

@@ -41,13 +41,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::MayUnderflow(tag) => {
-                let (op, push) = match tag {
-                    Tag::Sync => ("SYNC", "SSY"),
-                    Tag::Brk => ("BRK", "PBK"),
-                    Tag::Cont => ("CONT", "PCNT"),
-                    Tag::Ret => ("RET", "CAL"),
-                    Tag::Frame | Tag::Nil => ("a pop", "a push"),
-                };
+                let (op, push) = tag.instructions().unwrap_or(("a pop", "a push"));
                 write!(
                     f,
                     "{op} may be reached without a matching {push} on the stack"

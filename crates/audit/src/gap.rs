@@ -18,26 +18,25 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
+use chain::{Chain, Replaced};
 pub use launch::launch_gap;
+use runs::{Runs, WorstRun};
 use warpbound_analyse::Refusal;
 use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Diagnostic, Family, Named as _};
 use warpbound_bound::FactsFile;
+use warpbound_bounds::CycleOptions;
+use warpbound_bounds::access::TimedFindings;
+use warpbound_bounds::{bound::FlowFacts, bound::flow_facts};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
+use warpbound_query::{
+    AnalysedKernel, BoundOptions, KernelFlow, Prepared, Session, StatedLaunches,
+};
 use warpbound_report::gap::{ChainValue, GapReport, GapShare};
 use warpbound_simulate::timed::SingleWarp;
 
 use crate::{audit::Claims, audit::claims_of_flow};
-use warpbound_bounds::CycleOptions;
-use warpbound_bounds::access::TimedFindings;
-use warpbound_bounds::{bound::FlowFacts, bound::flow_facts};
-use warpbound_query::{
-    AnalysedKernel, BoundOptions, KernelFlow, Prepared, Session, StatedLaunches,
-};
-
-use chain::{Chain, Replaced};
-use runs::{Runs, WorstRun};
 
 /// Extent of a gap breakdown.
 #[derive(Clone, Debug)]
@@ -98,13 +97,16 @@ pub fn gap(
 /// Whether a gap breakdown is about the whole launch by default: a launch of several warps, of code whose launches have
 /// gap breakdowns.
 pub fn has_launch_gap(session: &Session, grid: &LaunchFile) -> bool {
+    let lanes = match session.family() {
+        Some(family @ Family::Maxwell) => family.lanes(),
+        // Launches of other machines have no gap breakdown.
+        Some(Family::Volta | Family::Gcn3 | Family::MiniSimt) | None => return false,
+    };
     let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
-    let warps = threads.div_ceil(Family::Maxwell.lanes().into());
+    let warps = threads.div_ceil(lanes.into());
     let blocks = grid.grid.iter().map(|&n| u64::from(n));
-    // Launches of waves are refused by `launch_gap breakdown`.
-    let is_covered = session.family() == Some(Family::Maxwell);
     // A saturated product is above 1 as well.
-    is_covered && blocks.fold(warps, u64::saturating_mul) > 1
+    blocks.fold(warps, u64::saturating_mul) > 1
 }
 
 /// Makes a gap breakdown. `change` alters the chain before its numbers are computed, so that tests can plant faults.

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crate::Named;
+use crate::{ConstantBanks, GroupedCode, LaunchBlock, Named};
 
 /// Family of machines whose code has one format, one execution model, one ABI and one timing model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -53,10 +53,62 @@ pub enum Reconvergence {
 pub struct FamilyFacts {
     /// GPUs of the family, in messages.
     pub gpus: &'static str,
+    /// Architectures of the family, in messages.
+    pub architectures: &'static [&'static str],
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
     pub reconvergence: Reconvergence,
+    /// Layout of code in groups with control words, which schedule the instructions; `None` if the hardware alone does.
+    pub grouped_code: Option<&'static GroupedCode>,
+    /// Constant banks that instructions name; `None` if the launch passes its words otherwise.
+    pub constant_banks: Option<&'static ConstantBanks>,
+}
+
+/// Groups of 32 bytes (experiments with NVIDIA's disassembler; maxas wiki, "Control Codes").
+const MAXWELL_CODE: GroupedCode = GroupedCode {
+    word_bytes: 8,
+    slots: 3,
+    scoreboards: 6,
+    reuse_slots: 3,
+};
+
+/// Banks of kernels (experiments with `cuobjdump -elf` and the compiler's output).
+const MAXWELL_BANKS: ConstantBanks = ConstantBanks {
+    launch: 0,
+    literals: 2,
+    variables: 3,
+    addresses: 4,
+    block: LaunchBlock {
+        block_size: 0x8,
+        grid_size: 0x14,
+        stack: 0x20,
+        shared_window: [0x0, 0x100],
+        local_window: [0x4, 0x104],
+    },
+};
+
+impl GroupedCode {
+    /// Three instructions after each control word: the layout that is decoded, rewritten and timed. Code for several
+    /// families reads [`FamilyFacts::grouped_code`].
+    pub const WITH_THREE_SLOTS: &GroupedCode = &MAXWELL_CODE;
+
+    /// Architectures whose code has [this layout](GroupedCode::WITH_THREE_SLOTS), as one phrase. For example, `Maxwell or
+    /// Pascal` with the conjunction `or`.
+    pub fn architectures(conjunction: &str) -> String {
+        let families = Family::ALL.iter().map(|(family, _)| family.facts());
+        let names: Vec<&str> = families
+            .filter(|facts| facts.grouped_code == Some(GroupedCode::WITH_THREE_SLOTS))
+            .flat_map(|facts| facts.architectures)
+            .copied()
+            .collect();
+        names.join(&format!(" {conjunction} "))
+    }
+}
+
+impl ConstantBanks {
+    /// Banks of cubins whose code has groups of three instructions.
+    pub const OF_GROUPED_CODE: &ConstantBanks = &MAXWELL_BANKS;
 }
 
 impl Family {
@@ -65,23 +117,36 @@ impl Family {
         match self {
             Family::Maxwell => &FamilyFacts {
                 gpus: "NVIDIA GPUs",
+                architectures: &["Maxwell", "Pascal"],
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
+                grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
+                constant_banks: Some(ConstantBanks::OF_GROUPED_CODE),
             },
             Family::Volta => &FamilyFacts {
                 gpus: "NVIDIA GPUs from Volta on",
+                architectures: &["Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell"],
                 lanes: 32,
                 reconvergence: Reconvergence::ConvergenceBarriers,
+                grouped_code: None,
+                // Where the launch block is depends on the architecture.
+                constant_banks: None,
             },
             Family::Gcn3 => &FamilyFacts {
                 gpus: "GCN3 GPUs",
+                architectures: &["GCN3"],
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
+                grouped_code: None,
+                constant_banks: None,
             },
             Family::MiniSimt => &FamilyFacts {
                 gpus: "mini-SIMT machines",
+                architectures: &["mini-SIMT"],
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
+                grouped_code: None,
+                constant_banks: None,
             },
         }
     }

@@ -1,5 +1,5 @@
-//! Instruction sets of the files that can be loaded. For example, `sm_61` and `gfx803` name one each; mini-SIMT text
-//! has no architectures.
+//! Instruction sets of the files that can be loaded. For example, `gfx803` names one; mini-SIMT text has no
+//! architectures.
 
 use std::fmt;
 use std::str::FromStr;
@@ -59,7 +59,7 @@ impl Isa {
 impl FromStr for Isa {
     type Err = String;
 
-    /// Reads the name of a GPU's instruction set: `sm_61`, `61` or `gfx803`.
+    /// Reads the name of a GPU's instruction set: `gfx803`, or a number or name as [`Sm`] reads it.
     fn from_str(text: &str) -> Result<Isa, String> {
         // Architectures of NVIDIA may be given as a bare number, so only AMD's have a prefix to test.
         match text.starts_with("gfx") {

@@ -5,6 +5,8 @@
 //! # Concepts
 //!
 //! * families of GPUs, their lanes and way to reconverge: `base/src/family.rs`
+//! * groups of instructions with control words, constant banks, words that a launch writes into them:
+//!   `base/src/code_facts.rs`; by family: `family.rs`
 //! * instruction sets and the families to which they belong: `base/src/isa.rs`, `sm.rs`, `gfx.rs`
 //! * code addresses, bit fields: `base/src/addr.rs`, `bits.rs`
 //! * quantities in instructions or cycles: `base/src/quantity.rs`
@@ -15,6 +17,7 @@
 
 mod addr;
 mod bits;
+mod code_facts;
 mod deadline;
 mod diagnostic;
 mod family;
@@ -27,6 +30,7 @@ mod sm;
 
 pub use addr::CodeAddr;
 pub use bits::{BitRange, Bits};
+pub use code_facts::{ConstantBanks, GroupedCode, LaunchBlock};
 pub use deadline::Deadline;
 pub use diagnostic::{Diagnostic, Location};
 pub use family::{Family, FamilyFacts, Reconvergence};

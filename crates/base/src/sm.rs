@@ -19,6 +19,9 @@ pub struct Sm {
 const NEWEST_SUPPORTED: u8 = 62;
 
 impl Sm {
+    /// Name of an architecture whose kernels can be read, for advice to users.
+    pub const EXAMPLE: &str = "sm_61";
+
     /// Family of the architecture; `None` if its kernels cannot be read.
     pub fn family(self) -> Option<Family> {
         match (self.number, self.accelerators) {

@@ -6,21 +6,21 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::NoProfileReason;
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchProfile, LaunchProfiler, LaunchValues, StatedLoop,
 };
-use warpbound_base::{Deadline, Diagnostic};
+use warpbound_base::{ConstantBanks, Deadline, Diagnostic};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_launch::{
     Buffer, GlobalMemory, Launch, LaunchFile, ParamValue, PathOrder, PointerLocation,
 };
 use warpbound_load::Kernel;
+use warpbound_query::{Contents, KernelFlow, Prepared, Session};
 use warpbound_simt::NodeId;
 
-use warpbound_query::{Contents, KernelFlow, Prepared, Session};
+use crate::NoProfileReason;
 
 /// Limits and inputs of a profile, in addition to the launch.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ pub fn with_launch_values<T>(
 ) -> Result<(T, Vec<String>), Diagnostic> {
     warpbound_launch::check_limits(prepared.kernel, file).map_err(|d| session.locate(d))?;
     let (launch, memory) = session.bind(prepared, file, PathOrder::default(), 0)?;
-    let banks = ConstantBanks::new(prepared.kernel, file, &launch);
+    let banks = LaunchConstants::new(prepared.kernel, file, &launch);
     let constant = |bank, address| banks.word(bank, address);
     let mut contents = match options.contents {
         Contents::Any => None,
@@ -189,7 +189,7 @@ pub fn stated_loops(flow: &KernelFlow, bounds: &[Option<u64>]) -> Vec<StatedLoop
 }
 
 /// Constant banks of a launch, with the words that hold addresses.
-struct ConstantBanks<'a> {
+struct LaunchConstants<'a> {
     launch: &'a Launch,
     /// Ranges of bytes of the bank of the parameters that the launch defines, and whether they hold addresses.
     defined: Vec<(std::ops::Range<u32>, bool)>,
@@ -199,24 +199,21 @@ struct ConstantBanks<'a> {
     variables_hold_addresses: bool,
 }
 
+/// Banks of kernels whose launches are profiled.
+const BANKS: &ConstantBanks = ConstantBanks::OF_GROUPED_CODE;
+
 /// Banks of addresses of variables.
-const ADDRESS_BANKS: [u8; 2] = [4, Code::ADDRESS_BANK];
+const ADDRESS_BANKS: [u8; 2] = [BANKS.addresses, Code::ADDRESS_BANK];
 
-/// Bytes of the launch block that hold the sizes of the block and the grid.
-const SIZES: std::ops::Range<u32> = 0x8..0x20;
-
-/// Byte address of the top of the local stack in the launch block.
-const STACK: u32 = 0x20;
-
-impl<'a> ConstantBanks<'a> {
-    fn new(kernel: &Kernel, file: &LaunchFile, launch: &'a Launch) -> ConstantBanks<'a> {
+impl<'a> LaunchConstants<'a> {
+    fn new(kernel: &Kernel, file: &LaunchFile, launch: &'a Launch) -> LaunchConstants<'a> {
         let (bank, first) = match &kernel.param_block {
             Some(block) => (block.bank, u32::from(block.offset)),
-            None => (0, 0),
+            None => (BANKS.launch, 0),
         };
-        let mut defined = vec![(SIZES, false), (STACK..STACK + 4, true)];
-        for (at, _) in Launch::WINDOW_BASES {
-            let at = at as u32;
+        let block = &BANKS.block;
+        let mut defined = Vec::from(block.sizes().map(|sizes| (sizes, false)));
+        for at in block.windows().into_iter().chain([block.stack]) {
             defined.push((at..at + 4, true));
         }
         for (number, (param, given)) in kernel.params.iter().zip(&file.params).enumerate() {
@@ -232,7 +229,7 @@ impl<'a> ConstantBanks<'a> {
             ));
         }
         let of_variable = |location| matches!(location, PointerLocation::Variable(_));
-        ConstantBanks {
+        LaunchConstants {
             launch,
             defined,
             bank,

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum, value_parser};
+use warpbound_base::Sm;
 use warpbound_query::Isa;
 use warpbound_query::SplitPipelines;
+use warpbound_query::input;
 use warpbound_query::{AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel};
 use warpbound_query::{
     CacheState, CfgLevel, Contents, FactReading, ImageSelection, NumberRange, Shard, SplitOptions,
@@ -18,7 +20,6 @@ use warpbound_rows::RowFormat;
 
 use crate::cycle_limit::CycleLimit;
 use crate::values::{clock, loop_default, named, param, seconds, size};
-use warpbound_query::input;
 
 /// Arguments of `disasm`.
 #[derive(Args)]
@@ -349,8 +350,12 @@ pub(crate) struct Input {
     /// Cubin, file with embedded cubins (fat binary, executable, shared object, object file, archive), or mini-SIMT
     /// text; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Images for this architecture only, such as sm_61 or gfx803
-    #[arg(long, alias = "sm", value_name = "ARCH")]
+    #[arg(
+        long,
+        alias = "sm",
+        value_name = "ARCH",
+        help = format!("Images for this architecture only, such as {} or gfx803", Sm::EXAMPLE)
+    )]
     pub(crate) arch: Option<Isa>,
     /// Image of this number only (see `warpbound list`)
     #[arg(long, value_name = "N")]

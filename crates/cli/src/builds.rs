@@ -4,19 +4,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Sm};
 use warpbound_builds::builds::Build;
 use warpbound_query::Isa;
+use warpbound_query::input;
 use warpbound_query::{BoundOptions, CacheState, CycleQuery, ImageSelection, Library, NumberRange};
 
 use crate::values::{loop_default, named, size};
-use warpbound_query::input;
 
 /// Options of bounds that are about all kernels of a build.
 #[derive(Args)]
 pub(crate) struct BuildArguments {
-    /// Kernels for this architecture only, such as sm_61 or gfx803
-    #[arg(long, alias = "sm", value_name = "ARCH")]
+    #[arg(
+        long,
+        alias = "sm",
+        value_name = "ARCH",
+        help = format!("Kernels for this architecture only, such as {} or gfx803", Sm::EXAMPLE)
+    )]
     pub(crate) arch: Option<Isa>,
     /// Bound of loops without a derived one: executions of their header per entry
     #[arg(long, value_name = "N", value_parser = loop_default())]

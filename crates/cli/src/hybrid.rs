@@ -8,6 +8,7 @@ use warpbound_base::{Diagnostic, Family};
 use warpbound_measure::{HybridOptions, StampPlan, StampTimes, hybrid_of_stamps, hybrid_of_warps};
 use warpbound_query::Kernel;
 use warpbound_query::LaunchFile;
+use warpbound_query::input;
 use warpbound_query::{Library, Session, SplitOptions};
 use warpbound_query::{SchedulerPolicy, Selection};
 use warpbound_report::{HybridReport, WarpHybridReport, to_json};
@@ -18,7 +19,6 @@ use crate::common::{CommandError, NO_BOUND, VIOLATED, facts_options, launched_se
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::run::split_marks;
-use warpbound_query::input;
 
 /// Arguments of `hybrid`.
 #[derive(Args)]
@@ -136,8 +136,9 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
             ..TimedOptions::new(machine)
         })
     };
-    if session.family() == Some(Family::Maxwell) {
-        return of_warps(arguments, &session, kernel, &launches, &options);
+    match session.family() {
+        Some(Family::Maxwell) => return of_warps(arguments, &session, kernel, &launches, &options),
+        Some(Family::Volta | Family::Gcn3 | Family::MiniSimt) | None => {}
     }
     // Opened before the runs, which may take long, so that an error shows early.
     let out = Output::open(output.output.as_deref())?;

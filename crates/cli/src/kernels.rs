@@ -2,10 +2,11 @@
 
 use std::io::Write as _;
 
-use warpbound_base::{Diagnostic, Family};
+use warpbound_base::{Diagnostic, Isa};
 use warpbound_bounds::{FactsExtent, facts_template};
 use warpbound_builds::{FactsUpdate, updated_facts};
 use warpbound_query::Kernel;
+use warpbound_query::input;
 use warpbound_query::{BoundOptions, CodeKind, Library, Session, disassemble_words};
 use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
@@ -16,7 +17,6 @@ use crate::arguments::{
 use crate::common::{CommandError, UNUSABLE, flow_options, left_out_code, print_diagnostic};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
-use warpbound_query::input;
 
 /// Disassembles kernels. Returns the exit code.
 pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
@@ -81,7 +81,11 @@ pub(crate) fn require_nvidia(
 ) -> Result<(), Diagnostic> {
     let isas = library.isas(&library.select(&input.selection())?);
     let first = isas.first();
-    match first.filter(|_| !isas.iter().any(|isa| isa.family() == Some(Family::Maxwell))) {
+    let has_groups = |isa: &Isa| {
+        let family = isa.family();
+        family.is_some_and(|family| family.facts().grouped_code.is_some())
+    };
+    match first.filter(|_| !isas.iter().any(has_groups)) {
         Some(isa) => {
             let message = format!("this is code for {isa}, and {needs}");
             Err(Diagnostic::new(message).in_file(input.name()))

@@ -105,7 +105,8 @@ impl MachineNumbers {
         }
         let [part, whole] = [Parameter::ConstantL1Line, Parameter::ConstantL15Line];
         // Lines of the first cache are taken to be parts of lines of the second one (SOUNDNESS 11.3).
-        if family == Family::Maxwell && numbers.range(part).1 > numbers.range(whole).0 {
+        let has_constants = family.facts().constant_banks.is_some();
+        if has_constants && numbers.range(part).1 > numbers.range(whole).0 {
             return Err(Diagnostic::new(format!(
                 "bounds in cycles are for machines whose {} is at most {}",
                 part.name(),

@@ -5,10 +5,12 @@
 //! as many (SOUNDNESS 11.1). For example, if the release of a scoreboard moves from 40 to 45, no component after the
 //! next instruction is earlier.
 
+use warpbound_base::GroupedCode;
+
 use crate::numbers::MILLI;
 
 /// Number of scoreboards of a warp. The counters of a wave take the place of the first ones.
-pub(crate) const SCOREBOARDS: usize = 6;
+pub(crate) const SCOREBOARDS: usize = GroupedCode::WITH_THREE_SLOTS.scoreboards as usize;
 
 /// Age limit in cycles: older times are raised to this time before the next possible issue. That is later than they
 /// are, and too early to delay anything.

@@ -49,7 +49,7 @@ fn unfinished(facts: &InstrFacts, waited: u8, transfer: &Transfer<'_>) -> u64 {
         let waited = if facts.drains { ALL } else { waited };
         // Either scoreboard is released after the service has begun.
         let raised = [facts.write_sb, facts.read_sb].into_iter().flatten();
-        // There are six scoreboards; the limit keeps the shift within the mask for any number.
+        // Fewer than eight scoreboards exist; the limit keeps the shift within the mask for any number.
         let mut raised = raised.map(|scoreboard| 1u8 << scoreboard.min(7));
         if !raised.any(|scoreboard| scoreboard & waited != 0) {
             left += transfer.times.shuffle;

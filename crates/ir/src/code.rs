@@ -221,8 +221,8 @@ pub struct Code {
     pub entry_values: Vec<(Cell, Expr)>,
     /// First operation of the kernel.
     pub entry: OpIndex,
-    /// Size in bytes of a fetch group that begins with a control word (Maxwell, Pascal: 32); 0 if there are none. The
-    /// address of a control word stands for the operation after it.
+    /// Size in bytes of a fetch group that begins with a control word (see
+    /// [`GroupedCode`](warpbound_base::GroupedCode)); 0 if there are none. The address of a control word stands for the operation after it.
     pub group_bytes: u32,
 }
 

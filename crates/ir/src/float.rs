@@ -15,7 +15,9 @@
 //! | [`divide`] | FCHK |
 //! | [`gcn`] | GCN3's vector ALU |
 //!
-//! The following rules hold for Maxwell and Pascal; [`gcn`] has rules of its own.
+//! The following rules hold for Maxwell and Pascal; [`gcn`] has rules of its own. Where a source is ptxas, it compiles
+//! for sm_61. The order of the constants `ALL` is the order of the encoding, in the lists `names` of
+//! `isa/nvidia/maxwell.names`.
 //!
 //! The modifiers `|x|` and `-x` of operands are bit operations ([`single::absolute`], [`single::negate`] and so on),
 //! also on NaNs. Apply them first. For example, `-|x|` of a single sets bit 31.
@@ -72,7 +74,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// All modes, in the order of the encoding (`names rnd` of `isa/nvidia/maxwell.names`).
+    /// All modes, in the order of the encoding (list `rnd`).
     pub const ALL: [Rounding; 4] = [
         Rounding::Nearest,
         Rounding::Down,

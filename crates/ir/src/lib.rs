@@ -22,7 +22,7 @@
 //! * textures and surfaces as operands: `ir/src/image.rs`
 //! * code as text, printed and parsed: `ir/src/text.rs`; programs in it, with what the analyses find:
 //!   `testkit/tests/ir`
-//! * lifting of Maxwell and Pascal: `ir/src/lift.rs`, `nvidia.rs`
+//! * lifting of Maxwell and Pascal: `ir/src/lift.rs`, `ir/src/maxwell/lift.rs`
 //! * lifting of GCN3 (control flow, jumps through registers, registers at the entry, modes): `ir/src/gcn3.rs`,
 //!   `ir/src/gcn3/jumps.rs`, `entry.rs`, `mode.rs`
 //! * reconvergence points of mini-SIMT: `ir/src/mini.rs`
@@ -38,7 +38,6 @@ mod lift;
 mod maxwell;
 mod meaning;
 mod mini;
-mod nvidia;
 pub mod text;
 
 pub use atomic::{AtomicKind, AtomicOp};

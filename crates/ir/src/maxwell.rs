@@ -13,6 +13,7 @@ mod flags;
 mod float;
 mod half;
 mod integer;
+mod lift;
 mod logic;
 mod memory;
 mod modifier_reader;
@@ -33,6 +34,7 @@ use warpbound_isa::nvidia::Opcode;
 
 use crate::Meaning;
 pub use flags::cc_test;
+pub(crate) use lift::lift;
 use operands::Operands;
 
 /// Returns the meaning of an instruction; `None` if it is unknown.

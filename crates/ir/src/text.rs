@@ -21,7 +21,7 @@
 //! | statement | part of the code |
 //! |---|---|
 //! | `entry 0x0008` | first operation of the kernel; by default the operation of the first line |
-//! | `family gcn3` | family of the machines that execute it; Maxwell without this line |
+//! | `family gcn3` | family of the machines that execute it; the default of `Family` without this line |
 //! | `group 32` | bytes of a fetch group |
 //! | `function 0x0008 "saxpy"` | function, by its first operation |
 //! | `bank 2 "0000803f"` | bytes of a constant bank, in hexadecimal; the next line may continue them |

@@ -2,20 +2,22 @@
 
 use std::collections::HashMap;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{ConstantBanks, Diagnostic};
 use warpbound_ir::Code;
 use warpbound_load::{Image, Kernel, Variable, VariableLocation, demangle};
 
 use crate::file::{ImageBinding, LaunchFile, PointerLocation};
-use crate::launch::{Launch, PathOrder};
+use crate::launch::{Launch, PathOrder, window_words};
 use crate::memory::{Buffer, GlobalMemory};
 use crate::{bindings, buffers, gcn, limits, pointers};
 
 /// Size of the launch block in bytes: more than CUDA's limit of parameter bytes.
 const LAUNCH_BLOCK: usize = 0x2000;
 
-/// The bank with the addresses of variables, and the relocation of an 8-byte address (`R_CUDA_64`).
-const ADDRESSES: u8 = 4;
+/// Banks of kernels that have a launch block.
+const BANKS: &ConstantBanks = ConstantBanks::OF_GROUPED_CODE;
+
+/// Relocation of an 8-byte address (`R_CUDA_64`).
 const WHOLE_ADDRESS: u32 = 2;
 
 /// Relocations of bank words that receive the objects of texture and surface references (`R_CUDA_TEX_HEADER_INDEX`,
@@ -194,13 +196,13 @@ fn write_addresses(
     constants: &mut Vec<(u8, Vec<u8>)>,
 ) -> Result<(), String> {
     let banks = kernel.banks.iter();
-    for bank in banks.filter(|bank| bank.number == ADDRESSES) {
+    for bank in banks.filter(|bank| bank.number == BANKS.addresses) {
         for relocation in bank.relocations.iter() {
             if relocation.number == WHOLE_ADDRESS
                 && let Some(address) = variables.get(&relocation.symbol.name)?
             {
                 let at = relocation.offset as usize;
-                write_bank(constants, ADDRESSES, at, &address.to_le_bytes());
+                write_bank(constants, BANKS.addresses, at, &address.to_le_bytes());
             }
         }
     }
@@ -310,24 +312,28 @@ fn launch_block(
         ));
     }
     let (bank, first) = match &kernel.param_block {
-        Some(block) => (block.bank, usize::from(block.offset)),
+        Some(block) => (block.bank, u32::from(block.offset)),
         // Without parameters their offset does not matter.
-        None if file.params.is_empty() => (0, 0),
+        None if file.params.is_empty() => (BANKS.launch, 0),
         None => return Err("the file does not state where the parameters are".to_owned()),
     };
     let mut block = vec![0u8; LAUNCH_BLOCK];
-    let mut put = |at: usize, bytes: &[u8]| {
-        for (to, from) in block.iter_mut().skip(at).zip(bytes) {
+    let mut put = |at: u32, bytes: &[u8]| {
+        for (to, from) in block.iter_mut().skip(at as usize).zip(bytes) {
             *to = *from;
         }
     };
-    for (at, size) in [(Launch::BLOCK_AT, file.block), (Launch::GRID_AT, file.grid)] {
-        for (nth, number) in size.iter().enumerate() {
-            put(at + 4 * nth, &number.to_le_bytes());
+    let layout = &BANKS.block;
+    for (at, size) in [
+        (layout.block_size, file.block),
+        (layout.grid_size, file.grid),
+    ] {
+        for (at, number) in (at..).step_by(4).zip(size) {
+            put(at, &number.to_le_bytes());
         }
     }
-    put(Launch::STACK_AT, &local(kernel, file)?.to_le_bytes());
-    for (at, word) in Launch::WINDOW_BASES {
+    put(layout.stack, &local(kernel, file)?.to_le_bytes());
+    for (at, word) in window_words(layout) {
         put(at, &word.to_le_bytes());
     }
     for ((param, given), bytes) in kernel.params.iter().zip(&file.params).zip(values) {
@@ -339,7 +345,7 @@ fn launch_block(
                 param.size
             ));
         }
-        put(first + usize::from(param.offset), bytes);
+        put(first + u32::from(param.offset), bytes);
     }
     Ok((bank, block))
 }

@@ -1,6 +1,6 @@
 //! [`Launch`]: a kernel launch with its complete initial state except global memory.
 
-use warpbound_base::Named;
+use warpbound_base::{LaunchBlock, Named};
 
 use crate::gcn::WaveEntry;
 use crate::texture::{Surface, Texture};
@@ -71,23 +71,17 @@ impl Launch {
         (0..depth)
             .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
     }
+}
 
-    /// Byte offset, in the launch block of the constants, of the threads of a block in x, y and z, a word each
-    /// (experiments with the compiler's output).
-    pub const BLOCK_AT: usize = 0x8;
-
-    /// Byte offset there of the number of blocks of the grid (experiments with the compiler's output).
-    pub const GRID_AT: usize = 0x14;
-
-    /// Byte offset there of the top of the local stack (experiments with the compiler's output).
-    pub const STACK_AT: usize = 0x20;
-
-    /// Window bases in the launch block of the constants: byte offset and word, low words of shared and local memory
-    /// first, then the high words (experiments with the compiler's output).
-    pub const WINDOW_BASES: [(usize, u32); 4] = [
-        (0x0, window::SHARED),
-        (0x4, window::LOCAL),
-        (0x100, 0),
-        (0x104, 0),
-    ];
+/// Words that the driver writes into the launch block of the constants for the windows of the generic address space,
+/// with their byte offsets.
+pub(crate) fn window_words(block: &LaunchBlock) -> [(u32, u32); 4] {
+    let [shared, local, shared_high, local_high] = block.windows();
+    [
+        (shared, window::SHARED),
+        (local, window::LOCAL),
+        // The windows are in the lowest 4 GiB.
+        (shared_high, 0),
+        (local_high, 0),
+    ]
 }

@@ -140,8 +140,9 @@ impl GlobalMemory {
 
 /// Windows of the generic address space: 16 MiB each in the lowest 4 GiB, as compiled code expects. Compiled code
 /// takes the low 24 bits as the address inside a window, recognises global memory by a high word other than 0, and on
-/// sm_50 reads only the low word of the bases. The bases are in the launch block, see
-/// [`crate::Launch::WINDOW_BASES`]. For example, the generic address 0x0100_0010 is byte 0x10 of shared memory.
+/// some architectures reads only the low word of the bases. The bases are in the launch block, see
+/// [`LaunchBlock::windows`](warpbound_base::LaunchBlock::windows). For example, the generic address 0x0100_0010 is byte
+/// 0x10 of shared memory.
 pub mod window {
     /// Base of the window of shared memory.
     pub const SHARED: u32 = 0x0100_0000;

@@ -8,23 +8,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use warpbound_base::Isa;
+use warpbound_base::Sm;
 use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::attribute::{self, Attribute};
 use crate::bank::{self, BankName, ConstBank};
 use crate::elf::{Elf, RawSymbol, Relocations, Section, SymbolLocation, fault};
+use crate::elf_numbers::SHT_CUDA_INFO;
 use crate::image::{Image, Linkage, RefusedKernel};
-use crate::inventory::{
-    self, CodeSection, FunctionSymbol, SHT_CUDA_INFO, code_name, is_code, is_static_shared,
-};
+use crate::inventory::{self, CodeSection, FunctionSymbol, code_name, is_code, is_static_shared};
 use crate::joined::Joiner;
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
 use crate::metadata::{Metadata, ParamBlock};
 use crate::relocation::Relocation;
 use crate::variable;
-use warpbound_base::Isa;
-use warpbound_base::Sm;
 
 /// Builds the image.
 pub(crate) fn assemble(
@@ -49,7 +48,7 @@ pub(crate) fn assemble(
         loaded_file: None,
         warnings: Vec::new(),
     };
-    // Other architectures are only listed: the checks below assume the 8-byte instructions of Maxwell and Pascal.
+    // Other architectures are only listed: the checks below assume instructions in groups (`GroupedCode`).
     if sm.family().is_none() {
         return Ok(image);
     }

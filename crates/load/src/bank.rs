@@ -1,7 +1,7 @@
 //! Constant banks.
 //!
-//! Instructions read a bank with an operand `c[bank][offset]`. For example, `c[0x0][0x140]` is the first parameter of
-//! a kernel on Maxwell and Pascal, and `c[0x2][0x0]` the first literal of the compiler.
+//! Instructions read a bank with an operand `c[bank][offset]`. For example, `c[0x2][0x0]` is the first literal of
+//! the compiler, and `c[0x0][0x140]` the first parameter of a kernel if the file states this offset.
 
 use std::sync::Arc;
 
@@ -11,9 +11,7 @@ use crate::relocation::Relocation;
 
 /// One constant bank as a kernel sees it.
 ///
-/// The usual numbers on Maxwell and Pascal (experiment with `cuobjdump -elf`): 0 the launch block with the
-/// parameters, 2 literals and jump tables of the compiler, 3 the user's `__constant__` variables, 4
-/// addresses of variables and of functions outside the file.
+/// [`ConstantBanks`](warpbound_base::ConstantBanks) says which bank has what.
 #[derive(Clone, Debug)]
 pub struct ConstBank {
     /// Bank number, as in `c[number][offset]`.

@@ -13,23 +13,18 @@ use object::elf;
 use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _};
 use warpbound_base::Diagnostic;
 
+use crate::elf_numbers::{CUDA_WITHOUT_CONTENTS, EM_AMDGPU, EM_CUDA, SHT_NOBITS};
+
 /// Returns a diagnostic located at a byte offset of the file.
 pub(crate) fn fault(offset: u64, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(message).at(format_args!("offset 0x{offset:x}"))
 }
 
-/// Symbol types of variables; relocatable files of NVIDIA use 13.
-pub(crate) const STT_OBJECT: u8 = 1;
+/// Symbol type of variables in relocatable files of NVIDIA.
 pub(crate) const STT_CUDA_OBJECT: u8 = 13;
 
 /// Section with the line table.
 pub(crate) const LINE_TABLE: &str = ".debug_line";
-
-/// `e_machine` of NVIDIA GPUs.
-pub(crate) const EM_CUDA: u16 = 190;
-
-/// `e_machine` of AMD GPUs.
-pub(crate) const EM_AMDGPU: u16 = 224;
 
 /// Accepts an ELF file for a GPU; the error names any other machine.
 pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
@@ -91,14 +86,10 @@ pub(crate) struct Section<'data> {
     link: u32,
 }
 
-/// Section types without contents in the file: the generic one, and NVIDIA's for global and shared
-/// variables of relocatable files (experiment: their offsets overlap the next section).
-const WITHOUT_CONTENTS: [u32; 3] = [elf::SHT_NOBITS.0, 0x7000_0007, 0x7000_000a];
-
 impl Section<'_> {
     /// Whether the file holds bytes for this section.
     pub(crate) fn has_contents(&self) -> bool {
-        !WITHOUT_CONTENTS.contains(&self.kind)
+        self.kind != SHT_NOBITS && !CUDA_WITHOUT_CONTENTS.contains(&self.kind)
     }
 }
 

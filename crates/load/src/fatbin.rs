@@ -1,5 +1,5 @@
-//! Fat binaries: containers with one program in several forms, for several architectures. For example, `nvcc -gencode
-//! arch=compute_61,code=[sm_61,compute_61]` gives a container with a cubin for sm_61 and PTX for later GPUs.
+//! Fat binaries: containers with one program in several forms, for several architectures. For example, with
+//! `nvcc -gencode arch=compute_N,code=[sm_N,compute_N]` there are a cubin for architecture N and PTX for later GPUs.
 //!
 //! The layout is NVIDIA's; the numbers come from `fatbinary_section.h`, from denvdis, and from experiments
 //! with `fatbinary` 13.0 and with the libraries of CUDA 11.
@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
+use warpbound_base::Isa;
+use warpbound_base::Sm;
 
 use crate::bundle::Unpacker;
 use crate::elf::{Budget, fault};
 use crate::source::Window;
-use warpbound_base::Isa;
-use warpbound_base::Sm;
 
 /// Magic number of a container.
 const MAGIC: u32 = 0xba55_ed50;

@@ -8,21 +8,11 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 
 use crate::bank;
-use crate::elf::{
-    Elf, LINE_TABLE, RawSymbol, STT_CUDA_OBJECT, STT_OBJECT, Section, SymbolLocation, fault,
+use crate::elf::{Elf, LINE_TABLE, RawSymbol, STT_CUDA_OBJECT, Section, SymbolLocation, fault};
+use crate::elf_numbers::{
+    SHT_CUDA_INFO, SHT_NULL, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, STT_FUNC, STT_OBJECT,
 };
 use crate::image::{OtherItem, OtherKind};
-
-/// Section types (LLVM's `BinaryFormat/ELF.h`, denvdis, experiment).
-const SHT_NULL: u32 = 0;
-const SHT_SYMTAB: u32 = 2;
-const SHT_STRTAB: u32 = 3;
-const SHT_RELA: u32 = 4;
-const SHT_REL: u32 = 9;
-pub(crate) const SHT_CUDA_INFO: u32 = 0x7000_0000;
-
-/// Symbol type of functions.
-const STT_FUNC: u8 = 2;
 
 /// Symbol types of texture and surface references (experiment: NVRTC 11.8).
 const STT_CUDA_TEXTURE: u8 = 10;

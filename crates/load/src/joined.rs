@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, GroupedCode};
 
 use crate::image::Linkage;
 use crate::kernel::{Function, Kernel};
@@ -31,7 +31,7 @@ pub struct JoinedSection {
 }
 
 /// Size of a fetch group; sizes of code sections are multiples of it.
-const GROUP_BYTES: usize = 32;
+const GROUP_BYTES: usize = GroupedCode::WITH_THREE_SLOTS.group_bytes() as usize;
 
 /// Minimum size of a metadata record in a file, in bytes.
 const RECORD_BYTES: usize = 16;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cpp_demangle::DemangleOptions;
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, GroupedCode};
 
 use crate::attribute::Attribute;
 use crate::bank::ConstBank;
@@ -136,8 +136,8 @@ impl Kernel {
 
     /// Whether an instruction is the last one of its section.
     pub fn ends_section(&self, address: CodeAddr) -> bool {
-        // Instructions of Maxwell and Pascal have eight bytes.
-        let next = address.offset(8);
+        // Only kernels of cubins have other sections joined to their code.
+        let next = address.offset(GroupedCode::WITH_THREE_SLOTS.word_bytes.into());
         self.joined
             .iter()
             .any(|section| Some(section.start) == next)

@@ -23,6 +23,7 @@
 //! * fat binaries, host files: `load/src/fatbin.rs`, `host.rs`
 //! * cubins: `load/src/elf.rs`, `attribute.rs`, `metadata.rs`, `bank.rs`, `relocation.rs`, `line.rs`; assembled in
 //!   `assemble.rs`
+//! * numbers of the ELF format: `load/src/elf_numbers.rs`
 //! * functions with code sections of their own, joined to the kernels that call them: `load/src/joined.rs`; tests
 //!   `load/tests/it/joined.rs`, `cli/tests/it/foreign.rs`, files `kernels/foreign`
 //! * code objects of AMD's GPUs (descriptors, arguments, metadata of each version): `load/src/code_object.rs`,
@@ -45,6 +46,7 @@ mod bundle;
 mod code_object;
 mod container;
 mod elf;
+pub mod elf_numbers;
 mod fatbin;
 mod host;
 mod image;

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
+use warpbound_base::Isa;
 
 use crate::bundle;
 use crate::code_object;
 use crate::container::{self, Magic};
-use crate::elf::{EM_AMDGPU, EM_CUDA, Header, check_machine, fault};
+use crate::elf::{Header, check_machine, fault};
+use crate::elf_numbers::{EM_AMDGPU, EM_CUDA};
 use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
 use crate::image::{Image, Linkage};
 use crate::parse::architecture;
 use crate::source::{ByteSource, Window};
-use warpbound_base::Isa;
 
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +38,7 @@ pub enum ContainerKind {
 }
 
 /// Directory of the images in a file. Only the directory is in memory; images are read one at a time, because a
-/// library may have gigabytes of them. For example, a program with a fat binary for sm_52 and sm_61 has two entries.
+/// library may have gigabytes of them. For example, a program with a fat binary for two architectures has two entries.
 pub struct ImageDirectory {
     source: Box<dyn ByteSource>,
     container: ContainerKind,

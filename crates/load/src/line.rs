@@ -14,9 +14,8 @@ use gimli::{
 };
 use warpbound_base::{CodeAddr, Diagnostic};
 
-use crate::elf::{
-    Budget, EM_AMDGPU, Elf, LINE_TABLE, RawRelocation, Relocations, SymbolLocation, fault,
-};
+use crate::elf::{Budget, Elf, LINE_TABLE, RawRelocation, Relocations, SymbolLocation, fault};
+use crate::elf_numbers::EM_AMDGPU;
 
 /// A line of a source file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, GroupedCode};
 
 use crate::attribute::{self as eiattr, Attribute};
 use crate::elf::Elf;
@@ -31,8 +31,7 @@ pub struct ParamBlock {
     pub size: u16,
 }
 
-/// One indirect branch (on Maxwell and Pascal: SYNC, BRK, BRX, and indirect calls) as the compiler
-/// recorded it.
+/// One indirect branch (SYNC, BRK, BRX, and indirect calls) as the compiler recorded it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndirectBranch {
     /// Address of the instruction.
@@ -232,8 +231,7 @@ fn halves(word: u32) -> (u16, u16) {
 
 /// Checks that an instruction address lies inside the code.
 fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr, Diagnostic> {
-    // Instructions of Maxwell and Pascal have eight bytes.
-    if word < code_size && word.is_multiple_of(8) {
+    if word < code_size && word.is_multiple_of(GroupedCode::WITH_THREE_SLOTS.word_bytes) {
         Ok(CodeAddr(word))
     } else {
         Err(attribute.fault(format_args!(

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
+use warpbound_base::Sm;
 
 use crate::assemble;
 use crate::code_object;
 use crate::container::{self, Magic};
-use crate::elf::{EM_AMDGPU, Elf, Header, fault};
+use crate::elf::{Elf, Header, fault};
+use crate::elf_numbers::EM_AMDGPU;
 use crate::image::{Image, Linkage};
 use crate::text;
-use warpbound_base::Sm;
 
 impl Image {
     /// Reads a cubin, a code object or a mini-SIMT text.
@@ -53,9 +54,9 @@ impl Image {
 const FIRST_WITH_ACCELERATORS: u8 = 90;
 
 /// Decodes the architecture from the ELF flags. The ABI version determines the layout of the flags (experiment: NVRTC
-/// 12.9 and CUDA 13 output). For example, version 7 has 0x3d (61) in bits 7:0 for sm_61, and version 8 has the number
-/// in bits 15:8. Bit 11 of version 7 has two meanings: on Maxwell and Pascal, nvdisasm calls it `EF_CUDA_SW_1729687`,
-/// and NVIDIA's assembler sets it; from sm_90 on it marks accelerators.
+/// 12.9 and CUDA 13 output). For example, version 7 has the number in bits 7:0, 0x3d for 61, and version 8 has it in
+/// bits 15:8. Bit 11 of version 7 has two meanings: on older architectures, nvdisasm calls it `EF_CUDA_SW_1729687`, and
+/// NVIDIA's assembler sets it; from sm_90 on it marks accelerators.
 pub(crate) fn architecture(header: &Header) -> Result<Sm, Diagnostic> {
     let flags = header.flags;
     let [low, second, ..] = flags.to_le_bytes();

@@ -108,7 +108,7 @@ pub struct RelocatedOperand {
     pub text: String,
 }
 
-/// Lowest bit of the operand field that the relocations of Maxwell and Pascal change.
+/// Lowest bit of the operand field that relocations with names in `_20` change.
 const OPERAND_LOW_BIT: u8 = 20;
 
 impl Relocation {

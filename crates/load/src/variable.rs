@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::bank;
-use crate::elf::{Elf, STT_CUDA_OBJECT, STT_OBJECT, SymbolLocation};
+use crate::elf::{Elf, STT_CUDA_OBJECT, SymbolLocation};
+use crate::elf_numbers::{SHF_ALLOC, SHF_EXECINSTR, STT_OBJECT};
 
 /// A variable that a host program can name (`cudaMemcpyToSymbol`).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,10 +86,6 @@ pub(crate) fn read_variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
     found.collect()
 }
 
-/// Flags of sections: placed in memory by the loader (`SHF_ALLOC`), and code (`SHF_EXECINSTR`).
-const LOADED: u64 = 2;
-const CODE: u64 = 4;
-
 /// Lists the variables of a linked code object. Descriptors of kernels and variables that do not fit into their
 /// section are left out.
 pub(crate) fn read_loaded_variables(elf: &Elf<'_>) -> Vec<Variable> {
@@ -100,11 +97,13 @@ pub(crate) fn read_loaded_variables(elf: &Elf<'_>) -> Vec<Variable> {
         let is_variable = symbol.kind == STT_OBJECT && !symbol.name.ends_with(".kd");
         let offset = symbol.value.checked_sub(section.address)?;
         let fits = offset.checked_add(symbol.size)? <= section.size;
-        (is_variable && fits && section.flags & (LOADED | CODE) == LOADED).then_some(Variable {
-            name: Arc::clone(&symbol.name),
-            size: u32::try_from(symbol.size).ok()?,
-            location: VariableLocation::Loaded(symbol.value),
-        })
+        (is_variable && fits && section.flags & (SHF_ALLOC | SHF_EXECINSTR) == SHF_ALLOC).then_some(
+            Variable {
+                name: Arc::clone(&symbol.name),
+                size: u32::try_from(symbol.size).ok()?,
+                location: VariableLocation::Loaded(symbol.value),
+            },
+        )
     });
     found.collect()
 }

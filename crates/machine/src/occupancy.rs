@@ -6,8 +6,9 @@
 use std::fmt;
 use std::ops::Index;
 
-use crate::Parameter;
 use warpbound_base::Family;
+
+use crate::Parameter;
 
 mod compute_unit;
 
@@ -261,9 +262,9 @@ pub struct BlockTooLarge {
 impl fmt::Display for BlockTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, takes, has) = (self.limit.name(), self.takes, self.has);
-        let block = match self.limit.is_of(Family::Maxwell) {
-            true => "block",
-            false => "workgroup",
+        let block = match self.limit.only_family() {
+            Some(Family::Maxwell | Family::Volta | Family::MiniSimt) | None => "block",
+            Some(Family::Gcn3) => "workgroup",
         };
         write!(f, "a {block} takes {takes}, but {name} is {has}")
     }

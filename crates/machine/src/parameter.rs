@@ -95,8 +95,12 @@ macro_rules! parameters {
 
             /// Whether machines of a family have the parameter.
             pub fn is_of(self, family: Family) -> bool {
-                let only = match self { $(Parameter::$id => parameters!(@family $family),)+ };
-                only.is_none_or(|only| only == family)
+                self.only_family().is_none_or(|only| only == family)
+            }
+
+            /// Family whose machines alone have it; `None` if the machines of all families have it.
+            pub(crate) fn only_family(self) -> Option<Family> {
+                match self { $(Parameter::$id => parameters!(@family $family),)+ }
             }
 
             /// Unit of its values.

@@ -80,7 +80,7 @@ fn family_of(architectures: &[String], base: Option<&GpuModel>) -> Result<Family
     }
 }
 
-/// Returns the family of the machines for code of an architecture, such as `sm_62` or `gfx803`.
+/// Returns the family of the machines for code of an architecture, such as `gfx803`.
 fn family_named(architecture: &str) -> Result<Family, String> {
     let in_list = |why: String| format!("architectures: {why}");
     let isa: Isa = architecture.parse().map_err(in_list)?;

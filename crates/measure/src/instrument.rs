@@ -13,12 +13,13 @@ use std::sync::Arc;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, GroupedCode};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{ElementType, GlobalMemory, LaunchBuffer, LaunchFile, LaunchVariable};
 use warpbound_load::Kernel;
+use warpbound_query::{Prepared, Session};
 use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
 use warpbound_rewrite::liveness::Liveness;
 use warpbound_rewrite::probes::{
@@ -29,7 +30,6 @@ use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 
 use crate::{ProbeCounters, ProbeOptions};
 use crate::{probes::ProbeMetric, probes::ProbedBlocks, probes::check_code, probes::probe_plan};
-use warpbound_query::{Prepared, Session};
 
 pub use stamps::instrument_stamps;
 pub use stamps::{StampPlan, StampTimes};
@@ -114,7 +114,10 @@ pub fn instrument(
     check_sections(kernel).map_err(fail)?;
     let prepared = session.prepare(kernel)?;
     let Program::Nvidia(program) = &prepared.program else {
-        let message = "these probes are for code of Maxwell and Pascal";
+        let message = format!(
+            "these probes are for code of {}",
+            GroupedCode::architectures("and")
+        );
         return Err(fail(Diagnostic::new(message)));
     };
     let cfg = ThreadCfg::build(&prepared.code, &Limits::default())

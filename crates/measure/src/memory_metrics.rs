@@ -73,8 +73,9 @@ pub fn memory_divergence(
     launch: &LaunchFile,
     options: &RunOptions,
 ) -> Result<Option<MemoryDivergence>, Diagnostic> {
-    if prepared.family() != Family::Maxwell {
-        return Ok(None);
+    match prepared.family() {
+        Family::Maxwell => {}
+        Family::Volta | Family::Gcn3 | Family::MiniSimt => return Ok(None),
     }
     let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
     let (run, mut memory) = session.bind(prepared, launch, options.order, most)?;

@@ -13,19 +13,19 @@ pub mod system;
 
 use std::sync::Arc;
 
-use crate::predict::predict;
 use warpbound_analyse::LaunchContext;
 use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_bound::plan::{LinearForm, PlanProblem};
+use warpbound_bounds::assumptions::warp_graph_assumptions;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-
-use crate::{PredictOptions, Prediction};
-use warpbound_bounds::assumptions::warp_graph_assumptions;
 use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session, StatedLaunches};
 use warpbound_runs::metrics::space_of;
+
+use crate::predict::predict;
+use crate::{PredictOptions, Prediction};
 
 pub use counters::ProbeCounters;
 pub use decode::DecodedCounts;
@@ -240,8 +240,12 @@ impl PlannedKernel<'_> {
             plan.known = self.known_counts(prediction);
         }
         self.find_probes(&mut plan, &wanted)?;
-        // On GCN3 the lanes of a wave share a scalar counter, so a counter costs no more than a sum.
-        if !options.each && self.prepared.family() == Family::Maxwell {
+        let has_costly_counters = match self.prepared.family() {
+            Family::Maxwell => true,
+            // The lanes of a wave share a scalar counter, so a counter costs no more than a sum.
+            Family::Volta | Family::Gcn3 | Family::MiniSimt => false,
+        };
+        if !options.each && has_costly_counters {
             sums::add_up(&mut plan)?;
         }
         if !plan.known.is_empty() {

@@ -10,7 +10,7 @@ use crate::Library;
 pub struct ExtractedImage {
     /// Number of the image in the file, from 1.
     pub number: usize,
-    /// Name of the architecture: `sm_61`.
+    /// Name of the architecture, as [`Isa`](warpbound_base::Isa) prints it.
     pub isa: String,
     /// Extension of files of its kind: `cubin`, `msimt`.
     pub extension: &'static str,

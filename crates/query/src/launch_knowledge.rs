@@ -9,15 +9,15 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, WordRange};
 use warpbound_analyse::stated_data::StatedData;
-use warpbound_base::{Diagnostic, Family};
-use warpbound_launch::{Launch, LaunchFile, ParamValue, check_limits};
+use warpbound_base::{ConstantBanks, Diagnostic, Family};
+use warpbound_launch::{LaunchFile, ParamValue, check_limits};
 use warpbound_load::{Image, Kernel, NamePattern};
 
 use crate::stated_launches::NumberRange;
 use crate::{BoundOptions, Session};
-use warpbound_analyse::LaunchContext;
 
 pub(crate) use kernel_params::{has_param, param_list};
 
@@ -83,9 +83,10 @@ fn launch_ranges(
     let mut data = BTreeMap::new();
     match &kernel.code_object {
         None => {
-            words.add_sizes("blockDim", Launch::BLOCK_AT, size_ranges(block));
-            words.add_sizes("gridDim", Launch::GRID_AT, size_ranges(grid));
-            words.add_addresses();
+            let layout = &ConstantBanks::OF_GROUPED_CODE.block;
+            words.add_sizes("blockDim", layout.block_size, size_ranges(block));
+            words.add_sizes("gridDim", layout.grid_size, size_ranges(grid));
+            words.add_addresses(layout);
         }
         Some(object) => {
             words.add_dispatch(object, size_ranges(block), size_ranges(grid));

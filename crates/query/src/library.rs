@@ -168,7 +168,7 @@ impl Library {
         };
         let numbers = match chosen(selection.isa) {
             numbers if !numbers.is_empty() => numbers,
-            // GPUs of sm_53 run the code of sm_52, so it is their code if the file has no other.
+            // GPUs of some architectures run the code of another one, so it is their code if the file has no other.
             none => match selection.isa.and_then(Isa::fallback) {
                 Some(other) => chosen(Some(other)),
                 None => none,

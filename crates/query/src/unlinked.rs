@@ -29,7 +29,12 @@ impl Library {
     fn find_unlinked(&self) -> Vec<UnlinkedCopy> {
         let mut by_isa: BTreeMap<Isa, Vec<usize>> = BTreeMap::new();
         for (number, entry) in (1..).zip(self.library.entries()) {
-            if entry.kind.is_code() && entry.isa.family() == Some(Family::Maxwell) {
+            // Only cubins have a linkage.
+            let may_be_unlinked = match entry.isa.family() {
+                Some(Family::Maxwell | Family::Volta) => entry.kind.is_code(),
+                Some(Family::Gcn3 | Family::MiniSimt) | None => false,
+            };
+            if may_be_unlinked {
                 by_isa.entry(entry.isa).or_default().push(number);
             }
         }

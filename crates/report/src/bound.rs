@@ -3,13 +3,12 @@
 //! For example, a kernel with one loop without a fact is "unbounded", and a line for its facts file names the loop.
 
 use serde::{Serialize, Serializer};
+use warpbound_base::Family;
 
 use crate::cycle_bound::CycleBoundReport;
-use crate::formula::BoundFormula;
-
 use crate::derivation::LoopDerivation;
+use crate::formula::BoundFormula;
 use crate::machine_code::MachineCodeReport;
-use warpbound_base::Family;
 
 /// The name of the JSON format.
 pub const SCHEMA: &str = "warpbound.bound/1";
@@ -132,7 +131,7 @@ pub struct KernelBound {
     pub symbol: String,
     /// Number of the kernel's image, in a file with several images.
     pub image: Option<usize>,
-    /// Architecture: `sm_61`.
+    /// Architecture, as [`Isa`](warpbound_base::Isa) prints it.
     pub isa: String,
     /// Verdict. Its keys are `status`, `reason`, `reason_at`, `reason_source`, `bound`, `unit`, `worst_path_value` and
     /// `integrality_gap`.

@@ -128,7 +128,7 @@ pub struct NamedKernel {
     pub name: String,
     /// Name in the symbol table.
     pub symbol: String,
-    /// Architecture: `sm_61`.
+    /// Architecture, as [`Isa`](warpbound_base::Isa) prints it.
     pub isa: String,
     /// File and image.
     pub file: String,

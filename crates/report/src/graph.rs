@@ -79,7 +79,7 @@ pub struct GraphEdge {
 pub enum EdgeKind {
     /// Active lanes take the edge.
     Walk,
-    /// A pop resumes a tagged stack entry (SSY, PBK, CAL).
+    /// A pop resumes a tagged stack entry (for SYNC, BRK, CONT or RET).
     Resume,
     /// The warp resumes lanes that a divergent branch left pending. No lane takes this edge.
     Divergence,

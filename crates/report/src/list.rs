@@ -43,7 +43,7 @@ pub struct ListedImage {
 pub struct FileReport {
     /// The file as the user named it.
     pub file: String,
-    /// `sm_61`, `gfx803`.
+    /// Architecture, as [`Isa`](warpbound_base::Isa) prints it: `gfx803`.
     pub isa: String,
     /// Whether the image is linked. If not, calls and addresses may still be missing.
     pub linked: bool,
@@ -126,7 +126,7 @@ pub struct ImageSummary {
     pub number: usize,
     /// `cubin`, `PTX`.
     pub kind: String,
-    /// `sm_61`.
+    /// Architecture, as [`Isa`](warpbound_base::Isa) prints it.
     pub isa: String,
     /// Whether the image is machine code that warpbound can bound.
     pub supported: bool,

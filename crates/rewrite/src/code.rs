@@ -1,7 +1,6 @@
 //! [`EditedCode`]: the instructions of one code section, and the instructions inserted between them.
 //!
-//! A section of Maxwell or Pascal is a sequence of groups of 32 bytes: a control word with three slots, and three
-//! instructions. New code is laid out as one list of instructions and divided into groups again. Every reference to
+//! A section is a sequence of groups of 32 bytes: a control word with three slots, and three instructions. New code is laid out as one list of instructions and divided into groups again. Every reference to
 //! an address becomes a label and is written anew.
 //!
 //! For example, `BRA 0x30` names the second slot of the second group, position 4. With one instruction inserted
@@ -10,10 +9,11 @@
 mod assemble;
 mod map;
 mod references;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, GroupedCode};
 use warpbound_isa::ControlWord;
 use warpbound_isa::nvidia::{Arch, LatencyKind, Opcode, SassProgram};
 use warpbound_load::AddressHalf;
@@ -21,10 +21,8 @@ use warpbound_load::AddressHalf;
 pub(crate) use assemble::Assembled;
 pub use map::CodeMap;
 use references::Reference;
-
-/// Bytes of a group, and instructions in it.
-pub(crate) const GROUP: u32 = 32;
-pub(crate) const SLOTS: u32 = 3;
+pub(crate) use words::NOP;
+use words::{GROUP, SLOTS, slot_at, slot_bits};
 
 /// Ways to an instruction on which inserted code is executed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -135,7 +133,7 @@ impl EditedCode {
             instrs.push(OldInstr {
                 addr: instr.addr,
                 word: instr.word as u64,
-                control: raw_slot(code, instr.addr),
+                control: slot_at(code, instr.addr),
                 has_reuse: program
                     .timing(instr)
                     .is_some_and(|timing| timing.latency == LatencyKind::Fixed),
@@ -188,14 +186,7 @@ impl EditedCode {
     /// Position of the instruction at an address. The address of a control word stands for the first slot of its
     /// group.
     pub fn index_of(&self, at: CodeAddr) -> Option<usize> {
-        let (group, within) = (at.0 / GROUP, at.0 % GROUP);
-        let slot = match within {
-            0 | 8 => 0,
-            16 => 1,
-            24 => 2,
-            _ => return None,
-        };
-        let index = (group * SLOTS + slot) as usize;
+        let index = GroupedCode::WITH_THREE_SLOTS.position(at.0)? as usize;
         (index < self.instrs.len()).then_some(index)
     }
 
@@ -354,25 +345,4 @@ impl EditedCode {
     pub fn is_edited(&self) -> bool {
         self.replaced || !self.before.is_empty()
     }
-}
-
-/// Slot of the control word for an instruction, 21 bits.
-fn raw_slot(code: &[u8], at: CodeAddr) -> u32 {
-    let group = (at.0 / GROUP * GROUP) as usize;
-    let word = code.get(group..).and_then(<[u8]>::first_chunk::<8>);
-    let word = word.map_or(0, |word| u64::from_le_bytes(*word));
-    // Offsets 8, 16 and 24 in a group are slots 0, 1 and 2.
-    let slot = (at.0 % GROUP / 8).saturating_sub(1);
-    (word >> (21 * slot)) as u32 & 0x1f_ffff
-}
-
-/// Encodes the slot of a control word. Scoreboard 7 means none.
-pub(crate) fn slot_bits(control: ControlWord) -> u32 {
-    let scoreboard = |number: Option<u8>| u32::from(number.unwrap_or(7) & 7);
-    u32::from(control.usched & 0x1f)
-        | scoreboard(control.write_sb) << 5
-        | scoreboard(control.read_sb) << 8
-        | u32::from(control.wait_mask & 0x3f) << 11
-        | u32::from(control.reuse & 7) << 17
-        | u32::from(control.coupled) << 20
 }

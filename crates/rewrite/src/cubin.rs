@@ -10,8 +10,9 @@ mod tables;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
+use warpbound_load::elf_numbers::STT_FUNC;
 
-use warpbound_base::{Diagnostic, Family};
+use warpbound_base::{Diagnostic, Family, GroupedCode};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::{Image, Isa};
 
@@ -20,9 +21,6 @@ use crate::elf::{ElfFile, ElfSymbol, fault};
 
 pub use finish::RewrittenCubin;
 pub use variable::VariableSlot;
-
-/// Type of function symbols.
-const STT_FUNC: u8 = 2;
 
 /// Cubin under edit: code inserted into its sections, variables added, register counts changed.
 ///
@@ -42,7 +40,7 @@ pub struct CubinRewriter<'a> {
 }
 
 impl<'a> CubinRewriter<'a> {
-    /// Reads a cubin for Maxwell or Pascal.
+    /// Reads a cubin whose code has groups with control words.
     ///
     /// # Errors
     ///
@@ -58,7 +56,10 @@ impl<'a> CubinRewriter<'a> {
         // The words of later families are longer, and nothing here writes them.
         let arch = arch.filter(|arch| arch.family() == Family::Maxwell);
         // Offset 48 is the field of the flags, which name the chip.
-        let arch = arch.ok_or_else(|| fault(48, "this is no cubin for Maxwell or Pascal"))?;
+        let arch = arch.ok_or_else(|| {
+            let architectures = GroupedCode::architectures("or");
+            fault(48, format!("this is no cubin for {architectures}"))
+        })?;
         // Before linking, addresses of code are not final.
         if !elf.is_executable() {
             return Err(fault(16, "this cubin is not linked")

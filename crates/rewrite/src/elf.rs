@@ -8,35 +8,10 @@
 mod layout;
 
 use warpbound_base::Diagnostic;
-
-/// Section types of the ELF standard.
-pub(crate) const SHT_PROGBITS: u32 = 1;
-pub(crate) const SHT_SYMTAB: u32 = 2;
-pub(crate) const SHT_RELA: u32 = 4;
-pub(crate) const SHT_NOBITS: u32 = 8;
-pub(crate) const SHT_REL: u32 = 9;
-
-/// Section flags: writable; occupies memory; `sh_info` is a section index.
-pub(crate) const SHF_WRITE: u64 = 1;
-pub(crate) const SHF_ALLOC: u64 = 2;
-pub(crate) const SHF_INFO_LINK: u64 = 0x40;
-
-/// Section types of variables in relocatable cubins. They have no contents in the file.
-const NVIDIA_WITHOUT_CONTENTS: [u32; 2] = [0x7000_0007, 0x7000_000a];
-
-/// Segment types.
-const PT_LOAD: u32 = 1;
-const PT_PHDR: u32 = 6;
-
-/// Sizes of the entries of the tables.
-const HEADER_SIZE: usize = 64;
-const SECTION_HEADER_SIZE: usize = 64;
-const SEGMENT_HEADER_SIZE: usize = 56;
-/// Bytes of a symbol table entry.
-pub(crate) const SYMBOL_SIZE: usize = 24;
-
-/// `e_machine` of NVIDIA GPUs.
-const EM_CUDA: u16 = 190;
+use warpbound_load::elf_numbers::{
+    CUDA_WITHOUT_CONTENTS, EM_CUDA, HEADER_SIZE, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE,
+    SHT_NOBITS, SHT_REL, SHT_RELA, SHT_SYMTAB, SYMBOL_SIZE,
+};
 
 /// One section.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,7 +37,7 @@ pub(crate) struct ElfSection {
 impl ElfSection {
     /// Whether the file holds bytes for this section.
     pub(crate) fn has_contents(&self) -> bool {
-        self.kind != SHT_NOBITS && !NVIDIA_WITHOUT_CONTENTS.contains(&self.kind)
+        self.kind != SHT_NOBITS && !CUDA_WITHOUT_CONTENTS.contains(&self.kind)
     }
 
     /// Size in bytes.

@@ -14,7 +14,7 @@
 //!   `tables.rs`, `lines.rs`
 //! * ELF files written again: `rewrite/src/elf.rs`
 //! * code with labels, insertions, stubs: `rewrite/src/code.rs`, `rewrite/src/code/assemble.rs`, `references.rs`,
-//!   `map.rs`
+//!   `map.rs`; bits of its words: `words.rs`
 //! * code objects of GCN3 written again: `rewrite/src/gcn.rs`, `rewrite/src/gcn/code.rs`, `finish.rs`, `probes.rs`;
 //!   checks: `testkit/tests/it/gcn_rewriting.rs`
 //! * liveness of SCC in waves: `rewrite/src/gcn/scc.rs`

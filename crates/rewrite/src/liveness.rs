@@ -10,6 +10,7 @@
 
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::thread_cfg::ThreadCfg;
+use warpbound_base::GroupedCode;
 use warpbound_graph::{DataflowProblem, solve};
 use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex};
 use warpbound_isa::nvidia::{LatencyKind, SassInstr, SassProgram};
@@ -205,8 +206,8 @@ impl Liveness {
     }
 }
 
-/// All six scoreboards.
-pub(crate) const ALL_SCOREBOARDS: u8 = 0x3f;
+/// Mask of all scoreboards.
+pub(crate) const ALL_SCOREBOARDS: u8 = GroupedCode::WITH_THREE_SLOTS.all_scoreboards();
 
 /// Returns the block of each node.
 fn blocks_of(cfg: &ThreadCfg) -> Vec<Block> {
@@ -269,7 +270,7 @@ fn step_back(op: &Op, live: &mut RegisterSet, fault: Option<ProbeFault>) {
 #[derive(Clone, PartialEq, Default)]
 struct Flight {
     /// Registers of the operations that hold each scoreboard.
-    of_scoreboard: [RegisterSet; 6],
+    of_scoreboard: [RegisterSet; GroupedCode::WITH_THREE_SLOTS.scoreboards as usize],
     /// Scoreboards that an operation may hold.
     held: u8,
     /// Registers of operations that no scoreboard protects, so that nothing shows when they are done.
@@ -296,8 +297,11 @@ impl Flight {
             }
         }
         self.held &= !control.wait_mask;
-        let valid = |scoreboard: Option<u8>| scoreboard.filter(|&scoreboard| scoreboard < 6);
-        let (write, read) = (valid(control.write_sb), valid(control.read_sb));
+        let code = GroupedCode::WITH_THREE_SLOTS;
+        let (write, read) = (
+            code.scoreboard(control.write_sb),
+            code.scoreboard(control.read_sb),
+        );
         let latency = program.timing(instr).map(|timing| timing.latency);
         let is_fixed = match latency {
             Some(LatencyKind::Fixed) => true,

@@ -1,4 +1,4 @@
-//! Probes: instructions that count executions of blocks, for code of Maxwell and Pascal.
+//! Probes: instructions that count executions of blocks, for code of groups with control words.
 //!
 //! A request says at which blocks which counters grow, and by how much. The result has the instructions to insert,
 //! with control words, and the number of registers that the kernel needs with them. Counters are sums of 64 bits in a

@@ -6,8 +6,8 @@
 //!
 //! Invariants: no entry is empty; the top is NIL; lanes nest as SOUNDNESS 3.2 says.
 //!
-//! For example, SSY with lanes 0 to 3 active, and then a branch that lanes 0 and 1 take, leave three entries, bottom
-//! first: SYNC with lanes 0 to 3, NIL with lanes 2 and 3, and the running entry with lanes 0 and 1.
+//! For example, a push for SYNC with lanes 0 to 3 active, and then a branch that lanes 0 and 1 take, leave three
+//! entries, bottom first: SYNC with lanes 0 to 3, NIL with lanes 2 and 3, and the running entry with lanes 0 and 1.
 //!
 //! The stack is generic over the program point `P`: a simulator uses instruction indices, the audit of the analyses
 //! uses points with calling contexts.
@@ -128,8 +128,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         }
     }
 
-    /// Executes SSY, PBK, PCNT, PRET (`next` is the following instruction) or CAL (`next` is the callee):
-    /// the running entry becomes the tagged one that resumes at `resume`, and a copy of it runs on.
+    /// Executes a push (`next` is the following instruction) or a call (`next` is the callee): the running entry becomes
+    /// the tagged one that resumes at `resume`, and a copy of it runs on.
     fn push(&mut self, tag: Tag, resume: P, next: P) {
         if let Some(top) = self.entries.last_mut() {
             // Both entries have the active lanes, so the tagged one covers all that is pushed above it (SOUNDNESS 3.2).
@@ -223,8 +223,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
             self.advance(next);
             return Ok(());
         }
-        // Entries of other tags between the top and the target lose the lanes as well: BRK leaves the SSY regions
-        // inside its PBK region (`warp-cfg-2023` 2).
+        // Entries of other tags between the top and the target lose the lanes as well: BRK leaves the regions of
+        // SYNC inside its own region (`warp-cfg-2023` 2).
         // The top is NIL, so the target is never the running entry.
         let found = self.entries.iter().rposition(|s| s.tag == tag);
         let Some(target) = found else {
@@ -266,7 +266,7 @@ mod tests {
 
     const ORDER: DivergenceOrder = DivergenceOrder::TakenFirst;
 
-    /// `pastis-2022` Figures 5 to 7: SSY 0x70 at 0x08, BRA 0x48 at 0x10 taken by two lanes.
+    /// `pastis-2022` Figures 5 to 7: a push of 0x70 for SYNC at 0x08, a branch to 0x48 at 0x10 that two lanes take.
     #[test]
     fn if_else_of_pastis_figures_5_to_7() {
         let mut s = ActivationStack::new(0x08, 0xffff_ffff, ORDER);
@@ -284,9 +284,9 @@ mod tests {
         assert!(s.pending().is_empty());
     }
 
-    /// BRK removes lanes from an SSY entry that was pushed inside the PBK region.
+    /// BRK removes lanes from a SYNC entry that was pushed inside its region.
     #[test]
-    fn brk_pops_through_ssy() {
+    fn brk_pops_through_sync() {
         let mut s = ActivationStack::new(0, 0b11, ORDER);
         s.push(Tag::Brk, 100, 1);
         s.push(Tag::Sync, 50, 2);

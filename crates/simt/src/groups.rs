@@ -7,8 +7,8 @@
 //!
 //! Invariant: every concrete group is non-empty, so `a ∩ b = ∅` implies `a ⊄ b`.
 //!
-//! For example, after SSY the lanes of the SYNC entry equal the active lanes. After a divergent branch the active
-//! lanes are a subset of the SYNC entry, which exceeds them, and are disjoint from the NIL entry.
+//! For example, the lanes of a SYNC entry equal the active lanes when it is pushed. After a divergent branch the
+//! active lanes are a subset of the SYNC entry, which exceeds them, and are disjoint from the NIL entry.
 
 use crate::slots::SlotMap;
 

@@ -178,7 +178,7 @@ impl StackGraph {
     ///
     /// `covers(slot)`: the entry holds every lane of the entries above it, so it stays if one of these entries stays
     /// (SOUNDNESS 3.2). The paper decides each entry by itself. Then the code that ptxas generates for an early exit
-    /// in a loop would seem to lose its SSY entry.
+    /// in a loop would seem to lose its SYNC entry.
     pub fn filter(
         &self,
         to_bottom: bool,

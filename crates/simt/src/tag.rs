@@ -7,13 +7,13 @@ use std::collections::HashMap;
 pub enum Tag {
     /// None: lanes of one side of a divergent branch, pending until the other sides have run.
     Nil,
-    /// Pushed by SSY, popped to by SYNC.
+    /// Lanes that wait at the end of a region that may diverge.
     Sync,
-    /// Pushed by PBK, popped to by BRK.
+    /// Lanes that have left a loop.
     Brk,
-    /// Pushed by PCNT, popped to by CONT.
+    /// Lanes that have begun another iteration of a loop.
     Cont,
-    /// Pushed by CAL or PRET, popped to by RET.
+    /// Lanes that have returned from a function.
     Ret,
     /// Synchronisation frame: pushed by a divergent branch, popped to at its reconvergence point.
     Frame,
@@ -29,6 +29,18 @@ impl Tag {
             Tag::Cont => "CONT",
             Tag::Ret => "RET",
             Tag::Frame => "FRAME",
+        }
+    }
+
+    /// Instruction that pops to an entry of this tag, and the one that pushes it (`warp-cfg-2023` 2); `None` if the
+    /// execution model pushes it at branches.
+    pub fn instructions(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Tag::Sync => Some(("SYNC", "SSY")),
+            Tag::Brk => Some(("BRK", "PBK")),
+            Tag::Cont => Some(("CONT", "PCNT")),
+            Tag::Ret => Some(("RET", "CAL")),
+            Tag::Frame | Tag::Nil => None,
         }
     }
 }

@@ -167,7 +167,7 @@ pub enum ControlOp {
         /// Whether all active lanes jump to the same one.
         agreed: bool,
     },
-    /// SSY, PBK, PCNT, PRET: pushes an entry and continues at the next node.
+    /// Pushes an entry and continues at the next node.
     Push {
         /// Tag of the entry.
         tag: Tag,

@@ -3,8 +3,8 @@
 //!
 //! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes
 //! of a warp together. The number of lanes is a constant parameter: warps of NVIDIA's GPUs have 32, waves of AMD's
-//! 64. Where lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the
-//! activation stack, on AMD's GPUs the mask that the program writes. A warp runs until it waits at a barrier or
+//! 64. Where lanes diverge, an execution model of `simt` selects those that continue: the activation stack on NVIDIA's
+//! GPUs, and the mask that the program writes on AMD's. A warp runs until it waits at a barrier or
 //! exits.
 
 mod access;
@@ -61,7 +61,7 @@ pub(crate) use program::{ClockRegister, Program};
 /// Lanes of a warp of NVIDIA's GPUs, as the length of a row of values.
 pub(crate) const NVIDIA_LANES: usize = WARP_LANES as usize;
 
-/// Execution model of a warp of Maxwell and Pascal; points are operation indices.
+/// Execution model of a warp with an activation stack; points are operation indices.
 pub type NvidiaModel = ActivationStack<u32>;
 
 /// Execution model of a wave of AMD's GPUs; points are operation indices.

@@ -1,5 +1,5 @@
-//! Timing model of Maxwell and Pascal GPUs (`pastis-2022`, IV.A): the cycles when the warps of a launch issue their
-//! instructions. The instructions themselves are executed by `functional`.
+//! Timing model of GPUs whose code has control words (`pastis-2022`, IV.A): the cycles when the warps of a launch issue
+//! their instructions. The instructions themselves are executed by `functional`.
 //!
 //! * `gpu`: block dispatch and the event queue; `dispatch`: the dispatcher and its rules.
 //! * `sm`: issue and completion of instructions; `scheduler`: warp scheduling and execution units; `scoreboard`;
@@ -32,7 +32,7 @@ mod server;
 mod shared_memory;
 mod sm;
 #[cfg(test)]
-mod streams;
+mod tests;
 mod tlb;
 mod warp;
 mod waves;

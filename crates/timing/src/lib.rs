@@ -7,16 +7,12 @@
 //!
 //! # Concepts
 //!
-//! * timing facts of each NVIDIA instruction: `timing/src/instr_facts.rs`, `unit.rs`
-//! * completion of an instruction: `timing/src/completion.rs`
+//! * timing facts of each instruction of Maxwell and Pascal: `timing/src/maxwell/instr_facts.rs`, `unit.rs`
+//! * completion of an instruction: `timing/src/maxwell/completion.rs`
 //! * timing facts of GCN3 (classes, counters, waits): `timing/src/wave_facts.rs`
 
-mod completion;
-mod instr_facts;
-mod unit;
+mod maxwell;
 mod wave_facts;
 
-pub use completion::Completion;
-pub use instr_facts::{Distance, InstrFacts, instr_facts};
-pub use unit::UnitModel;
+pub use maxwell::{Completion, Distance, InstrFacts, UnitModel, instr_facts};
 pub use wave_facts::{CounterRaise, IssueKind, WaitCounts, WaveFacts, gcn_facts};

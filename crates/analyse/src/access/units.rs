@@ -2,6 +2,7 @@
 
 use warpbound_base::Family;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::WARP_LANES;
 
 use super::CountedForm;
 use super::shape::AccessShape;
@@ -35,9 +36,9 @@ pub enum BankRule {
 }
 
 impl MemoryUnits {
-    /// Units of Maxwell and Pascal GPUs.
+    /// Units of NVIDIA GPUs: lines of 128 bytes with four sectors.
     pub const NVIDIA: MemoryUnits = MemoryUnits {
-        lanes: Family::Maxwell.lanes() as usize,
+        lanes: WARP_LANES as usize,
         line_bytes: 128,
         sector_bytes: 32,
         request_lanes: 8,

@@ -9,12 +9,6 @@ use warpbound_isa::instr::MemorySpace;
 use super::{DeterminacyFault, Origins};
 use crate::gsa::Definition;
 
-/// Bytes of constant bank 0 that hold the sizes of the block and the grid (SOUNDNESS 5.9).
-const SIZES: std::ops::Range<u32> = 0x8..0x20;
-
-/// Bank with parameters and sizes.
-const PARAM_BANK: u8 = 0;
-
 /// Returns the origins of a definition.
 pub(super) fn origins(code: &Code, definition: Definition, fault: DeterminacyFault) -> Origins {
     let found = match definition {
@@ -175,9 +169,15 @@ fn of_constant(code: &Code, bank: u8, address: &Expr) -> Origins {
         return Origins::CONSTANT;
     }
     match address {
-        Expr::Const(at) if bank == PARAM_BANK && SIZES.contains(at) => Origins::BLOCK,
+        Expr::Const(at) if is_size(code, bank, *at) => Origins::BLOCK,
         Expr::Const(_) => Origins::PARAM,
         // A computed address may lie in the sizes as well.
         _ => Origins::PARAM.with(Origins::BLOCK),
     }
+}
+
+/// Whether a byte of a constant bank belongs to the size of the block or of the grid (SOUNDNESS 5.9).
+fn is_size(code: &Code, bank: u8, at: u32) -> bool {
+    let banks = code.family.facts().constant_banks;
+    banks.is_some_and(|banks| bank == banks.launch && banks.block.is_size(at))
 }

@@ -3,12 +3,6 @@
 use warpbound_ir::{Cell, Code, Expr, Meaning, Op, SurfaceOp, ValueDependence};
 use warpbound_isa::SpecialReg;
 
-/// Constant bank with the compiler's literals, the only one whose words the binary fixes.
-const LITERALS: u8 = 2;
-
-/// Constant bank that the launch fills: block, grid, parameters.
-const LAUNCH: u8 = 0;
-
 /// Part of the text of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Piece {
@@ -176,10 +170,15 @@ impl Operands {
             let digits = address.strip_prefix("0x")?;
             Some((u64::from_str_radix(digits, 16).ok()?, rest))
         });
+        let banks = code.family.facts().constant_banks;
+        // The launch fills this bank with block, grid and parameters, so the module does not decide its words.
+        let is_of_launch = banks.is_some_and(|banks| bank == banks.launch);
+        // The binary fixes the words of this bank only.
+        let is_literal = banks.is_some_and(|banks| bank == banks.literals);
         let Some((offset, rest)) = fixed else {
-            match bank {
-                LITERALS => self.add_literals(code),
-                _ => self.reads_module_data |= bank != LAUNCH,
+            match is_literal {
+                true => self.add_literals(code, bank),
+                false => self.reads_module_data |= !is_of_launch,
             }
             self.text(&format!("c[{bank}]["));
             return after;
@@ -196,10 +195,10 @@ impl Operands {
                 ));
             }
             // Literals move when others are added, so their values count instead of their addresses.
-            (LITERALS, _, Some(value)) => self.text(&Expr::Const(value).to_string()),
+            (_, _, Some(value)) if is_literal => self.text(&Expr::Const(value).to_string()),
             _ => {
-                self.reads_unknown_literals |= bank == LITERALS;
-                self.reads_module_data |= bank != LAUNCH;
+                self.reads_unknown_literals |= is_literal;
+                self.reads_module_data |= !is_of_launch;
                 self.text(&format!("c[{bank}][{offset}]"));
             }
         }
@@ -207,8 +206,8 @@ impl Operands {
     }
 
     /// Adds all literals, because one of them is read at an address that is not fixed.
-    fn add_literals(&mut self, code: &Code) {
-        match code.constants.iter().find(|(bank, _)| *bank == LITERALS) {
+    fn add_literals(&mut self, code: &Code, bank: u8) {
+        match code.constants.iter().find(|(number, _)| *number == bank) {
             Some((_, bytes)) => self.text(&format!("literals({bytes:?})")),
             None => self.reads_unknown_literals = true,
         }

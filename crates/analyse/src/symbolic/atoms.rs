@@ -3,8 +3,8 @@
 //! An atom stands for a word that is not a sum or product of others: a thread index, a word of a constant bank, a
 //! value of the program that is not followed, or an operation on polynomials. Equal atoms have one number, so that
 //! equal operations on equal operands are the same unknown and cancel. The low `k` bits of `x` are written
-//! `x - 2^k·(x >> k)`; so the products of 16-bit halves, from which compilers compute a product of words (XMAD), add
-//! up to that product.
+//! `x - 2^k·(x >> k)`; so the products of 16-bit halves, from which some compilers compute a product of words,
+//! add up to that product.
 
 use std::collections::BTreeMap;
 

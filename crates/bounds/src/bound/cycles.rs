@@ -2,6 +2,7 @@
 
 use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::{Effort, StatedCounts};
+use warpbound_query::TimeScope;
 use warpbound_report::CycleBoundReport;
 
 use super::past_time_limit;
@@ -13,7 +14,6 @@ use crate::{
     cycles::bound::CycleBound, cycles::bound::report, cycles::bound::report_without_machine,
 };
 use crate::{cycles::launch_report::BoundedLaunch, cycles::launch_report::launch_report};
-use warpbound_query::TimeScope;
 
 impl BoundQuery<'_> {
     /// Computes the bound in cycles, if one is asked for.
@@ -40,7 +40,10 @@ impl BoundQuery<'_> {
 
     /// Returns the part of the launch whose cycles are bounded if none is stated.
     fn default_scope(&self) -> TimeScope {
-        let is_for_launches = self.analysed.prepared.family() == Family::Maxwell;
+        let is_for_launches = match self.analysed.prepared.family() {
+            Family::Maxwell => true,
+            Family::Volta | Family::Gcn3 | Family::MiniSimt => false,
+        };
         match self.analysed.options.launches.shaped_file() {
             Some(_) if is_for_launches => TimeScope::Grid,
             _ => TimeScope::Warp,

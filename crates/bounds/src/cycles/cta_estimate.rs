@@ -8,6 +8,7 @@
 //! warps whose instructions take 10 cycles of issue each, and 30 cycles alone, take 40 cycles. Conflicts, bandwidths
 //! and first requests are not in the estimate: a run may take longer.
 
+use warpbound_base::GroupedCode;
 use warpbound_bound::abstract_warp::{BlockSegment, WarpElement};
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
 use warpbound_bound::{LaunchShape, StatedCounts};
@@ -16,13 +17,13 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::{Meaning, Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
+use warpbound_query::KernelFlow;
+use warpbound_query::prepared::Prepared;
 use warpbound_report::cycle_bound::CtaEstimate;
 use warpbound_simt::NodeId;
 use warpbound_timing::{Completion, Distance, InstrFacts};
 
 use super::CacheState;
-use warpbound_query::KernelFlow;
-use warpbound_query::prepared::Prepared;
 
 /// Launch whose cycles are estimated.
 pub(super) struct EstimatedLaunch<'a> {
@@ -186,7 +187,7 @@ impl SegmentTime {
 }
 
 /// Scoreboards of a warp.
-const SCOREBOARDS: usize = 6;
+const SCOREBOARDS: usize = GroupedCode::WITH_THREE_SLOTS.scoreboards as usize;
 
 /// Whether reads of a memory stall warps.
 fn is_far(space: MemorySpace) -> bool {

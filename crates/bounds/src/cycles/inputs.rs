@@ -18,14 +18,14 @@ use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::{Launch, LaunchFile};
 use warpbound_machine::Parameter;
+use warpbound_query::prepared::Prepared;
+use warpbound_query::{KernelFlow, Session};
 use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
 
 use super::CacheState;
 use super::launch_memory::{AccessedMemory, LaunchMemory, PageCount, ResidentWarps, lanes};
 use super::runtime_memory::may_be_accessed;
-use warpbound_query::prepared::Prepared;
-use warpbound_query::{KernelFlow, Session};
 
 /// Bytes of a constant bank, where the launch does not say.
 const BANK_BYTES: u64 = 0x1_0000;
@@ -453,7 +453,7 @@ impl CycleInputs {
                 let known = banks.and_then(|banks| banks.iter().find(|(known, _)| *known == bank));
                 let words =
                     // Without a class, each lane may load a word of its own.
-                    class.map_or(Family::Maxwell.lanes(), |class| class.worst().transactions);
+                    class.map_or(prepared.family().lanes(), |class| class.worst().transactions);
                 self.loaded_constants.insert(
                     at,
                     LoadedConstants {

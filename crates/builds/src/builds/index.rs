@@ -9,15 +9,15 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpbound_base::Diagnostic;
+use warpbound_bound::FactsFile;
 use warpbound_load::{Image, Isa, Kernel, VariableLocation};
+use warpbound_query::facts_check::FactsCheck;
+use warpbound_query::jobs::map_in_order;
+use warpbound_query::{ImageSelection, Library, Session};
 use warpbound_report::LeftOutImages;
 
 use super::occupancy::{KernelOccupancy, OccupancyCalculator};
 use super::pairing::name_without_hashes;
-use warpbound_bound::FactsFile;
-use warpbound_query::facts_check::FactsCheck;
-use warpbound_query::jobs::map_in_order;
-use warpbound_query::{ImageSelection, Library, Session};
 
 /// Resources that the file states about a kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -49,7 +49,7 @@ pub struct BuildKernel {
     pub image: usize,
     /// Position in the image, for [`Session::kernel_at`].
     pub position: usize,
-    /// Architecture: `sm_61`.
+    /// Architecture, as [`Isa`](warpbound_base::Isa) prints it.
     pub isa: Isa,
     /// Name in the symbol table.
     pub symbol: Arc<str>,

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_base::Family;
 use warpbound_load::Kernel;
 use warpbound_machine::{
     GpuModel, Limit, MachineConfig, Occupancy, Selection, SmResources, WaveNeeds,
@@ -56,7 +57,7 @@ pub struct OccupancyCalculator {
 const MOST_THREADS: u64 = 1024;
 
 /// Step between the block sizes that are tried: the 64 lanes of a wave, or two warps.
-const STEP: u64 = 64;
+const STEP: u64 = Family::Gcn3.lanes() as u64;
 
 impl OccupancyCalculator {
     /// Adds the machine of an architecture.

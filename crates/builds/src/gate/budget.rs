@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml_edit::{Document, Item, Table, Value};
-use warpbound_base::{Diagnostic, Named};
+use warpbound_base::{Diagnostic, Named, Sm};
 use warpbound_load::Isa;
 
 use warpbound_query::CacheState;
@@ -355,7 +355,8 @@ impl BudgetParser<'_> {
     }
 
     fn isa(&self, key: &str, item: &Item) -> Result<Isa, Diagnostic> {
-        let wrong = || self.wrong(key, item, "an architecture, such as sm_61 or gfx803");
+        let what = format!("an architecture, such as {} or gfx803", Sm::EXAMPLE);
+        let wrong = || self.wrong(key, item, &what);
         self.text_of(key, item)?.parse().map_err(|_| wrong())
     }
 

@@ -20,7 +20,7 @@ pub enum IntegralRounding {
 }
 
 impl IntegralRounding {
-    /// All modes, in the order of the encoding (`names rndt` of `isa/nvidia/maxwell.names`).
+    /// All modes, in the order of the encoding (list `rndt`, see [`float`](super)).
     pub const ALL: [IntegralRounding; 4] = [
         IntegralRounding::Nearest,
         IntegralRounding::Floor,
@@ -73,7 +73,7 @@ pub enum IntegerType {
 }
 
 impl IntegerType {
-    /// All types, in the order of the encoding (`names ifmti` of `isa/nvidia/maxwell.names`).
+    /// All types, in the order of the encoding (list `ifmti`, see [`float`](super)).
     pub const ALL: [IntegerType; 8] = [
         IntegerType::U8,
         IntegerType::U16,
@@ -235,7 +235,7 @@ pub fn float_to_integral(
 /// double. Between single and double, the sign and the leading payload bits survive and the NaN becomes quiet. In the
 /// same format they are treated as results of arithmetic.
 ///
-/// Source: PTX ISA, "cvt"; the NaNs: constants folded by ptxas 12.4 for sm_61 (between different
+/// Source: PTX ISA, "cvt"; the NaNs: constants folded by ptxas 12.4 (between different
 /// formats), assumption (same format).
 pub fn float_to_float(
     x: u64,

@@ -1,7 +1,7 @@
 //! Comparisons of floating-point numbers.
 
 /// Comparison of FSET, FSETP, FCMP, DSET, DSETP, HSET2 and HSETP2, with the number that encodes it
-/// (`names fcmp` of `isa/nvidia/maxwell.names`).
+/// (list `fcmp`, see [`float`](super)).
 ///
 /// Two operands are in exactly one of four relations. The bits of the number are the relations for which the
 /// comparison holds: 1 less, 2 equal, 4 greater, 8 unordered. For example, `.LE` is 1 + 2 = 3. Source: PTX ISA,

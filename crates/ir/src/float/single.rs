@@ -161,7 +161,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// All scales, in the order of the encoding (`names fscale` of `isa/nvidia/maxwell.names`).
+    /// All scales, in the order of the encoding (list `fscale`, see [`float`](super)).
     pub const ALL: [Scale; 7] = [
         Scale::One,
         Scale::D2,

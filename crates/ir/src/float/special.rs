@@ -18,13 +18,13 @@
 //! CUDA C++ Programming Guide (`sqrt.approx`).
 //!
 //! MUFU has no `.FTZ`: it always flushes subnormal operands and results to zeros.
-//! Source: without `.ftz`, ptxas 12.4 for sm_61 scales the operands of `rcp`, `rsqrt`, `sqrt` and
+//! Source: without `.ftz`, ptxas 12.4 scales the operands of `rcp`, `rsqrt`, `sqrt` and
 //! `lg2` below 2^-126 (for `rcp` also those above 2^126) and halves the operand of `ex2` below -126.
 //!
 //! # RRO
 //!
-//! Compilers for Maxwell and Pascal put an RRO before each MUFU `.SIN`, `.COS` and `.EX2` (in our
-//! kernels `float_mix`; only Volta and later multiply by 1/(2 pi) instead). Its result is not a
+//! Compilers put an RRO before each MUFU `.SIN`, `.COS` and `.EX2` (in our kernels `float_mix`; only for Volta
+//! and later, they multiply by 1/(2 pi) instead). Its result is not a
 //! floating-point number but sign, eight bits (30:23) and a fraction of 23 bits:
 //!
 //! | | bits 30:23 | fraction |
@@ -67,12 +67,12 @@ pub enum SpecialFunction {
     Rcp64h,
     /// High word of 1/sqrt x, for the high word of a double x.
     Rsq64h,
-    /// Square root (from sm_52 on).
+    /// Square root (not in the first architecture of the family).
     Sqrt,
 }
 
 impl SpecialFunction {
-    /// All functions, in the order of the encoding (`names mufu` of `isa/nvidia/maxwell.names`).
+    /// All functions, in the order of the encoding (list `mufu`, see [`float`](super)).
     pub const ALL: [SpecialFunction; 9] = [
         SpecialFunction::Cos,
         SpecialFunction::Sin,

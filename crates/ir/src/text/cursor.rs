@@ -1,6 +1,8 @@
 //! Reading position in the tokens of a line. For example, for `jump 0x0050` the parser takes the word `jump`, then
 //! the number; a problem with the number has its column.
 
+use std::borrow::Cow;
+
 use warpbound_base::Named;
 use warpbound_isa::{Reg, SpecialReg};
 
@@ -15,7 +17,7 @@ pub(super) struct Problem {
     /// Message.
     pub(super) message: String,
     /// Suggested action.
-    pub(super) hint: &'static str,
+    pub(super) hint: Cow<'static, str>,
 }
 
 /// Position in the tokens of a line.
@@ -38,11 +40,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// Problem with the current token.
-    pub(super) fn problem(&self, message: impl Into<String>, hint: &'static str) -> Problem {
+    pub(super) fn problem(
+        &self,
+        message: impl Into<String>,
+        hint: impl Into<Cow<'static, str>>,
+    ) -> Problem {
         Problem {
             column: self.column(),
             message: message.into(),
-            hint,
+            hint: hint.into(),
         }
     }
 
@@ -50,7 +56,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn problem_before(
         &mut self,
         message: impl Into<String>,
-        hint: &'static str,
+        hint: impl Into<Cow<'static, str>>,
     ) -> Problem {
         // Only the column matters now, because parsing ends with the problem.
         self.at = self.at.saturating_sub(1);
@@ -58,7 +64,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Problem: the current token is not what the format demands.
-    fn expected(&self, what: &str, hint: &'static str) -> Problem {
+    fn expected(&self, what: &str, hint: impl Into<Cow<'static, str>>) -> Problem {
         let found = match self.peek() {
             Some(Token::Word(word)) => format!("`{word}`"),
             Some(Token::Number(number)) => format!("{number}"),
@@ -116,7 +122,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn word(&mut self, what: &str, hint: &'static str) -> Result<&'a str, Problem> {
+    pub(super) fn word(
+        &mut self,
+        what: &str,
+        hint: impl Into<Cow<'static, str>>,
+    ) -> Result<&'a str, Problem> {
         let word = self.peek_word().ok_or_else(|| self.expected(what, hint))?;
         self.advance();
         Ok(word)
@@ -126,7 +136,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn one_of(
         &mut self,
         words: &[&str],
-        hint: &'static str,
+        hint: impl Into<Cow<'static, str>>,
     ) -> Result<&'a str, Problem> {
         let word = self.peek_word().filter(|word| words.contains(word));
         let word = word.ok_or_else(|| self.expected(&words.join(" or "), hint))?;

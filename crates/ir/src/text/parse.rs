@@ -42,7 +42,7 @@ pub fn parse(file: &str, text: &str) -> Result<Code, Diagnostic> {
             ops: &ops,
         };
         line.parse_into(&mut code)
-            .map_err(|p| diagnostic(file, *number, p.column, p.message, p.hint))?;
+            .map_err(|p| diagnostic(file, *number, p.column, p.message, &p.hint))?;
     }
     code.functions.sort_by_key(|function| function.entry);
     Ok(code)
@@ -95,7 +95,7 @@ fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
         Some(cell) => Err(Problem {
             column,
             message: format!("an operation of the warp names {cell}, which each lane has"),
-            hint: "read it with `from_lane`, or remove `warp`",
+            hint: "read it with `from_lane`, or remove `warp`".into(),
         }),
         None => Ok(()),
     }
@@ -151,7 +151,12 @@ impl Line<'_> {
         match keyword {
             "family" => {
                 let names: Vec<&str> = Family::ALL.iter().map(|(_, name)| *name).collect();
-                let hint = "families are maxwell, gcn3 and mini_simt";
+                let hint = match names.split_last() {
+                    Some((last, others)) => {
+                        format!("families are {} and {last}", others.join(", "))
+                    }
+                    None => String::new(),
+                };
                 let name = self.cursor.one_of(&names, hint)?;
                 let mut all = Family::ALL.iter();
                 let found = all.find(|(_, known)| *known == name);

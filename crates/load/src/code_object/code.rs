@@ -11,10 +11,8 @@ use bytes::Bytes;
 use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::elf::{Elf, RawRelocation, Section, SymbolLocation, fault};
+use crate::elf_numbers::SHF_EXECINSTR;
 use crate::kernel::Function;
-
-/// Flag of sections that hold code (ELF, `SHF_EXECINSTR`).
-const SHF_EXECINSTR: u64 = 4;
 
 /// Relocations that write one half of the distance from their field to a symbol (LLVM, `R_AMDGPU_REL32_LO`, `_HI`).
 const DISTANCE_LOW: u32 = 10;

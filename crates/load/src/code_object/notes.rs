@@ -5,9 +5,7 @@ use warpbound_base::Diagnostic;
 
 use super::yaml;
 use crate::elf::{Elf, fault};
-
-/// Type of sections with notes.
-const SHT_NOTE: u32 = 7;
+use crate::elf_numbers::SHT_NOTE;
 
 /// Owner and type of the notes that are read (LLVM, "User Guide for AMDGPU Backend", "Note Records").
 const METADATA: (&[u8], u32) = (b"AMDGPU", 32);

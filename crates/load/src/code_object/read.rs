@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
+use warpbound_base::Gfx;
+use warpbound_base::Isa;
 
 use super::code::{self, CodeSection, FunctionPlace};
 use super::kernel::{self, FieldRelocations, KernelSymbol, RelocatedElf};
@@ -16,20 +18,18 @@ use super::loaded;
 use super::metadata::{self, StatedKernel, StatedKernels};
 use super::notes::{self, Notes};
 use super::{CodeObjectKernel, CodeObjectVersion};
-use crate::elf::{Elf, Header, RawSymbol, STT_OBJECT, SymbolLocation, fault};
+use crate::elf::{Elf, Header, RawSymbol, SymbolLocation, fault};
+use crate::elf_numbers::{STT_FUNC, STT_OBJECT};
 use crate::image::{Image, Linkage, OtherItem, OtherKind, RefusedKernel};
 use crate::kernel::Kernel;
 use crate::line::{self, LineTable};
 use crate::metadata::Param;
 use crate::variable;
-use warpbound_base::Gfx;
-use warpbound_base::Isa;
 
 /// OS ABI of the files of AMD's compute stack (`ELFOSABI_AMDGPU_HSA`).
 const HSA: u8 = 64;
 
-/// Symbol types: functions, and the kernels of version 2.
-const STT_FUNC: u8 = 2;
+/// Symbol type of the kernels of version 2.
 pub(super) const STT_KERNEL: u8 = 10;
 
 /// Bits of the ELF flags with the number of the target.

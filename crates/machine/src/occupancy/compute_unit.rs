@@ -6,11 +6,13 @@
 //! same number of them. The rules are AMD's, as LLVM's back end implements them (`AMDGPUBaseInfo.cpp`: waves per SIMD
 //! by registers).
 
+use warpbound_base::Family;
+
 use super::{BlockResources, BlockTooLarge, Limit, Occupancy, in_steps};
 use crate::{MachineConfig, Parameter};
 
 /// Lanes of a wave.
-const WAVE_LANES: u64 = 64;
+const WAVE_LANES: u64 = Family::Gcn3.lanes() as u64;
 
 /// Registers that a wave of a kernel needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

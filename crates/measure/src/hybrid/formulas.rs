@@ -2,6 +2,11 @@
 //! thesis and corrected. Times are in cycles. Sums and products saturate, and a saturated one is larger than any time
 //! of a run.
 
+use warpbound_base::Family;
+
+/// Lanes of a wave, which the formulas take for work-items of a slot.
+const LANES: u64 = Family::Gcn3.lanes() as u64;
+
 /// Returns the batches of workgroups by (5.1): `groups` of `threads` work-items each, on a machine with `slots` wave
 /// slots for waves of 64 work-items. The formula takes the machine for one pool of slots.
 pub(crate) fn batches_of_one_pool(groups: u64, threads: u64, slots: u64) -> u64 {
@@ -12,8 +17,8 @@ pub(crate) fn batches_of_one_pool(groups: u64, threads: u64, slots: u64) -> u64 
 /// of the kernel; at least 1. For example, 160 slots hold ⌊160 · 64 / 192⌋ = 53 groups of 192 work-items.
 pub(crate) fn groups_of_one_pool(groups: u64, threads: u64, slots: u64) -> u64 {
     let threads = threads.max(1);
-    let waves = groups.saturating_mul(threads.div_ceil(64));
-    let items = slots.min(waves).saturating_mul(64);
+    let waves = groups.saturating_mul(threads.div_ceil(LANES));
+    let items = slots.min(waves).saturating_mul(LANES);
     (items / threads).max(1)
 }
 

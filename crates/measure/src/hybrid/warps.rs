@@ -2,20 +2,20 @@
 //! of a warp with the largest sum of these times. The result is an estimate and no bound (SOUNDNESS 13).
 
 use std::collections::BTreeMap;
-
 use std::sync::Arc;
+
 use warpbound_base::{Diagnostic, Family};
 use warpbound_bounds::bound::flow_facts;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
+use warpbound_query::{KernelAnalysis, Session};
 use warpbound_report::WarpHybridReport;
 use warpbound_runs::runs::timed::observe::observe;
 use warpbound_simulate::timed::{Event, EventListener};
 
 use super::segments::{EstimatedUnit, Segment, SegmentEstimate, SegmentTimes};
 use super::{HybridOptions, bound_options};
-use warpbound_query::{KernelAnalysis, Session};
 
 /// State of a warp that has not ended.
 #[derive(Clone, Copy)]
@@ -107,10 +107,12 @@ pub fn hybrid_of_warps(
         return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
     };
     let prepared = Arc::new(session.prepare(kernel)?);
-    if prepared.family() != Family::Maxwell {
-        return Err(locate(Diagnostic::new(
-            "this analysis is of warps of NVIDIA's GPUs",
-        )));
+    match prepared.family() {
+        Family::Maxwell => {}
+        Family::Volta | Family::Gcn3 | Family::MiniSimt => {
+            let message = "this analysis is of warps of NVIDIA's GPUs";
+            return Err(locate(Diagnostic::new(message)));
+        }
     }
     let bound_options = bound_options(Some(target), options);
     let analysis = KernelAnalysis::new(session, Arc::clone(&prepared), &bound_options)?;

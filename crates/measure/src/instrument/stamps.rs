@@ -4,7 +4,7 @@
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, GroupedCode};
 use warpbound_isa::Program;
 use warpbound_launch::{ElementType, NpyArray};
 use warpbound_load::Kernel;
@@ -98,7 +98,10 @@ pub fn instrument_stamps(
     super::check_sections(kernel).map_err(fail)?;
     let prepared = session.prepare(kernel)?;
     let Program::Nvidia(program) = &prepared.program else {
-        let message = "these stamps are for code of Maxwell and Pascal";
+        let message = format!(
+            "these stamps are for code of {}",
+            GroupedCode::architectures("and")
+        );
         return Err(fail(Diagnostic::new(message)));
     };
     let cfg = ThreadCfg::build(&prepared.code, &Limits::default())

@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic, Family};
+use warpbound_base::{CodeAddr, Diagnostic, Family, GroupedCode};
 use warpbound_launch::{GlobalMemory, LOADED_FILE, LaunchFile};
 use warpbound_load::Kernel;
+use warpbound_query::{Prepared, Session};
 use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
 use warpbound_rewrite::gcn::{CodeObjectRewriter, ScalarProbes};
 use warpbound_rewrite::probes::{Increment, ProbedQuantity};
@@ -14,7 +15,6 @@ use warpbound_rewrite::probes::{Increment, ProbedQuantity};
 use super::counters_launch;
 use crate::ProbeCounters;
 use crate::probes::check_code;
-use warpbound_query::{Prepared, Session};
 
 /// Number of bytes of the variable before the counters: the digest of the plan, which the host writes.
 const DIGEST: u64 = 8;
@@ -82,7 +82,10 @@ fn instrument(
     let shift = shift.and_then(|shift| u32::try_from(shift).ok());
     let shift = shift.ok_or_else(outside)?;
     if !plan.sums.is_empty() {
-        let message = "sums of probes are for code of Maxwell and Pascal";
+        let message = format!(
+            "sums of probes are for code of {}",
+            GroupedCode::architectures("and")
+        );
         let hint = "make the plan with a counter for each probe";
         return Err(Diagnostic::new(message).hint(hint));
     }

@@ -9,6 +9,7 @@ use warpbound_bound::Never;
 use warpbound_bounds::bound::bound;
 use warpbound_ir::{ControlEffect, OpIndex};
 use warpbound_load::Kernel;
+use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session};
 use warpbound_report::KernelBound;
 use warpbound_report::counts_audit::{CountsAuditReport, CountsFinding};
 
@@ -16,7 +17,6 @@ use super::feasibility::{
     BlockSum, Contradicting, Feasibility, LaunchSums, Statement, SummedCounts, SummedFacts,
 };
 use super::{MatchedCounts, MeasuredCounts, OpCounts};
-use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session};
 
 /// Maximum number of findings in a report.
 const MAX_SHOWN: usize = 20;
@@ -47,10 +47,13 @@ pub fn audit_counts(
     options: &CountsAuditOptions,
 ) -> Result<CountsAuditReport, Diagnostic> {
     let prepared = session.prepare(kernel)?;
-    if prepared.family() != Family::Maxwell {
-        let message = "measured counts are compared for kernels of NVIDIA's GPUs only";
-        let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
-        return Err(session.locate(diagnostic));
+    match prepared.family() {
+        Family::Maxwell => {}
+        Family::Volta | Family::Gcn3 | Family::MiniSimt => {
+            let message = "measured counts are compared for kernels of NVIDIA's GPUs only";
+            let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
+            return Err(session.locate(diagnostic));
+        }
     }
     let counts = measured.matched(&prepared)?;
     let knowledge = session.launch(kernel, &options.bound)?;

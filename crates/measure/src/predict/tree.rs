@@ -3,18 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::predict::predict;
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::determinacy::{Determinacy, Determined, Origins};
-use warpbound_base::Diagnostic;
+use warpbound_base::{ConstantBanks, Diagnostic};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
+use warpbound_query::{Prepared, Session};
 use warpbound_report::TreeReport;
 use warpbound_report::predict_tree::{StatementReport, TreeEdgeReport};
 
 use super::{PredictOptions, Prediction};
-use warpbound_query::{Prepared, Session};
+use crate::predict::predict;
 
 /// Reports the computation tree of a kernel: its control statements with their symbolic conditions, and the blocks
 /// between them; with a launch, also how often these run.
@@ -127,19 +127,20 @@ impl TreeWriter<'_> {
     /// Replaces words and registers of the launch in a condition by their names in CUDA.
     fn named(&self, text: &str) -> String {
         let axes = ["x", "y", "z"];
+        let banks = ConstantBanks::OF_GROUPED_CODE;
+        let launch = banks.launch;
         let mut text = text.to_owned();
-        for (number, axis) in axes.into_iter().enumerate() {
-            // On Maxwell and Pascal the driver writes the sizes of block and grid at these offsets of bank 0.
-            let [size, grid] = [0x8, 0x14].map(|first| first + 4 * number);
+        for (word, axis) in (0..).step_by(4).zip(axes) {
+            let [size, grid] = [banks.block.block_size, banks.block.grid_size].map(|at| at + word);
             for (from, to) in [
                 (format!("special.thread_{axis}"), format!("tid.{axis}")),
                 (format!("special.block_{axis}"), format!("ctaid.{axis}")),
                 (
-                    format!("c[0][{}]", constant_offset(size)),
+                    format!("c[{launch}][{}]", constant_offset(size)),
                     format!("ntid.{axis}"),
                 ),
                 (
-                    format!("c[0][{}]", constant_offset(grid)),
+                    format!("c[{launch}][{}]", constant_offset(grid)),
                     format!("nctaid.{axis}"),
                 ),
             ] {
@@ -156,7 +157,7 @@ impl TreeWriter<'_> {
                     0 => format!("param{number}"),
                     _ => format!("param{number}+{word}"),
                 };
-                let offset = constant_offset(offset as usize);
+                let offset = constant_offset(offset);
                 text = text.replace(&format!("c[{}][{offset}]", block.bank), &name);
             }
         }
@@ -165,6 +166,6 @@ impl TreeWriter<'_> {
 }
 
 /// Returns an offset in a constant bank as expressions print it.
-fn constant_offset(offset: usize) -> String {
+fn constant_offset(offset: u32) -> String {
     format!("0x{offset:x}")
 }

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, SplitWord, WordRange};
-use warpbound_base::Diagnostic;
+use warpbound_base::{ConstantBanks, Diagnostic, LaunchBlock};
 use warpbound_ir::Code;
-use warpbound_launch::{Launch, LaunchFile, ParamValue, PointerLocation};
+use warpbound_launch::{LaunchFile, ParamValue, PointerLocation};
 use warpbound_load::{
     ArgKind, CodeObjectKernel, HiddenArg, Image, Kernel, Variable, VariableLocation, demangle,
 };
@@ -101,7 +101,10 @@ impl LaunchWords {
     pub(super) fn new(kernel: &Kernel) -> LaunchWords {
         LaunchWords {
             bank: match &kernel.code_object {
-                None => kernel.param_block.as_ref().map_or(0, |block| block.bank),
+                None => kernel
+                    .param_block
+                    .as_ref()
+                    .map_or(ConstantBanks::OF_GROUPED_CODE.launch, |block| block.bank),
                 Some(_) => Code::KERNARG_BANK,
             },
             words: BTreeMap::new(),
@@ -111,14 +114,14 @@ impl LaunchWords {
     }
 
     /// Adds the words of a size in x, y and z.
-    pub(super) fn add_sizes(&mut self, name: &str, at: usize, ranges: [Option<WordRange>; 3]) {
-        for ((nth, axis), range) in ["x", "y", "z"].iter().enumerate().zip(ranges) {
+    pub(super) fn add_sizes(&mut self, name: &str, at: u32, ranges: [Option<WordRange>; 3]) {
+        for ((at, axis), range) in (at..).step_by(4).zip(["x", "y", "z"]).zip(ranges) {
             let word = WordContents {
                 name: format!("{name}.{axis}"),
                 range,
                 ..WordContents::default()
             };
-            self.insert(at + 4 * nth, word);
+            self.insert(at, word);
         }
     }
 
@@ -220,20 +223,17 @@ impl LaunchWords {
 
     /// Adds the words with addresses of memory windows. The GPU chooses their contents, so they have names but no
     /// values.
-    pub(super) fn add_addresses(&mut self) {
-        let windows = Launch::WINDOW_BASES.iter().map(|&(at, _)| at);
+    pub(super) fn add_addresses(&mut self, block: &LaunchBlock) {
         let names = ["shared", "local", "shared.high", "local.high"];
-        for (at, name) in windows.zip(names) {
+        for (at, name) in block.windows().into_iter().zip(names) {
             self.insert(at, WordContents::named(format!("window.{name}")));
         }
-        self.insert(Launch::STACK_AT, WordContents::named("stack".to_owned()));
+        self.insert(block.stack, WordContents::named("stack".to_owned()));
     }
 
     /// Inserts a word of the bank with sizes and parameters.
-    fn insert(&mut self, at: usize, word: WordContents) {
-        if let Ok(at) = u32::try_from(at) {
-            self.words.insert((self.bank, at), word);
-        }
+    fn insert(&mut self, at: u32, word: WordContents) {
+        self.words.insert((self.bank, at), word);
     }
 
     /// Adds the words of a parameter, with the contents that a launch file gives it.

@@ -8,21 +8,10 @@ use warpbound_load::AddressHalf;
 
 use super::map::{CodeMap, address, target_address};
 use super::references::{self, Listed, Reference};
-use super::{EditedCode, GROUP, NewInstr, NewTarget, OldInstr, SLOTS, slot_bits};
-
-/// Instruction counts are filled up to a multiple of this number, because `ptxas` pads sections to 64 bytes, two
-/// groups of three.
-const PADDING: usize = 6;
-
-/// `NOP` with the condition that always holds, for all chips of Maxwell and Pascal.
-const NOP: u64 = 0x50b0_0000_0007_0f00;
-
-/// `BRA` without its offset.
-const BRA: u64 = 0xe240_0000_0007_000f;
-
-/// Bits of an instruction word that hold a relative target.
-const TARGET_LOW_BIT: u32 = 20;
-const TARGET_BITS: u32 = 24;
+use super::words::{
+    BRA, GROUP, NOP, PADDING, pack, slot_bits, with_offset, without_pair, without_reuse,
+};
+use super::{EditedCode, NewInstr, NewTarget, OldInstr};
 
 /// One instruction of the new list.
 enum Emitted<'a> {
@@ -244,13 +233,8 @@ impl EditedCode {
 
     /// Word with an offset in the field of the target.
     fn offset(&self, word: u64, offset: i64, at: CodeAddr) -> Result<u64, Diagnostic> {
-        let limit = 1_i64 << (TARGET_BITS - 1);
-        if !(-limit..limit).contains(&offset) {
-            return Err(self.fault(at, "the target is too far away for its field"));
-        }
-        // The field is signed, so the offset is cut to its width in two's complement.
-        let field = ((1_u64 << TARGET_BITS) - 1) << TARGET_LOW_BIT;
-        Ok(word & !field | (offset.cast_unsigned() << TARGET_LOW_BIT) & field)
+        with_offset(word, offset)
+            .ok_or_else(|| self.fault(at, "the target is too far away for its field"))
     }
 
     /// Slot of an instruction of the file. If another instruction than before follows, the two neither issue together
@@ -263,14 +247,10 @@ impl EditedCode {
         }
         // Reuse bits keep operands in a cache for the next instruction of the file, which is no longer the next one.
         let kept = match old.has_reuse {
-            true => old.control & !(7 << 17),
+            true => without_reuse(old.control),
             false => old.control,
         };
-        match kept & 0x1f {
-            // Code 16 issues an instruction together with the one after it, without a stall.
-            16 => kept | 1,
-            _ => kept,
-        }
+        without_pair(kept)
     }
 }
 
@@ -278,23 +258,4 @@ impl EditedCode {
 fn push<'a>(list: &mut Vec<Emitted<'a>>, code: &'a [NewInstr]) {
     let start = list.len();
     list.extend(code.iter().map(|instr| Emitted::New(instr, start)));
-}
-
-/// Groups of a control word and three instructions; the number of words must be a multiple of three.
-fn pack(words: &[(u64, u32)]) -> Vec<u8> {
-    // Nothing remains, because `assemble` pads the words to a multiple of six.
-    let (groups, _) = words.as_chunks::<{ SLOTS as usize }>();
-    let mut bytes = Vec::with_capacity(groups.len() * GROUP as usize);
-    for group in groups {
-        let slots = group.iter().enumerate();
-        let control = slots.fold(0_u64, |control, (slot, (_, bits))| {
-            // Three slots of 21 bits fill the control word but for its highest bit.
-            control | u64::from(*bits) << (21 * slot)
-        });
-        bytes.extend(control.to_le_bytes());
-        for (word, _) in group {
-            bytes.extend(word.to_le_bytes());
-        }
-    }
-    bytes
 }

@@ -5,9 +5,9 @@
 //! before position 5 for [`super::Entry::FallThrough`] and one for [`super::Entry::All`] give `boundary` 5, `entry` 6
 //! and `own` 7.
 
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, GroupedCode};
 
-use super::{GROUP, SLOTS};
+use super::words::{GROUP, SLOTS};
 
 /// New addresses of the instructions of one section.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,8 +24,7 @@ pub struct CodeMap {
 
 /// Address of a position, for example 0x8 for position 0 and 0x28 for position 3.
 pub(crate) fn address(position: u32) -> u32 {
-    // The first 8 bytes of each group are the control word.
-    position / SLOTS * GROUP + 8 + position % SLOTS * 8
+    GroupedCode::WITH_THREE_SLOTS.address(position)
 }
 
 /// Address of a position as a target. The first slot of a group is named by the address of the group.
@@ -38,13 +37,8 @@ pub(crate) fn target_address(position: u32) -> u32 {
 
 /// Position of the instruction at an address of the file.
 fn position(at: u32) -> Option<usize> {
-    let slot = match at % GROUP {
-        0 | 8 => 0,
-        16 => 1,
-        24 => 2,
-        _ => return None,
-    };
-    Some((at / GROUP * SLOTS + slot) as usize)
+    let position = GroupedCode::WITH_THREE_SLOTS.position(at);
+    position.map(|position| position as usize)
 }
 
 impl CodeMap {

@@ -8,7 +8,8 @@ use warpbound_isa::nvidia::{
 };
 use warpbound_isa::{BranchTarget, Guard, InstrFlow, SpecialReg, StackToken, ValueSource};
 
-use super::{OldInstr, slot_bits};
+use super::OldInstr;
+use super::words::slot_bits;
 
 /// Reference of a word to code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,20 +1,15 @@
 //! Last step of rewriting: the file with all edits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use warpbound_load::elf_numbers::{SHT_CUDA_INFO, SHT_REL, SHT_RELA, STT_FUNC, STT_SECTION};
 
 use warpbound_base::{CodeAddr, Diagnostic};
 
 use super::lines::{self, Base};
 use super::tables::{self, ListedBranch};
-use super::{CubinRewriter, STT_FUNC, attributes};
+use super::{CubinRewriter, attributes};
 use crate::code::{Assembled, CodeMap};
 use crate::elf::{ElfRelocation, ElfSymbol, fault};
-
-/// Section type of attributes (`.nv.info`).
-const SHT_CUDA_INFO: u32 = 0x7000_0000;
-
-/// Type of section symbols.
-const STT_SECTION: u8 = 3;
 
 /// Rewritten file, with the new places of its instructions.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -176,7 +171,7 @@ impl CubinRewriter<'_> {
     /// Returns the section that a relocation table changes, and the offset of the table in the file.
     fn relocated_section(&self, table: usize) -> Option<(usize, u64)> {
         let section = self.elf.sections.get(table)?;
-        matches!(section.kind, crate::elf::SHT_REL | crate::elf::SHT_RELA)
+        matches!(section.kind, SHT_REL | SHT_RELA)
             .then_some((section.info as usize, section.offset))
     }
 

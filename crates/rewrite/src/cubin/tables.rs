@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic};
 use warpbound_isa::nvidia::{InstrClass, OperandValue, SassInstr, SassProgram, View};
 use warpbound_isa::{OperandRole, Reg};
 
 use crate::code::CodeMap;
 
 /// Constant bank with the literals of the compiler.
-pub(super) const LITERALS: u8 = 2;
+pub(super) const LITERALS: u8 = ConstantBanks::OF_GROUPED_CODE.literals;
 
 /// Targets of an indirect branch, as the attributes of the file list them.
 pub(super) struct ListedBranch {

@@ -3,17 +3,17 @@
 //!
 //! For example, two `MOV32I` receive the low and the high half of the address, and the loader writes both immediates.
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic};
 use warpbound_load::AddressHalf;
-
-use super::CubinRewriter;
-use crate::elf::{
-    ElfRelocation, ElfSection, ElfSymbol, SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS,
-    SHT_PROGBITS, SHT_REL, SYMBOL_SIZE, fault,
+use warpbound_load::elf_numbers::{
+    SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS, SHT_REL, SYMBOL_SIZE,
 };
 
+use super::CubinRewriter;
+use crate::elf::{ElfRelocation, ElfSection, ElfSymbol, fault};
+
 /// Bank where `ptxas` puts addresses of variables.
-const ADDRESS_BANK: u8 = 4;
+const ADDRESS_BANK: u8 = ConstantBanks::OF_GROUPED_CODE.addresses;
 
 /// Section types of variables and of addresses.
 const GLOBAL: &str = ".nv.global";

@@ -1,14 +1,14 @@
 //! Layout of a file: offsets of sections and tables, and extents of segments.
 
 use warpbound_base::Diagnostic;
-
-use super::{
-    ElfFile, ElfSection, ElfSegment, PT_LOAD, PT_PHDR, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE,
-    SHF_ALLOC, SHF_WRITE, fault, part,
+use warpbound_load::elf_numbers::{
+    PF_R, PF_W, PT_LOAD, PT_PHDR, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE, SHF_ALLOC, SHF_WRITE,
 };
 
+use super::{ElfFile, ElfSection, ElfSegment, fault, part};
+
 /// Flags of segments: readable and writable.
-const PF_RW: u32 = 6;
+const PF_RW: u32 = PF_R | PF_W;
 
 /// Returns the file as bytes.
 pub(super) fn write(file: &ElfFile) -> Result<Vec<u8>, Diagnostic> {

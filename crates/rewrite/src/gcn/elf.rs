@@ -2,27 +2,12 @@
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_load::GcnDescriptor;
+use warpbound_load::elf_numbers::{
+    EM_AMDGPU, PF_W, PT_LOAD, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE, SHF_EXECINSTR, SHT_DYNSYM,
+    SHT_NOBITS, SHT_PROGBITS, SHT_SYMTAB, SYMBOL_SIZE,
+};
 
 use super::ObjectKernel;
-
-/// Sizes of the entries of the tables.
-pub(super) const SECTION_HEADER: usize = 64;
-pub(super) const SEGMENT_HEADER: usize = 56;
-pub(super) const SYMBOL: usize = 24;
-pub(super) const RELOCATION: usize = 24;
-
-/// Section types and flags.
-pub(super) const SHT_SYMTAB: u32 = 2;
-pub(super) const SHT_RELA: u32 = 4;
-pub(super) const SHT_NOTE: u32 = 7;
-pub(super) const SHT_DYNSYM: u32 = 11;
-const SHT_PROGBITS: u32 = 1;
-const SHT_NOBITS: u32 = 8;
-const SHF_EXECINSTR: u64 = 4;
-
-/// Segment type of loaded parts, and flag of writable parts.
-pub(super) const PT_LOAD: u32 = 1;
-const PF_W: u32 = 2;
 
 /// Bytes of a kernel descriptor.
 const DESCRIPTOR: usize = 64;
@@ -124,7 +109,7 @@ impl<'a> ObjectFile<'a> {
         let found = header().ok_or_else(|| damaged(0))?;
         let ((segments_at, sections_at), (segment_size, segment_count), sections) = found;
         let (section_size, section_count, names) = sections;
-        if segment_size != SEGMENT_HEADER || section_size != SECTION_HEADER {
+        if segment_size != SEGMENT_HEADER_SIZE || section_size != SECTION_HEADER_SIZE {
             return Err(fault(54, "the tables of the ELF file have unknown sizes"));
         }
         let segments = (0..segment_count).map(|index| segment(bytes, segments_at, index));
@@ -243,7 +228,7 @@ impl<'a> ObjectFile<'a> {
     pub(super) fn symbols(&self, table: usize) -> Option<Vec<(String, u64, u64, usize)>> {
         let section = self.sections.get(table)?;
         let (entries, strings) = (self.contents(table)?, self.contents(section.link)?);
-        let symbols = entries.chunks_exact(SYMBOL).map(|symbol| {
+        let symbols = entries.chunks_exact(SYMBOL_SIZE).map(|symbol| {
             let name = text_at(strings, u32_at(symbol, 0)? as usize)?;
             let (value, size) = (u64_at(symbol, 8)?, u64_at(symbol, 16)?);
             Some((name, value, size, usize::from(u16_at(symbol, 6)?)))
@@ -313,8 +298,7 @@ impl<'a> ObjectFile<'a> {
 
 /// Whether a file is an ELF file of 64 bits for an AMD GPU.
 pub(super) fn is_for_amd(bytes: &[u8]) -> bool {
-    const AMDGPU: u16 = 224;
-    bytes.starts_with(b"\x7fELF\x02\x01") && u16_at(bytes, 18) == Some(AMDGPU)
+    bytes.starts_with(b"\x7fELF\x02\x01") && u16_at(bytes, 18) == Some(EM_AMDGPU)
 }
 
 /// Refuses files other than linked code objects of version 3 or later for gfx803.
@@ -340,7 +324,7 @@ fn check_header(bytes: &[u8]) -> Result<(), Diagnostic> {
 }
 
 fn segment(bytes: &[u8], table: usize, index: usize) -> Option<ObjectSegment> {
-    let at = entry(table, index, SEGMENT_HEADER)?;
+    let at = entry(table, index, SEGMENT_HEADER_SIZE)?;
     Some(ObjectSegment {
         kind: u32_at(bytes, at)?,
         flags: u32_at(bytes, at + 4)?,
@@ -358,8 +342,8 @@ fn sections_of(
     names: usize,
 ) -> Option<Vec<ObjectSection>> {
     let header = |index: usize| {
-        let at = entry(table, index, SECTION_HEADER)?;
-        bytes.get(at..at.checked_add(SECTION_HEADER)?)
+        let at = entry(table, index, SECTION_HEADER_SIZE)?;
+        bytes.get(at..at.checked_add(SECTION_HEADER_SIZE)?)
     };
     let names = header(names)?;
     let start = usize::try_from(u64_at(names, 24)?).ok()?;

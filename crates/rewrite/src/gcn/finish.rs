@@ -4,13 +4,14 @@
 //! segment. Otherwise it moves to the end of the loaded file, after the added variable.
 
 use warpbound_base::Diagnostic;
+use warpbound_load::elf_numbers::{
+    PT_LOAD, RELOCATION_SIZE, SECTION_HEADER_SIZE, SEGMENT_HEADER_SIZE, SHF_ALLOC, SHF_WRITE,
+    SHT_DYNSYM, SHT_NOBITS, SHT_NOTE, SHT_RELA, SHT_SYMTAB, SYMBOL_SIZE,
+};
 
 use super::CodeObjectRewriter;
 use super::code::{self, NewPlaces};
-use super::elf::{
-    PT_LOAD, RELOCATION, SECTION_HEADER, SEGMENT_HEADER, SHT_DYNSYM, SHT_NOTE, SHT_RELA,
-    SHT_SYMTAB, SYMBOL, entry, u16_at, u32_at, u64_at,
-};
+use super::elf::{entry, u16_at, u32_at, u64_at};
 use super::metadata;
 
 /// Page size of the loader in bytes. The offset and the address of a segment are equal modulo this number.
@@ -100,7 +101,7 @@ impl Rewritten<'_> {
 
     /// Offset of the header of a section.
     fn section_header(&self, index: usize) -> Result<usize, Diagnostic> {
-        let at = entry(self.rewriter.object.sections_at, index, SECTION_HEADER);
+        let at = entry(self.rewriter.object.sections_at, index, SECTION_HEADER_SIZE);
         at.ok_or_else(|| Diagnostic::new("the ELF file is damaged"))
     }
 
@@ -143,11 +144,11 @@ impl Rewritten<'_> {
         order.sort_by_key(|index| segments.get(*index).map(|segment| segment.address));
         let table = object.segments_at;
         for (slot, index) in slots.into_iter().zip(order) {
-            let from = entry(table, index, SEGMENT_HEADER);
-            let (Some(from), Some(to)) = (from, entry(table, slot, SEGMENT_HEADER)) else {
+            let from = entry(table, index, SEGMENT_HEADER_SIZE);
+            let (Some(from), Some(to)) = (from, entry(table, slot, SEGMENT_HEADER_SIZE)) else {
                 continue;
             };
-            let header = object.bytes.get(from..from + SEGMENT_HEADER);
+            let header = object.bytes.get(from..from + SEGMENT_HEADER_SIZE);
             self.put(to, header.unwrap_or_default())?;
             if index == object.text_segment {
                 // Offset, virtual and physical address, size in the file and in memory.
@@ -198,7 +199,7 @@ impl Rewritten<'_> {
                     length = u64::from(end.ok_or_else(refuse)?.saturating_sub(label));
                 }
                 let at = usize::try_from(section.offset).unwrap_or(usize::MAX);
-                let at = entry(at, index, SYMBOL).ok_or_else(refuse)?;
+                let at = entry(at, index, SYMBOL_SIZE).ok_or_else(refuse)?;
                 self.put_u64(at + 8, self.address.wrapping_add(label.into()))?;
                 self.put_u64(at + 16, length)?;
             }
@@ -218,7 +219,7 @@ impl Rewritten<'_> {
                 continue;
             }
             let entries = object.contents(index).unwrap_or_default();
-            for (number, relocation) in entries.chunks_exact(RELOCATION).enumerate() {
+            for (number, relocation) in entries.chunks_exact(RELOCATION_SIZE).enumerate() {
                 let at = u64_at(relocation, 0).unwrap_or(0);
                 let here =
                     |message: &str| Diagnostic::new(message).at(format_args!("address 0x{at:x}"));
@@ -238,7 +239,7 @@ impl Rewritten<'_> {
                     here("the loader writes an address inside an instruction here")
                 })?;
                 let start = usize::try_from(section.offset).unwrap_or(usize::MAX);
-                let start = entry(start, number, RELOCATION);
+                let start = entry(start, number, RELOCATION_SIZE);
                 let start = start.ok_or_else(|| here("the ELF file is damaged"))?;
                 self.put_u64(start + 16, new)?;
             }
@@ -348,7 +349,7 @@ impl Rewritten<'_> {
         // Headers of segments may have been reordered, so the segment is found by its address.
         let table = object.segments_at;
         for index in 0..object.segments.len() {
-            let at = entry(table, index, SEGMENT_HEADER);
+            let at = entry(table, index, SEGMENT_HEADER_SIZE);
             let at = at.ok_or_else(|| Diagnostic::new("the ELF file is damaged"))?;
             if u32_at(&self.bytes, at) == Some(PT_LOAD)
                 && u64_at(&self.bytes, at + 16) == Some(last.address)
@@ -392,13 +393,13 @@ impl Rewritten<'_> {
         entries.extend_from_slice(&address.to_le_bytes());
         entries.extend_from_slice(&size.to_le_bytes());
         let start = object.sections_at;
-        let end = entry(start, count, SECTION_HEADER).ok_or_else(damaged)?;
+        let end = entry(start, count, SECTION_HEADER_SIZE).ok_or_else(damaged)?;
         let mut headers = self.bytes.get(start..end).ok_or_else(damaged)?.to_vec();
         let parts = [(object.names, names), (strings, texts), (symbols, entries)];
         for (index, bytes) in parts {
             let offset = self.append(&bytes, 8, 0);
             for (field, value) in [(24, offset), (32, bytes.len() as u64)] {
-                let at = index * SECTION_HEADER + field;
+                let at = index * SECTION_HEADER_SIZE + field;
                 let field = headers.get_mut(at..at + 8).ok_or_else(damaged)?;
                 field.copy_from_slice(&value.to_le_bytes());
             }
@@ -412,17 +413,16 @@ impl Rewritten<'_> {
 }
 
 /// Header of a writable section in memory, without contents in the file.
-fn variable_header(name: u32, address: u64, size: u64) -> [u8; SECTION_HEADER] {
-    const NOBITS: u32 = 8;
-    const WRITE_ALLOC: u64 = 3;
-    let mut header = [0; SECTION_HEADER];
+fn variable_header(name: u32, address: u64, size: u64) -> [u8; SECTION_HEADER_SIZE] {
+    const WRITE_ALLOC: u64 = SHF_WRITE | SHF_ALLOC;
+    let mut header = [0; SECTION_HEADER_SIZE];
     let mut put = |at: usize, value: &[u8]| {
         if let Some(field) = header.get_mut(at..at + value.len()) {
             field.copy_from_slice(value);
         }
     };
     put(0, &name.to_le_bytes());
-    put(4, &NOBITS.to_le_bytes());
+    put(4, &SHT_NOBITS.to_le_bytes());
     put(8, &WRITE_ALLOC.to_le_bytes());
     put(16, &address.to_le_bytes());
     put(32, &size.to_le_bytes());

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_isa::amd::{Encoding, GcnFlow, GcnOpcode, GcnProgram, GcnValue, scalar};
 use warpbound_isa::{BranchTarget, Reg, RegisterKind};
 
@@ -26,7 +26,7 @@ const VARIABLE: &str = "warpbound_counters";
 const MOST_SCALAR: u8 = 96;
 
 /// Counters that fit into one vector register, one in each lane.
-const LANES: usize = 64;
+const LANES: usize = Family::Gcn3.lanes() as usize;
 
 /// Probes to add to a kernel of a code object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Minimum distances between an instruction of fixed latency and a reader of its result, in cycles between both
 //! issues.
 //!
-//! The latencies are published: 6 cycles for the arithmetic pipes of Pascal and 12 for predicates (Jia et al.,
-//! arXiv:1804.06826, Table 4.1); maxas and Mesa's NAK wait 13 cycles for predicates. Instructions of the queues read
+//! The latencies are published: 6 cycles for the arithmetic pipes and 12 for predicates (Jia et al., arXiv:1804.06826,
+//! Table 4.1, Tesla P4); maxas and Mesa's NAK wait 13 cycles for predicates. Instructions of the queues read
 //! their sources some cycles after their issue, and no source says how many. There the minimum is the shortest
 //! distance that `ptxas` leaves in our kernels and in NVIDIA's libraries (experiment).
 //!

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::blocks::Block;
+use warpbound_base::GroupedCode;
 use warpbound_graph::{DataflowProblem, solve};
 use warpbound_ir::{Cell, OpIndex};
+
+use crate::liveness::ALL_SCOREBOARDS;
 
 use super::distances::{HORIZON, least_distance};
 use super::{ControlHazard, DependentRead, InstrHazards, LintFinding};
@@ -38,11 +41,11 @@ fn of_cell<T: Copy>(
     entries.range(range).map(|(&(_, at), &value)| (at, value))
 }
 
-/// Bit above the six scoreboard bits: the predicate of the operation's guard has not changed since the operation.
-const SAME_GUARD: u8 = 1 << 6;
+/// Bit above the bits of scoreboards: the predicate of the operation's guard has not changed since the operation.
+const SAME_GUARD: u8 = 1 << GroupedCode::WITH_THREE_SLOTS.scoreboards;
 
 /// Next bit: no branch that a predicate decides was passed since the operation.
-const SAME_PATH: u8 = 1 << 7;
+const SAME_PATH: u8 = SAME_GUARD << 1;
 
 /// Returns the bit of a scoreboard, or 0 for none.
 fn bit(scoreboard: Option<u8>) -> u8 {
@@ -138,9 +141,8 @@ impl Underway {
             }
             None => self.set_off(at, instr, facts),
         }
-        // Bits 0 to 5 are all scoreboards.
         if instr.drains {
-            self.release(0x3f);
+            self.release(ALL_SCOREBOARDS);
         }
         for result in self.fixed.values_mut() {
             result.age = result.age.saturating_add(instr.distance);

@@ -247,7 +247,7 @@ impl Body<'_> {
         leader: Leader,
     ) -> Result<(), Diagnostic> {
         for increment in increments {
-            // XMAD multiplies 16 bits by 16 bits.
+            // `times` multiplies by 16 bits.
             let weight = u16::try_from(increment.weight);
             let weight = weight.map_err(|_| {
                 at_op(

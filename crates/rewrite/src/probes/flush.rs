@@ -6,16 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, GroupedCode};
 use warpbound_ir::{ControlEffect, Meaning, OpIndex};
 use warpbound_isa::instr::Guard;
+use warpbound_isa::{Axis, SpecialReg};
 
 use super::allocation::{Allocation, CounterHome};
 use super::body::slot;
 use super::sequence::{ProbeInstr, Sequence};
 use super::{CounterRange, ProbeRequest, ProbedCode, REGISTER_LATENCY, SharedSlots, at_op};
 use crate::liveness::ALL_SCOREBOARDS;
-use warpbound_isa::{Axis, SpecialReg};
 
 /// Returns the operations at which threads exit.
 ///
@@ -185,7 +185,7 @@ pub(super) fn flush(
 }
 
 /// Scoreboards of a warp.
-const SCOREBOARDS: usize = 6;
+const SCOREBOARDS: usize = GroupedCode::WITH_THREE_SLOTS.scoreboards as usize;
 
 /// Number of counters that are added at the same time, each with a scoreboard. Counters in pairs need no other
 /// registers.

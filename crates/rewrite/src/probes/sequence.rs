@@ -9,6 +9,8 @@ use warpbound_isa::instr::Guard;
 use warpbound_isa::nvidia::{Arch, ControlWord, Modifier, NewOperand, Opcode, WordBuilder};
 use warpbound_load::AddressHalf;
 
+use crate::code::NOP;
+
 /// Instruction to insert.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProbeInstr {
@@ -29,9 +31,6 @@ const PLAIN: ControlWord = ControlWord {
     reuse: 0,
     coupled: false,
 };
-
-/// `NOP` without a condition.
-const NOP: u64 = 0x50b0_0000_0007_0f00;
 
 /// Maximum stall count in cycles.
 pub(super) const LONGEST_STALL: u32 = 15;

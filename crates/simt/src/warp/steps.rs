@@ -193,7 +193,7 @@ impl Successors<'_> {
         self.emit(WarpStep::walk(target), state.clone());
         if let (Some(next), true) = (self.next, self.may_split) {
             for (first, deferred) in side_orders(self.model, target, next) {
-                // BRA pushes no reconvergence point: SSY does (`warp-cfg-2023` 2).
+                // A branch pushes no reconvergence point: an instruction before it does (`warp-cfg-2023` 2).
                 let pending = self.entries.intern(nil_entry(self.here, deferred, None));
                 let step = WarpStep::walk(first).pushing(&[pending]);
                 self.emit(step, state.after_divergence(&[pending]));

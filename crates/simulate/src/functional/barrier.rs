@@ -1,8 +1,8 @@
 //! Barriers of a block.
 //!
-//! A barrier opens when the expected number of threads has arrived. Whole warps count, as on Pascal: a warp with
-//! diverged lanes arrives with all its threads. For example, if one lane of a warp executes BAR.SYNC, all 32 threads
-//! count as arrived. A split arrives with the threads of its lanes, so a barrier waits for all splits.
+//! A barrier opens when the expected number of threads has arrived. Whole warps count, as on GPUs with one program
+//! counter for each warp: a warp with diverged lanes arrives with all its threads. For example, if one lane of a warp
+//! executes BAR.SYNC, all 32 threads count as arrived. A split arrives with the threads of its lanes, so a barrier waits for all splits.
 
 use warpbound_ir::{BarrierReduction, OpIndex};
 use warpbound_simt::ExecutionModel;

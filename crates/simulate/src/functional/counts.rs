@@ -61,8 +61,8 @@ pub enum NoteKind {
     },
     /// Two instructions without the wait states that they need (AMD's machines).
     Hazard(Hazard),
-    /// Warps pass a barrier of the whole block after this number of threads has exited. Pascal does not wait for exited
-    /// threads; CUDA forbids such a barrier.
+    /// Warps pass a barrier of the whole block after this number of threads has exited. The hardware does not wait for
+    /// exited threads; CUDA forbids such a barrier.
     ExitedThreads(u32),
 }
 

@@ -65,7 +65,7 @@ pub struct Assignment {
 /// Policy that selects the SM of a block that fits on several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
-    /// The SM that could take the most blocks of the same kernel, the lowest of several: found on a Pascal GPU
+    /// The SM that could take the most blocks of the same kernel, the lowest of several: found by experiment
     /// (`GILMAN21` 4.2 and 4.3; later GPUs order equal SMs otherwise). For example, an SM with room for three blocks
     /// comes before one with room for two.
     #[default]

@@ -6,9 +6,10 @@
 //! modelled by its release times.
 
 use smallvec::SmallVec;
+use warpbound_base::GroupedCode;
 
-/// Number of scoreboards of a warp. Control words have 3 bits for a scoreboard, and 7 means none.
-pub(super) const SCOREBOARDS: usize = 6;
+/// Number of scoreboards of a warp.
+pub(super) const SCOREBOARDS: usize = GroupedCode::WITH_THREE_SLOTS.scoreboards as usize;
 
 /// Scoreboards of a warp.
 #[derive(Clone, Debug, Default)]

@@ -159,7 +159,7 @@ mod tests {
     /// All lanes of a warp.
     const ALL: Mask = 0xffff_ffff;
 
-    /// Shared memory of Maxwell and Pascal.
+    /// Shared memory of the paper.
     const BANKS: Banks = Banks {
         count: 32,
         pool_threads: 32,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use warpbound_testkit::imports::ImportGraph;
 
-use crate::words::{is_product, sources};
+use crate::words::{has_word, is_product, sources};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -28,6 +28,17 @@ const LARGER_CIRCLES: [(&str, usize); 7] = [
     ("report", 5),
     ("simulate", 4),
 ];
+
+/// Folders and files that are about one family of GPUs of NVIDIA, and may name it.
+const OF_ONE_FAMILY: [&str; 4] = [
+    "isa/src/nvidia",
+    "ir/src/maxwell",
+    "timing/",
+    "base/src/family.rs",
+];
+
+/// Number of other product files with a word that only one family of GPUs of NVIDIA has: this number may only fall.
+const WITH_WORDS_OF_ONE_FAMILY: usize = 14;
 
 fn crates() -> Vec<(String, PathBuf)> {
     let folder = Path::new(ROOT).join("crates");
@@ -134,4 +145,76 @@ fn only_the_family_says_what_a_family_is() {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Whether a line names the family of GPUs of NVIDIA with an activation stack, one of its architectures, or one of its
+/// instructions that later GPUs lack. An arm of a match over families names all of them, so it does not count.
+fn has_word_of_one_family(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let is_arm = line
+        .split_once("family::maxwell")
+        .is_some_and(|(_, after)| after.contains("=>"));
+    let line = match is_arm {
+        true => line.replace("family::maxwell", ""),
+        false => line,
+    };
+    let anywhere = ["maxwell", "pascal", "xmad"];
+    let is_architecture = |name: &str| {
+        let mut names = line.match_indices(name);
+        names.any(|(at, _)| {
+            let next = line
+                .get(at + name.len()..)
+                .and_then(|rest| rest.chars().next());
+            next.is_some_and(|next| next.is_ascii_digit())
+        })
+    };
+    anywhere.iter().any(|word| line.contains(word))
+        || ["ssy", "pbk", "pcnt"]
+            .iter()
+            .any(|word| has_word(&line, word))
+        || ["sm_5", "sm_6"].into_iter().any(is_architecture)
+}
+
+#[test]
+fn words_of_one_family_are_recognised() {
+    for line in [
+        "/// Lanes of Maxwell GPUs.",
+        "if family == Family::Maxwell {",
+        "self.add(Opcode::Xmad, &[], &operands)",
+        "// SSY pushes an entry.",
+        "//! such as `sm_61`",
+    ] {
+        assert!(has_word_of_one_family(line), "{line}");
+    }
+    for line in [
+        "Family::Maxwell | Family::MiniSimt => {}",
+        "Some(family @ Family::Maxwell) => family.lanes(),",
+        "/// An assyrian word, and `sm_90a`.",
+    ] {
+        assert!(!has_word_of_one_family(line), "{line}");
+    }
+}
+
+/// A fact of one family of GPUs of NVIDIA stands in its own files or among the facts of families. Everywhere else the
+/// code asks the family, so that another family of NVIDIA does not have to look for hidden assumptions.
+#[test]
+fn other_files_do_not_name_one_family_of_nvidia() {
+    let root = Path::new(ROOT).join("crates");
+    let mut found = Vec::new();
+    for source in sources(false) {
+        let own = source.path.strip_prefix(&root).unwrap_or(&source.path);
+        let own = own.to_string_lossy();
+        if !is_product(&source.path) || OF_ONE_FAMILY.iter().any(|path| own.starts_with(path)) {
+            continue;
+        }
+        if source.text.lines().any(has_word_of_one_family) {
+            found.push(own.into_owned());
+        }
+    }
+    let count = found.len();
+    assert!(
+        count <= WITH_WORDS_OF_ONE_FAMILY,
+        "{count} files, at most {WITH_WORDS_OF_ONE_FAMILY} are allowed:\n{}",
+        found.join("\n")
+    );
 }

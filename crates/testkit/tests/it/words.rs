@@ -60,7 +60,7 @@ pub(crate) fn is_product(path: &Path) -> bool {
 }
 
 /// Whether `text` has `word` with no letter before or after it.
-fn has_word(text: &str, word: &str) -> bool {
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());

@@ -10,6 +10,7 @@ use warpbound_load::GcnDescriptor;
 use warpbound_machine::{
     GpuModel, Limit, MachineConfig, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
 };
+use warpbound_query::{Prepared, Session};
 use warpbound_report::terms::MachineTerms;
 use warpbound_report::timed::TheoreticalOccupancy;
 use warpbound_report::timed_waves::WaveReport;
@@ -24,7 +25,6 @@ use crate::listeners::cycle_statistics::CycleStatistics;
 use crate::listeners::names::InstrNames;
 use crate::listeners::timeline::WarpSlots;
 use crate::listeners::wave_tables::wave_report;
-use warpbound_query::{Prepared, Session};
 
 /// Program and setup of a simulation.
 #[derive(Clone)]
@@ -118,8 +118,8 @@ impl<'a> TimedSetup<'a> {
     /// Terms of the machine in texts.
     pub(super) fn terms(&self) -> MachineTerms {
         match self {
-            TimedSetup::Warps { .. } => MachineTerms::of(Family::Maxwell),
-            TimedSetup::Waves { .. } => MachineTerms::of(Family::Gcn3),
+            TimedSetup::Warps { .. } => MachineTerms::NVIDIA,
+            TimedSetup::Waves { .. } => MachineTerms::AMD,
         }
     }
 
@@ -283,7 +283,7 @@ pub(super) fn check_family(
         return Err(Diagnostic::new(message).hint(hint));
     }
     let of_waves = [SchedulerPolicy::Oldest, SchedulerPolicy::Lrr];
-    if family == Family::Maxwell && options.splitting.splits > 0 {
+    if !family.has_exec_mask() && options.splitting.splits > 0 {
         return Err(Diagnostic::new("--splits is for waves of GCN3"));
     }
     match options.scheduler {

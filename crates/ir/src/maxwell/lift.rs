@@ -1,8 +1,8 @@
 //! Lifting of Maxwell and Pascal programs: control targets, relocations and constants. The meaning of instructions is
-//! in [`maxwell`]. For example, the target of a `CAL` with a relocation to an undefined symbol `vprintf` is the
+//! in [`super`]. For example, the target of a `CAL` with a relocation to an undefined symbol `vprintf` is the
 //! external function of this name, whatever the encoded target is.
 
-use warpbound_base::{CodeAddr, Diagnostic, Family};
+use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, Family, GroupedCode};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{self as isa, Effects, SassInstr, View};
@@ -10,14 +10,8 @@ use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
     AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Meaning,
-    Op, OpIndex, OpScope, ValueDependence, WordHalf, maxwell,
+    Op, OpIndex, OpScope, ValueDependence, WordHalf,
 };
-
-/// Bytes of a fetch group: a control word and three instructions.
-const GROUP_BYTES: u32 = 32;
-
-/// Constant bank with the compiler's literals and jump tables: the only bank that host programs never write.
-const LITERALS: u8 = 2;
 
 /// Lifts `program`, the decoded code section of `kernel`.
 ///
@@ -42,7 +36,7 @@ pub(crate) fn lift(
     let mut code = Code {
         family,
         group_bytes: match family {
-            Family::Maxwell => GROUP_BYTES,
+            Family::Maxwell => GroupedCode::WITH_THREE_SLOTS.group_bytes(),
             // Instructions follow each other without control words between them.
             Family::Volta | Family::Gcn3 | Family::MiniSimt => 0,
         },
@@ -50,7 +44,10 @@ pub(crate) fn lift(
             .banks
             .iter()
             // The loader changes relocated words, so the kernel does not read the bytes of such a bank.
-            .filter(|bank| bank.number == LITERALS && bank.relocations.is_empty())
+            .filter(|bank| {
+                bank.number == ConstantBanks::OF_GROUPED_CODE.literals
+                    && bank.relocations.is_empty()
+            })
             .map(|bank| (bank.number, bank.bytes().to_vec()))
             .collect(),
         external_words: external_words(kernel),
@@ -162,7 +159,7 @@ impl Lifter<'_> {
             // The combined effect of several relocations is not known.
             _ => None,
         };
-        maxwell::meaning(&view?)
+        super::meaning(&view?)
     }
 
     /// Whether an instruction calls, jumps or pushes a code address that it holds.
@@ -179,7 +176,11 @@ impl Lifter<'_> {
         let first = relocations.partition_point(|r| r.offset < addr.0);
         let rest = relocations.get(first..).unwrap_or_default();
         // No underflow: the relocations from `first` on are at or after the instruction.
-        let own = rest.iter().take_while(|r| r.offset - addr.0 < 8).count();
+        let bytes = GroupedCode::WITH_THREE_SLOTS.word_bytes;
+        let own = rest
+            .iter()
+            .take_while(|r| r.offset - addr.0 < bytes)
+            .count();
         rest.get(..own).unwrap_or_default()
     }
 

@@ -1,13 +1,17 @@
 //! Facts about each instruction that its timing depends on: its control word, its operands and its timing class.
 
 use smallvec::SmallVec;
+use warpbound_base::GroupedCode;
 use warpbound_ir::{BarrierArrival, Cell, Code, ControlEffect, Meaning, Op};
 use warpbound_isa::nvidia::{
     ExecUnit, LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View,
 };
 use warpbound_machine::Parameter;
 
-use crate::completion::{Completion, completion};
+use super::completion::{Completion, completion};
+
+/// Groups of the code, with the number of scoreboards.
+const CODE: &GroupedCode = GroupedCode::WITH_THREE_SLOTS;
 
 /// Distance that the control word of an instruction asks for: cycles from its issue to the next issue of its warp.
 /// For example, a stall count of 6 lets the next instruction issue 6 cycles later.
@@ -41,7 +45,7 @@ pub struct InstrFacts {
     pub write_sb: Option<u8>,
     /// Scoreboard released by the reading of the sources.
     pub read_sb: Option<u8>,
-    /// Mask of the six scoreboards that the instruction waits for.
+    /// Mask of the scoreboards that the instruction waits for.
     pub wait_mask: u8,
     /// Execution unit that it occupies.
     pub unit: ExecUnit,
@@ -120,10 +124,9 @@ fn facts_of(
             .unwrap_or_default(),
         drains: control.usched == 0,
         yields: control.yields(),
-        // There are six scoreboards: code 6 names none.
-        write_sb: control.write_sb.filter(|&sb| sb < 6),
-        read_sb: control.read_sb.filter(|&sb| sb < 6),
-        wait_mask: control.wait_mask & 0x3f,
+        write_sb: CODE.scoreboard(control.write_sb),
+        read_sb: CODE.scoreboard(control.read_sb),
+        wait_mask: control.wait_mask & CODE.all_scoreboards(),
         unit: timing.map_or(ExecUnit::None, |timing| timing.unit),
         completion,
         is_memory: matches!(
@@ -169,7 +172,7 @@ fn distance(instr: &SassInstr) -> Distance {
 
 /// Operand reuse cache after an instruction: the register of each operand slot (maxas wiki, "Control Codes").
 #[derive(Clone, Copy, Default)]
-struct ReuseCache([Option<u8>; 3]);
+struct ReuseCache([Option<u8>; CODE.reuse_slots]);
 
 /// Returns the reuse flags of a control word that have an effect: none on instructions of variable latency.
 fn reuse_flags(instr: &SassInstr, timing: Option<&Timing>) -> u8 {

@@ -1,0 +1,9 @@
+//! Timing facts of Maxwell and Pascal instructions: control words, units, and what completes an instruction.
+
+mod completion;
+mod instr_facts;
+mod unit;
+
+pub use completion::Completion;
+pub use instr_facts::{Distance, InstrFacts, instr_facts};
+pub use unit::UnitModel;
