@@ -32,6 +32,14 @@ impl Isa {
         self.family().is_some()
     }
 
+    /// Whether the metadata of kernels can be read, even if their instructions cannot be decoded.
+    pub fn has_readable_metadata(self) -> bool {
+        match self {
+            Isa::Sm(sm) => sm.facts().is_some(),
+            Isa::Gfx(_) | Isa::MiniSimt => self.is_supported(),
+        }
+    }
+
     /// Refuses an unsupported instruction set.
     ///
     /// # Errors

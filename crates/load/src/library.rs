@@ -8,14 +8,15 @@ use warpbound_base::Diagnostic;
 
 use crate::bundle;
 use crate::code_object;
+use crate::compat;
 use crate::container::{self, Magic};
-use crate::elf::{EM_AMDGPU, EM_CUDA, Header, check_machine, fault};
+use crate::elf::{EM_AMDGPU, EM_CUDA, Elf, Header, check_machine, fault};
 use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
 use crate::image::{Image, Linkage};
 use crate::parse::architecture;
 use crate::source::{ByteSource, Window};
-use warpbound_base::Isa;
+use warpbound_base::{Isa, Sm, SmReach};
 
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,11 +144,19 @@ impl ImageDirectory {
                 entry.kind
             )));
         }
-        let image = Image::from_bytes(self.contents(entry)?)?;
-        let agree = match (image.isa(), entry.isa) {
-            // Fat binary entries do not record accelerators.
-            (Isa::Sm(a), Isa::Sm(b)) => a.number == b.number,
-            (a, b) => a == b,
+        let mut image = Image::from_bytes(self.contents(entry)?)?;
+        let agree = match (image.isa, entry.isa) {
+            (Isa::Sm(own), Isa::Sm(stated)) => {
+                // Each of both may leave out the suffix of the architecture.
+                if own.reach == SmReach::Generation {
+                    image.isa = Isa::Sm(Sm {
+                        number: own.number,
+                        ..stated
+                    });
+                }
+                own.number == stated.number
+            }
+            (own, stated) => own == stated,
         };
         if !agree {
             return Err(Diagnostic::new(format!(
@@ -158,6 +167,21 @@ impl ImageDirectory {
         }
         Ok(image)
     }
+}
+
+/// Architecture of a file that is a cubin.
+fn cubin_architecture(file: Window<'_>, header: &Header) -> Result<Sm, Diagnostic> {
+    let sm = architecture(header)?;
+    // The suffix may be in a section. Damage there is reported when the image is loaded.
+    let whole = || {
+        let bytes = file.bytes().ok()?;
+        let elf = Elf::parse(&bytes).ok()?;
+        compat::architecture(&elf, &mut Vec::new()).ok()
+    };
+    Ok(match sm.may_have_suffix() {
+        true => whole().unwrap_or(sm),
+        false => sm,
+    })
 }
 
 /// The only entry of a file that is itself an image.
@@ -194,7 +218,7 @@ fn open_file(
     }
     let header = Header::read(&head)?;
     if header.machine == EM_CUDA {
-        let isa = Isa::Sm(architecture(&header)?);
+        let isa = Isa::Sm(cubin_architecture(file, &header)?);
         entries.push(single_entry(file, EntryKind::Cubin, isa));
         return Ok(ContainerKind::Cubin);
     }

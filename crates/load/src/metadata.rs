@@ -31,8 +31,8 @@ pub struct ParamBlock {
     pub size: u16,
 }
 
-/// One indirect branch (on Maxwell and Pascal: SYNC, BRK, BRX, and indirect calls) as the compiler
-/// recorded it.
+/// One indirect branch (on Maxwell and Pascal: SYNC, BRK, BRX, and indirect calls; later: BRX and indirect calls) as the
+/// compiler recorded it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndirectBranch {
     /// Address of the instruction.
@@ -61,6 +61,10 @@ pub(crate) struct Metadata {
     pub(crate) param_bank: Option<ParamBank>,
     pub(crate) required_block: Option<[u32; 3]>,
     pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) required_cluster: Option<[u32; 3]>,
+    pub(crate) max_cluster_blocks: Option<u32>,
+    /// `NUM_BARRIERS`.
+    pub(crate) barriers: Option<Attribute>,
     pub(crate) exits: Vec<CodeAddr>,
     pub(crate) ctaid_reads: Vec<CodeAddr>,
     pub(crate) system_calls: Vec<CodeAddr>,
@@ -85,11 +89,11 @@ pub(crate) struct ParamBank {
 }
 
 impl Metadata {
-    /// Reads the attributes of a kernel whose code section has `code_size` bytes.
+    /// Reads the attributes of a kernel; `code` has the sizes of its code section and of an instruction in bytes.
     pub(crate) fn read(
         elf: &Elf<'_>,
         attributes: &[Attribute],
-        code_size: u32,
+        code: (u32, u32),
     ) -> Result<Metadata, Diagnostic> {
         let mut metadata = Metadata::default();
         // Compilers list parameters in descending order; the map sorts them by ordinal.
@@ -97,7 +101,7 @@ impl Metadata {
         let mut params_size = None;
         for attribute in attributes {
             match attribute.code {
-                eiattr::KPARAM_INFO => {
+                eiattr::KPARAM_INFO | eiattr::KPARAM_INFO_V2 => {
                     let param = param(attribute)?;
                     if params.insert(param.ordinal, param).is_some() {
                         return Err(attribute.fault(format_args!(
@@ -131,24 +135,38 @@ impl Metadata {
                     let size = attribute.exact_words()?;
                     set_once(&mut metadata.max_threads, size, attribute)?;
                 }
+                eiattr::CTA_PER_CLUSTER => {
+                    let size = attribute.exact_words()?;
+                    set_once(&mut metadata.required_cluster, size, attribute)?;
+                }
+                eiattr::MAX_CLUSTER_RANK => {
+                    let [blocks] = attribute.exact_words()?;
+                    set_once(&mut metadata.max_cluster_blocks, blocks, attribute)?;
+                }
+                eiattr::NUM_BARRIERS => {
+                    let earlier = metadata.barriers.replace(attribute.clone());
+                    if earlier.is_some_and(|earlier| earlier.payload != attribute.payload) {
+                        return Err(attribute.fault("contradicts an earlier one"));
+                    }
+                }
                 eiattr::EXIT_INSTR_OFFSETS => {
-                    metadata.exits.extend(addresses(attribute, code_size)?);
+                    metadata.exits.extend(addresses(attribute, code)?);
                 }
                 eiattr::S2RCTAID_INSTR_OFFSETS => {
                     metadata
                         .ctaid_reads
-                        .extend(addresses(attribute, code_size)?);
+                        .extend(addresses(attribute, code)?);
                 }
                 eiattr::SYSCALL_OFFSETS => {
                     metadata
                         .system_calls
-                        .extend(addresses(attribute, code_size)?);
+                        .extend(addresses(attribute, code)?);
                 }
                 eiattr::CTAIDZ_USED => metadata.uses_ctaid_z = true,
                 eiattr::INDIRECT_BRANCH_TARGETS => {
                     metadata
                         .indirect_branches
-                        .extend(indirect_branches(attribute, code_size)?);
+                        .extend(indirect_branches(attribute, code)?);
                 }
                 eiattr::CRS_STACK_SIZE => {
                     let [size] = attribute.exact_words()?;
@@ -211,16 +229,21 @@ fn set_once<T: PartialEq>(
     }
 }
 
-/// Decodes a `KPARAM_INFO` record.
+/// Decodes a `KPARAM_INFO` record, or the second version of it, which compilers write for kernels with more than 4 KiB
+/// of parameters (experiment: NVRTC 12.9 and 13.5).
 fn param(attribute: &Attribute) -> Result<Param, Diagnostic> {
     let [_index, position, shape] = attribute.exact_words()?;
     let (ordinal, offset) = halves(position);
-    // The size is in bits 31:18.
-    let (_, size) = halves(shape);
+    let size = match attribute.code {
+        eiattr::KPARAM_INFO_V2 => u16::try_from(shape)
+            .map_err(|_| attribute.fault(format_args!("states a size of {shape} bytes")))?,
+        // The size is in bits 31:18.
+        _ => halves(shape).1 >> 2,
+    };
     Ok(Param {
         ordinal,
         offset,
-        size: size >> 2,
+        size,
     })
 }
 
@@ -230,10 +253,10 @@ fn halves(word: u32) -> (u16, u16) {
     (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
 }
 
-/// Checks that an instruction address lies inside the code.
-fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr, Diagnostic> {
-    // Instructions of Maxwell and Pascal have eight bytes.
-    if word < code_size && word.is_multiple_of(8) {
+/// Checks that an instruction address lies inside the code; `code` has the sizes of the code and of an instruction.
+fn address(attribute: &Attribute, word: u32, code: (u32, u32)) -> Result<CodeAddr, Diagnostic> {
+    let (code_size, step) = code;
+    if word < code_size && word.is_multiple_of(step) {
         Ok(CodeAddr(word))
     } else {
         Err(attribute.fault(format_args!(
@@ -243,11 +266,11 @@ fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr,
 }
 
 /// Decodes a list of instruction addresses.
-fn addresses(attribute: &Attribute, code_size: u32) -> Result<Vec<CodeAddr>, Diagnostic> {
+fn addresses(attribute: &Attribute, code: (u32, u32)) -> Result<Vec<CodeAddr>, Diagnostic> {
     attribute
         .words()?
         .into_iter()
-        .map(|word| address(attribute, word, code_size))
+        .map(|word| address(attribute, word, code))
         .collect()
 }
 
@@ -255,7 +278,7 @@ fn addresses(attribute: &Attribute, code_size: u32) -> Result<Vec<CodeAddr>, Dia
 /// `cuobjdump -elf`), count, as many target addresses.
 fn indirect_branches(
     attribute: &Attribute,
-    code_size: u32,
+    code: (u32, u32),
 ) -> Result<Vec<IndirectBranch>, Diagnostic> {
     let words = attribute.words()?;
     let mut rest = words.as_slice();
@@ -271,7 +294,7 @@ fn indirect_branches(
             )));
         };
         branches.push(IndirectBranch {
-            at: address(attribute, *at, code_size)?,
+            at: address(attribute, *at, code)?,
             kind: match kind {
                 0 => IndirectKind::Branch,
                 1 => IndirectKind::Call,
@@ -279,7 +302,7 @@ fn indirect_branches(
             },
             targets: targets
                 .iter()
-                .map(|word| address(attribute, *word, code_size))
+                .map(|word| address(attribute, *word, code))
                 .collect::<Result<_, _>>()?,
         });
         rest = tail;
