@@ -224,11 +224,15 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in ["sm_50", "sm_61", "sm_87", "sm_90a", "sm_100f", "sm_121", "sm_250"] {
+        for name in [
+            "sm_50", "sm_61", "sm_87", "sm_90a", "sm_100f", "sm_121", "sm_250",
+        ] {
             let sm: Sm = name.parse().expect("a name");
             assert_eq!(sm.to_string(), name);
         }
-        for name in ["sm_", "a", "sm_90b", "sm_90aa", "sm_+61", "sm_256", "sm_9a0"] {
+        for name in [
+            "sm_", "a", "sm_90b", "sm_90aa", "sm_+61", "sm_256", "sm_9a0",
+        ] {
             assert!(name.parse::<Sm>().is_err(), "{name}");
         }
     }

@@ -21,7 +21,10 @@ const TOOL_NOTE: &str = ".note.nv.tkinfo";
 
 /// Architecture of a cubin, with the suffix of its name. A damaged section becomes a warning, because the number alone
 /// decides how the code is read.
-pub(crate) fn architecture(elf: &Elf<'_>, warnings: &mut Vec<Diagnostic>) -> Result<Sm, Diagnostic> {
+pub(crate) fn architecture(
+    elf: &Elf<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Sm, Diagnostic> {
     let sm = parse::architecture(&elf.header)?;
     if sm.reach != SmReach::Generation {
         return Ok(sm);

@@ -153,14 +153,10 @@ impl Metadata {
                     metadata.exits.extend(addresses(attribute, code)?);
                 }
                 eiattr::S2RCTAID_INSTR_OFFSETS => {
-                    metadata
-                        .ctaid_reads
-                        .extend(addresses(attribute, code)?);
+                    metadata.ctaid_reads.extend(addresses(attribute, code)?);
                 }
                 eiattr::SYSCALL_OFFSETS => {
-                    metadata
-                        .system_calls
-                        .extend(addresses(attribute, code)?);
+                    metadata.system_calls.extend(addresses(attribute, code)?);
                 }
                 eiattr::CTAIDZ_USED => metadata.uses_ctaid_z = true,
                 eiattr::INDIRECT_BRANCH_TARGETS => {

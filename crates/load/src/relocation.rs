@@ -326,8 +326,16 @@ const ROWS: [Row; 116] = [
     Row::of("R_CUDA_ABS24_20", Written::Address, &[(20, 24)]),
     Row::of("R_CUDA_ABS16_20", Written::Address, &[(20, 16)]),
     Row::of("R_CUDA_FUNC_DESC32_20", Written::Descriptor, &[(20, 32)]),
-    Row::of("R_CUDA_FUNC_DESC32_LO_20", Written::DescriptorLow, &[(20, 32)]),
-    Row::of("R_CUDA_FUNC_DESC32_HI_20", Written::DescriptorHigh, &[(20, 32)]),
+    Row::of(
+        "R_CUDA_FUNC_DESC32_LO_20",
+        Written::DescriptorLow,
+        &[(20, 32)],
+    ),
+    Row::of(
+        "R_CUDA_FUNC_DESC32_HI_20",
+        Written::DescriptorHigh,
+        &[(20, 32)],
+    ),
     Row::of("R_CUDA_CONST_FIELD19_20", Written::Constant, &[(20, 19)]),
     Row::named("R_CUDA_BINDLESSOFF13_36"),
     Row::named("R_CUDA_SURF_HEADER_INDEX"),
@@ -340,8 +348,16 @@ const ROWS: [Row; 116] = [
     Row::of("R_CUDA_ABS16_32", Written::Address, &[(32, 16)]),
     Row::of("R_CUDA_ABS24_32", Written::Address, &[(32, 24)]),
     Row::of("R_CUDA_FUNC_DESC32_32", Written::Descriptor, &[(32, 32)]),
-    Row::of("R_CUDA_FUNC_DESC32_LO_32", Written::DescriptorLow, &[(32, 32)]),
-    Row::of("R_CUDA_FUNC_DESC32_HI_32", Written::DescriptorHigh, &[(32, 32)]),
+    Row::of(
+        "R_CUDA_FUNC_DESC32_LO_32",
+        Written::DescriptorLow,
+        &[(32, 32)],
+    ),
+    Row::of(
+        "R_CUDA_FUNC_DESC32_HI_32",
+        Written::DescriptorHigh,
+        &[(32, 32)],
+    ),
     Row::of("R_CUDA_CONST_FIELD19_40", Written::Constant, &[(40, 19)]),
     Row::named("R_CUDA_BINDLESSOFF14_40"),
     Row::of("R_CUDA_CONST_FIELD21_38", Written::Constant, &[(38, 21)]),
@@ -434,7 +450,9 @@ mod tests {
             let all: u32 = row.parts.iter().map(|(_, bits)| u32::from(*bits)).sum();
             let stated = [format!("{all}_"), format!("{bits}_")];
             assert!(
-                stated.iter().any(|stated| row.name.contains(stated.as_str())),
+                stated
+                    .iter()
+                    .any(|stated| row.name.contains(stated.as_str())),
                 "{}",
                 row.name
             );
@@ -460,7 +478,10 @@ mod tests {
         assert_eq!(in_field(58, 0x30 << 34), Some(0xc0));
         assert_eq!(in_field(75, (0x30 << 16) | (1 << 34)), Some(0x4c0));
         assert_eq!(in_field(114, (0x30 << 16) | (1 << 34)), Some(0x4c0));
-        assert_eq!(relocation(114, None).operand(0x30 << 16).text, "`((table + 0xc0))");
+        assert_eq!(
+            relocation(114, None).operand(0x30 << 16).text,
+            "`((table + 0xc0))"
+        );
     }
 
     #[test]
@@ -470,7 +491,10 @@ mod tests {
         assert!(!switches(67) && !switches(70) && !switches(1000));
         let text = relocation(68, Some(0)).operand(0).text;
         assert_eq!(text, "0x0040 R_CUDA_YIELD_OPCODE9_0 table");
-        assert_eq!(relocation(115, None).name(), Some("R_CUDA_CONST_FIELD22_37"));
+        assert_eq!(
+            relocation(115, None).name(),
+            Some("R_CUDA_CONST_FIELD22_37")
+        );
         assert_eq!(relocation(116, None).name(), None);
     }
 }

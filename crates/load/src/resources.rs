@@ -40,7 +40,9 @@ pub(crate) fn registers(
             }),
             (None, Some(stated)) => Err(fault(
                 section.offset,
-                format!("attribute REGCOUNT states {stated} registers, at most {MOST_REGISTERS} exist"),
+                format!(
+                    "attribute REGCOUNT states {stated} registers, at most {MOST_REGISTERS} exist"
+                ),
             )),
             (None, None) => Err(fault(
                 section.offset,
@@ -83,9 +85,9 @@ pub(crate) fn barriers(
         let message =
             format!("the code section states {count} barriers, at most {MOST_BARRIERS} exist");
         match stated {
-            Some(attribute) if of_attribute == Some(count) => {
-                attribute.fault(format_args!("states {count}, at most {MOST_BARRIERS} exist"))
-            }
+            Some(attribute) if of_attribute == Some(count) => attribute.fault(format_args!(
+                "states {count}, at most {MOST_BARRIERS} exist"
+            )),
             _ => fault(section.offset, message),
         }
     })?;

@@ -44,7 +44,9 @@ impl Image {
             let OtherKind::Section(_) = other.kind else {
                 continue;
             };
-            let prefix = PREFIXES.iter().find(|(prefix, _)| other.name.starts_with(prefix));
+            let prefix = PREFIXES
+                .iter()
+                .find(|(prefix, _)| other.name.starts_with(prefix));
             let Some(&(_, kind)) = prefix else {
                 continue;
             };
