@@ -231,8 +231,8 @@ fn param(attribute: &Attribute) -> Result<Param, Diagnostic> {
     let [_index, position, shape] = attribute.exact_words()?;
     let (ordinal, offset) = halves(position);
     let size = match attribute.code {
-        eiattr::KPARAM_INFO_V2 => u16::try_from(shape)
-            .map_err(|_| attribute.fault(format_args!("states a size of {shape} bytes")))?,
+        // Bits 15:0; the high bits have another meaning (0x05 in bits 31:24 of pointers on sm_120).
+        eiattr::KPARAM_INFO_V2 => halves(shape).0,
         // The size is in bits 31:18.
         _ => halves(shape).1 >> 2,
     };
