@@ -20,7 +20,7 @@ use crate::inventory::{
 use crate::joined::Joiner;
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
-use crate::metadata::{Metadata, ParamBlock};
+use crate::metadata::{CodeSizes, Metadata, ParamBlock};
 use crate::relocation::Relocation;
 use crate::resources;
 use crate::variable;
@@ -343,8 +343,11 @@ impl<'elf> Parts<'elf> {
             .map_err(|_| fault(section.offset, "code of more than 4 GiB"))?;
         let nothing = KernelParts::default();
         let parts = self.of_kernel.get(&index).unwrap_or(&nothing);
-        let step = self.facts.instruction_bytes;
-        let metadata = Metadata::read(self.elf, &parts.attributes, (code_size, step))?;
+        let sizes = CodeSizes {
+            section: code_size,
+            instruction: self.facts.instruction_bytes,
+        };
+        let metadata = Metadata::read(self.elf, &parts.attributes, sizes)?;
         let stated = self.stated_value(attribute::REGCOUNT, symbol_index);
         let registers = resources::registers(self.facts, section, stated)?;
         let abi_version = self.elf.header.abi_version;
@@ -399,7 +402,7 @@ impl<'elf> Parts<'elf> {
             other_attributes: metadata.others,
             code_object: None,
             joined: Vec::new(),
-            instruction_bytes: step,
+            instruction_bytes: self.facts.instruction_bytes,
             code,
             lines: self.lines.get(&index).cloned().unwrap_or_default(),
         })

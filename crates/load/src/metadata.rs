@@ -54,6 +54,15 @@ pub enum IndirectKind {
     Unknown(u32),
 }
 
+/// Sizes of a kernel's code in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct CodeSizes {
+    /// Size of the code section.
+    pub(crate) section: u32,
+    /// Size of an instruction.
+    pub(crate) instruction: u32,
+}
+
 /// The contents of `.nv.info.<kernel>`.
 #[derive(Default)]
 pub(crate) struct Metadata {
@@ -89,11 +98,11 @@ pub(crate) struct ParamBank {
 }
 
 impl Metadata {
-    /// Reads the attributes of a kernel; `code` has the sizes of its code section and of an instruction in bytes.
+    /// Reads the attributes of a kernel with this code.
     pub(crate) fn read(
         elf: &Elf<'_>,
         attributes: &[Attribute],
-        code: (u32, u32),
+        code: CodeSizes,
     ) -> Result<Metadata, Diagnostic> {
         let mut metadata = Metadata::default();
         // Compilers list parameters in descending order; the map sorts them by ordinal.
@@ -249,10 +258,10 @@ fn halves(word: u32) -> (u16, u16) {
     (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
 }
 
-/// Checks that an instruction address lies inside the code; `code` has the sizes of the code and of an instruction.
-fn address(attribute: &Attribute, word: u32, code: (u32, u32)) -> Result<CodeAddr, Diagnostic> {
-    let (code_size, step) = code;
-    if word < code_size && word.is_multiple_of(step) {
+/// Checks that an instruction address lies inside the code.
+fn address(attribute: &Attribute, word: u32, code: CodeSizes) -> Result<CodeAddr, Diagnostic> {
+    let code_size = code.section;
+    if word < code_size && word.is_multiple_of(code.instruction) {
         Ok(CodeAddr(word))
     } else {
         Err(attribute.fault(format_args!(
@@ -262,7 +271,7 @@ fn address(attribute: &Attribute, word: u32, code: (u32, u32)) -> Result<CodeAdd
 }
 
 /// Decodes a list of instruction addresses.
-fn addresses(attribute: &Attribute, code: (u32, u32)) -> Result<Vec<CodeAddr>, Diagnostic> {
+fn addresses(attribute: &Attribute, code: CodeSizes) -> Result<Vec<CodeAddr>, Diagnostic> {
     attribute
         .words()?
         .into_iter()
@@ -274,7 +283,7 @@ fn addresses(attribute: &Attribute, code: (u32, u32)) -> Result<Vec<CodeAddr>, D
 /// `cuobjdump -elf`), count, as many target addresses.
 fn indirect_branches(
     attribute: &Attribute,
-    code: (u32, u32),
+    code: CodeSizes,
 ) -> Result<Vec<IndirectBranch>, Diagnostic> {
     let words = attribute.words()?;
     let mut rest = words.as_slice();

@@ -24,7 +24,7 @@ fn kernels_are_listed_with_their_resources() {
     assert_eq!(
         cells,
         [
-            "64", "18", "8", "0", "948", "3/20", "1", "-", "-", "-", "atomics"
+            "64", "24", "8", "0", "948", "5/36", "1", "-", "-", "-", "atomics"
         ]
     );
     for line in [
