@@ -55,6 +55,9 @@ pub struct FamilyFacts {
     pub gpus: &'static str,
     /// Architectures of the family, in messages.
     pub architectures: &'static [&'static str],
+    /// Whether the meanings of its instructions are known, so that kernels are analysed and run. Otherwise they are only
+    /// listed.
+    pub is_analysed: bool,
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
@@ -118,6 +121,7 @@ impl Family {
             Family::Maxwell => &FamilyFacts {
                 gpus: "NVIDIA GPUs",
                 architectures: &["Maxwell", "Pascal"],
+                is_analysed: true,
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
                 grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
@@ -126,6 +130,7 @@ impl Family {
             Family::Volta => &FamilyFacts {
                 gpus: "NVIDIA GPUs from Volta on",
                 architectures: &["Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell"],
+                is_analysed: false,
                 lanes: 32,
                 reconvergence: Reconvergence::ConvergenceBarriers,
                 grouped_code: None,
@@ -135,6 +140,7 @@ impl Family {
             Family::Gcn3 => &FamilyFacts {
                 gpus: "GCN3 GPUs",
                 architectures: &["GCN3"],
+                is_analysed: true,
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
                 grouped_code: None,
@@ -143,6 +149,7 @@ impl Family {
             Family::MiniSimt => &FamilyFacts {
                 gpus: "mini-SIMT machines",
                 architectures: &["mini-SIMT"],
+                is_analysed: true,
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
                 grouped_code: None,

@@ -27,9 +27,23 @@ impl Isa {
         }
     }
 
-    /// Whether kernels of this instruction set can be read.
+    /// Whether kernels of this instruction set are analysed and run.
     pub fn is_supported(self) -> bool {
+        let facts = self.family().map(Family::facts);
+        facts.is_some_and(|facts| facts.is_analysed)
+    }
+
+    /// Whether the instructions of kernels are decoded, so that they can be listed.
+    pub fn is_decoded(self) -> bool {
         self.family().is_some()
+    }
+
+    /// Whether the metadata of kernels can be read, even if their instructions cannot be decoded.
+    pub fn has_readable_metadata(self) -> bool {
+        match self {
+            Isa::Sm(sm) => sm.facts().is_some(),
+            Isa::Gfx(_) | Isa::MiniSimt => self.is_supported(),
+        }
     }
 
     /// Refuses an unsupported instruction set.

@@ -39,4 +39,4 @@ pub use isa::Isa;
 pub use limits::{Estimated, Observed, UpperBound};
 pub use named::Named;
 pub use quantity::{Cycles, Instructions, Quantity};
-pub use sm::Sm;
+pub use sm::{Sm, SmFacts, SmReach};

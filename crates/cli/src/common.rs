@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
-use warpbound_query::{BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session, input};
+use warpbound_query::{
+    BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session, UsableImages, input,
+};
 use warpbound_report::LeftOutImages;
 
 use crate::arguments::{DomainArguments, FactsArguments, Input, LaunchArguments};
@@ -85,8 +87,17 @@ pub(crate) fn launched_session(
 
 /// Returns the numbers of the selected images. Names unlinked copies, which are left out, on standard error.
 pub(crate) fn select(library: &Library, input: &Input) -> Result<Vec<usize>, Diagnostic> {
+    select_usable(library, input, UsableImages::Analysed)
+}
+
+/// Like [`select`], with the images that a query can use.
+pub(crate) fn select_usable(
+    library: &Library,
+    input: &Input,
+    usable: UsableImages,
+) -> Result<Vec<usize>, Diagnostic> {
     let selection = input.selection();
-    let images = library.select(&selection)?;
+    let images = library.select_usable(&selection, usable)?;
     // An image that was asked for by number is never left out.
     if selection.image.is_none() {
         for copy in library.unlinked_copies() {

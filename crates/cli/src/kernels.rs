@@ -7,7 +7,7 @@ use warpbound_bounds::{FactsExtent, facts_template};
 use warpbound_builds::{FactsUpdate, updated_facts};
 use warpbound_query::Kernel;
 use warpbound_query::input;
-use warpbound_query::{BoundOptions, CodeKind, Library, Session, disassemble_words};
+use warpbound_query::{BoundOptions, CodeKind, Library, Session, UsableImages, disassemble_words};
 use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
 use crate::arguments::{
@@ -43,9 +43,17 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
             "nvdisasm has a syntax for code of NVIDIA's GPUs only: leave `--style nvdisasm` out";
         require_nvidia(&library, input, needs)?;
     }
-    let images = crate::common::select(&library, input)?;
+    // Operations need meanings, a listing only decoded instructions.
+    let usable = match ir {
+        true => UsableImages::Analysed,
+        false => UsableImages::Decoded,
+    };
+    let images = crate::common::select_usable(&library, input, usable)?;
     let kernel = kernel.as_deref();
-    let left_out = library.left_out(&input.selection(), kernel);
+    let left_out = match library.is_single() {
+        true => Vec::new(),
+        false => library.unusable(&input.selection(), kernel, usable),
+    };
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();
@@ -79,13 +87,10 @@ pub(crate) fn require_nvidia(
     input: &Input,
     needs: &str,
 ) -> Result<(), Diagnostic> {
-    let isas = library.isas(&library.select(&input.selection())?);
+    let images = library.select_usable(&input.selection(), UsableImages::Decoded)?;
+    let isas = library.isas(&images);
     let first = isas.first();
-    let has_groups = |isa: &Isa| {
-        let family = isa.family();
-        family.is_some_and(|family| family.facts().grouped_code.is_some())
-    };
-    match first.filter(|_| !isas.iter().any(has_groups)) {
+    match first.filter(|_| !isas.iter().any(|isa| matches!(isa, Isa::Sm(_)))) {
         Some(isa) => {
             let message = format!("this is code for {isa}, and {needs}");
             Err(Diagnostic::new(message).in_file(input.name()))

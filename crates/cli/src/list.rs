@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap::Args;
 use warpbound_base::Diagnostic;
 use warpbound_query::Library;
-use warpbound_query::NamePattern;
+use warpbound_query::{NamePattern, UsableImages};
 use warpbound_report::{FileReport, LeftOutImages, ListReport, ListedImage, to_json};
 
 use crate::arguments::{Format, Input, OutputArguments};
@@ -44,12 +44,13 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     // The directory already names all images.
     let left_out = match is_all {
         true => Vec::new(),
-        false => library.left_out(&selection, kernel),
+        false if library.is_single() => Vec::new(),
+        false => library.unusable(&selection, kernel, UsableImages::Listed),
     };
     let found_reports = match is_all && !library.is_single() {
         true => None,
         false => {
-            let numbers = crate::common::select(&library, input)?;
+            let numbers = crate::common::select_usable(&library, input, UsableImages::Listed)?;
             let (found, unread) = read_reports(&library, &numbers, kernel)?;
             // Without --image, a kernel that another image has answers the query.
             let is_answered = kernel.is_some() && selection.image.is_none() && !found.is_empty();

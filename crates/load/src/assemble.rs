@@ -8,9 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use warpbound_base::Isa;
-use warpbound_base::Sm;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Isa, Sm, SmFacts};
 
 use crate::attribute::{self, Attribute};
 use crate::bank::{self, BankName, ConstBank};
@@ -21,8 +19,9 @@ use crate::inventory::{self, CodeSection, FunctionSymbol, code_name, is_code, is
 use crate::joined::Joiner;
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
-use crate::metadata::{Metadata, ParamBlock};
+use crate::metadata::{CodeSizes, Metadata, ParamBlock};
 use crate::relocation::Relocation;
+use crate::resources;
 use crate::variable;
 
 /// Builds the image.
@@ -48,11 +47,11 @@ pub(crate) fn assemble(
         loaded_file: None,
         warnings: Vec::new(),
     };
-    // Other architectures are only listed: the checks below assume instructions in groups (`GroupedCode`).
-    if sm.family().is_none() {
+    // Of other architectures, only the names of the kernels are known.
+    let Some(facts) = sm.facts() else {
         return Ok(image);
-    }
-    let parts = Parts::collect(file, elf, &mut image)?;
+    };
+    let parts = Parts::collect(file, elf, facts, &mut image)?;
     let mut functions = BTreeMap::new();
     for (&index, section) in &code.sections {
         // A section without a kernel holds a device function: it is assembled once and joined to every kernel that
@@ -67,7 +66,7 @@ pub(crate) fn assemble(
             }
         }
     }
-    let mut joiner = Joiner::new(&functions, linkage, file.len());
+    let mut joiner = Joiner::new(&functions, facts, linkage, file.len());
     for (&index, section) in &code.sections {
         for &kernel in &section.kernels {
             match parts.assemble_function(index, kernel, section, &mut image) {
@@ -105,6 +104,7 @@ impl Image {
 struct Parts<'elf> {
     file: &'elf Bytes,
     elf: &'elf Elf<'elf>,
+    facts: &'static SmFacts,
     relocations: Relocations,
     lines: BTreeMap<usize, LineTable>,
     /// Attributes of the whole file: (attribute, symbol index) to value.
@@ -131,6 +131,7 @@ impl<'elf> Parts<'elf> {
     fn collect(
         file: &'elf Bytes,
         elf: &'elf Elf<'elf>,
+        facts: &'static SmFacts,
         image: &mut Image,
     ) -> Result<Parts<'elf>, Diagnostic> {
         let relocations = elf.relocations();
@@ -149,6 +150,7 @@ impl<'elf> Parts<'elf> {
         let mut parts = Parts {
             file,
             elf,
+            facts,
             relocations,
             lines,
             by_symbol: BTreeMap::new(),
@@ -339,24 +341,21 @@ impl<'elf> Parts<'elf> {
             .map_err(|_| fault(section.offset, "code of more than 4 GiB"))?;
         let nothing = KernelParts::default();
         let parts = self.of_kernel.get(&index).unwrap_or(&nothing);
-        let metadata = Metadata::read(self.elf, &parts.attributes, code_size)?;
-        // Bits 31:24 of `sh_info`, so the cast loses nothing.
-        let of_section = (section.info >> 24) as u16;
-        // The linker counts the registers of the functions that a kernel may call in the attribute only.
+        let sizes = CodeSizes {
+            section: code_size,
+            instruction: self.facts.instruction_bytes,
+        };
+        let metadata = Metadata::read(self.elf, &parts.attributes, sizes)?;
         let stated = self.stated_value(attribute::REGCOUNT, symbol_index);
-        // A count beyond 16 bits saturates, so that the check below still finds it too large.
-        let stated = stated.map(|stated| u16::try_from(stated).unwrap_or(u16::MAX));
-        if let Some(stated) =
-            stated.filter(|&stated| stated < of_section || stated > MOST_REGISTERS)
-        {
-            let message =
-                format!("the section states {of_section} registers, attribute REGCOUNT {stated}");
-            let warning = fault(section.offset, message).in_kernel(&*symbol.name);
-            image.warnings.push(warning);
-        }
-        // An impossible count is ignored because the section still states one that fits into eight bits.
-        let stated = stated.filter(|&stated| stated <= MOST_REGISTERS);
-        let registers = of_section.max(stated.unwrap_or_default());
+        let registers = resources::registers(self.facts, section, stated)?;
+        let abi_version = self.elf.header.abi_version;
+        let barriers = resources::barriers(abi_version, section, metadata.barriers.as_ref())?;
+        let warnings = registers.warning.into_iter().chain(barriers.warning);
+        let warnings = warnings.map(|warning| warning.in_kernel(&*symbol.name));
+        image.warnings.extend(warnings);
+        let (static_shared, reserved_shared) =
+            resources::shared_memory(self.facts, parts.static_shared);
+        let is_linked = image.linkage == Linkage::Executable;
         Ok(Kernel {
             name: Arc::clone(&symbol.name),
             entry: CodeAddr(to_u32(symbol.value, symbol)?),
@@ -367,9 +366,10 @@ impl<'elf> Parts<'elf> {
                 .iter()
                 .map(|function| self.function_of(function))
                 .collect::<Result<_, _>>()?,
-            registers,
-            barriers: barriers(section)?,
-            static_shared: (image.linkage == Linkage::Executable).then_some(parts.static_shared),
+            registers: registers.value,
+            barriers: barriers.value,
+            static_shared: is_linked.then_some(static_shared),
+            reserved_shared: if is_linked { reserved_shared } else { 0 },
             frame_size: self.stated_size(attribute::FRAME_SIZE, symbol_index),
             min_stack_size: self.stated_size(attribute::MIN_STACK_SIZE, symbol_index),
             max_stack_size: self.stated_size(attribute::MAX_STACK_SIZE, symbol_index),
@@ -380,12 +380,15 @@ impl<'elf> Parts<'elf> {
             ]
             .into_iter()
             .any(|size| self.stated_value(size, symbol_index) == Some(UNKNOWN_SIZE)),
-            crs_stack_size: metadata.crs_stack_size,
+            // Compilers for Volta and later write the marker for code that recurses.
+            crs_stack_size: metadata.crs_stack_size.filter(|&size| size != UNKNOWN_SIZE),
             register_limit: metadata.register_limit,
             param_block: self.param_block(&metadata, index)?,
             params: metadata.params,
             required_block: metadata.required_block,
             max_threads: metadata.max_threads,
+            required_cluster: metadata.required_cluster,
+            max_cluster_blocks: metadata.max_cluster_blocks,
             banks: self.banks(parts)?,
             exits: metadata.exits,
             ctaid_reads: metadata.ctaid_reads,
@@ -397,6 +400,7 @@ impl<'elf> Parts<'elf> {
             other_attributes: metadata.others,
             code_object: None,
             joined: Vec::new(),
+            instruction_bytes: self.facts.instruction_bytes,
             code,
             lines: self.lines.get(&index).cloned().unwrap_or_default(),
         })
@@ -507,22 +511,6 @@ impl<'elf> Parts<'elf> {
 
 /// Marker for an unknown size (experiment: ptxas 12 writes it for the stack of recursive functions).
 const UNKNOWN_SIZE: u32 = u32::MAX;
-
-/// Maximum number of general registers per thread on an NVIDIA GPU.
-const MOST_REGISTERS: u16 = 255;
-
-/// Highest barrier index plus one: bits from 20 of a code section's flags (experiment: `bar.sync 5` gives 6).
-/// The hardware has 16 barriers.
-fn barriers(section: &Section<'_>) -> Result<u8, Diagnostic> {
-    let count = section.flags >> 20;
-    match u8::try_from(count) {
-        Ok(count @ 0..=16) => Ok(count),
-        _ => Err(fault(
-            section.offset,
-            format!("the code section states {count} barriers, at most 16 exist"),
-        )),
-    }
-}
 
 /// Converts a value or size of a function symbol.
 fn to_u32(value: u64, symbol: &RawSymbol) -> Result<u32, Diagnostic> {

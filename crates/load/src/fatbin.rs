@@ -2,15 +2,13 @@
 //! `nvcc -gencode arch=compute_N,code=[sm_N,compute_N]` there are a cubin for architecture N and PTX for later GPUs.
 //!
 //! The layout is NVIDIA's; the numbers come from `fatbinary_section.h`, from denvdis, and from experiments
-//! with `fatbinary` 13.0 and with the libraries of CUDA 11.
+//! with `fatbinary` and `cuobjdump` 13 and with the libraries of CUDA 11 to 13.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use warpbound_base::Diagnostic;
-use warpbound_base::Isa;
-use warpbound_base::Sm;
+use warpbound_base::{Diagnostic, Isa, Sm, SmReach};
 
 use crate::bundle::Unpacker;
 use crate::elf::{Budget, fault};
@@ -43,6 +41,12 @@ pub enum EntryKind {
     Text,
     /// PTX text.
     Ptx,
+    /// PTX text that is compiled for later linking.
+    RelocatablePtx,
+    /// Intermediate code for optimisation when the program is linked.
+    Lto,
+    /// Intermediate code of tile programs.
+    Tile,
     /// Another kind, by its number.
     Other(u16),
 }
@@ -64,6 +68,9 @@ impl fmt::Display for EntryKind {
             EntryKind::CodeObject => f.write_str("code object"),
             EntryKind::Text => f.write_str("text"),
             EntryKind::Ptx => f.write_str("PTX"),
+            EntryKind::RelocatablePtx => f.write_str("relocatable PTX"),
+            EntryKind::Lto => f.write_str("LTO"),
+            EntryKind::Tile => f.write_str("tile IR"),
             EntryKind::Other(number) => write!(f, "kind {number}"),
         }
     }
@@ -331,12 +338,15 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
             kind: match u16_at(&header, 0) {
                 1 => EntryKind::Ptx,
                 2 => EntryKind::Cubin,
+                8 => EntryKind::Lto,
+                64 => EntryKind::RelocatablePtx,
+                128 => EntryKind::Tile,
                 other => EntryKind::Other(other),
             },
             isa: Isa::Sm(Sm {
                 number: u8::try_from(u32_at(&header, 28))
                     .map_err(|_| fault(here + 28, "an entry is for no known architecture"))?,
-                accelerators: false,
+                reach: reach(flags),
             }),
             packing,
             offset: part.start,
@@ -348,6 +358,16 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
         at = contents + padded;
     }
     Ok(())
+}
+
+/// Suffix of the architecture in the flags of an entry, which `fatbinary` 13 writes (experiment); earlier versions write
+/// none.
+fn reach(flags: u64) -> SmReach {
+    match (flags & 1 << 20 != 0, flags & 1 << 21 != 0) {
+        (true, _) => SmReach::Alone,
+        (false, true) => SmReach::Related,
+        (false, false) => SmReach::Generation,
+    }
 }
 
 /// Little-endian bytes at `at`; bytes past the end are zero.

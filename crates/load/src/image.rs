@@ -112,10 +112,29 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// If the architecture is not supported.
+    /// If the instructions of the architecture cannot be decoded.
     pub fn kernels(&self) -> Result<&[Kernel], Diagnostic> {
-        self.isa.check_supported()?;
+        if !self.isa.is_decoded() {
+            self.isa.check_supported()?;
+        }
         Ok(&self.kernels)
+    }
+
+    /// The kernels whose metadata can be read, in the order of their code sections; also of architectures whose
+    /// instructions cannot be decoded ([`Isa::has_readable_metadata`]).
+    pub fn stated_kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// The kernels whose metadata cannot be read, of the same architectures as [`Image::stated_kernels`].
+    pub fn stated_refused(&self) -> &[RefusedKernel] {
+        &self.refused
+    }
+
+    /// The readable functions with a code section of their own, of the same architectures as
+    /// [`Image::stated_kernels`].
+    pub fn stated_functions(&self) -> &[Kernel] {
+        &self.device_functions
     }
 
     /// Positions of the kernels that a name matches best: positions in [`Image::kernels`], continued in
@@ -129,13 +148,19 @@ impl Image {
     /// The kernels that cannot be read, in the order of their code sections. Empty for an unsupported architecture,
     /// because none of its kernels are read.
     pub fn refused(&self) -> &[RefusedKernel] {
-        &self.refused
+        match self.isa.is_supported() {
+            true => &self.refused,
+            false => &[],
+        }
     }
 
     /// The readable functions that have a code section of their own and are not kernels, in the order of the
-    /// sections. They have no launch metadata: [`Kernel::params`] is empty.
+    /// sections. They have no launch metadata: [`Kernel::params`] is empty. Empty for an unsupported architecture.
     pub fn device_functions(&self) -> &[Kernel] {
-        &self.device_functions
+        match self.isa.is_supported() {
+            true => &self.device_functions,
+            false => &[],
+        }
     }
 
     /// The one kernel that a name matches best, see [`NamePattern`].

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use warpbound_base::{CodeAddr, Diagnostic, GroupedCode};
+use warpbound_base::{CodeAddr, Diagnostic, SmFacts};
 
 use crate::image::Linkage;
 use crate::kernel::{Function, Kernel};
@@ -30,9 +30,6 @@ pub struct JoinedSection {
     pub(crate) lines: LineTable,
 }
 
-/// Size of a fetch group; sizes of code sections are multiples of it.
-const GROUP_BYTES: usize = GroupedCode::WITH_THREE_SLOTS.group_bytes() as usize;
-
 /// Minimum size of a metadata record in a file, in bytes.
 const RECORD_BYTES: usize = 16;
 
@@ -45,6 +42,8 @@ pub(crate) struct Joiner<'a> {
     /// Functions by the index of their code section.
     functions: &'a BTreeMap<usize, Kernel>,
     linkage: Linkage,
+    /// Alignment of code sections in bytes; their sizes are multiples of it.
+    alignment: usize,
     /// Number of bytes of code and metadata that may still be joined.
     left: u64,
 }
@@ -53,12 +52,15 @@ impl<'a> Joiner<'a> {
     /// Prepares the functions of a file of `size` bytes, by the index of their code section.
     pub(crate) fn new(
         functions: &'a BTreeMap<usize, Kernel>,
+        facts: &SmFacts,
         linkage: Linkage,
         size: usize,
     ) -> Joiner<'a> {
         Joiner {
             functions,
             linkage,
+            // The alignments of the table are small.
+            alignment: usize::try_from(facts.code_alignment).unwrap_or(usize::MAX),
             left: (size as u64).saturating_mul(MOST_COPIES),
         }
     }
@@ -155,8 +157,9 @@ impl<'a> Joiner<'a> {
         for (index, function) in called {
             // A control word describes the instructions of its group, so a section must not begin in the middle of a
             // group.
+            let size = function.code.len();
             let is_whole =
-                end.is_multiple_of(GROUP_BYTES) && function.code.len().is_multiple_of(GROUP_BYTES);
+                end.is_multiple_of(self.alignment) && size.is_multiple_of(self.alignment);
             let Some(start) = u32::try_from(end).ok().filter(|_| is_whole) else {
                 return fail("the code sections are not whole groups of instructions".to_owned());
             };
@@ -274,6 +277,7 @@ fn resolve(relocations: &mut [Relocation], starts: &BTreeMap<usize, Placed>) {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use warpbound_base::Sm;
 
     use super::*;
     use crate::bank::ConstBank;
@@ -312,10 +316,14 @@ mod tests {
         is_weak: bool,
     ) -> Result<usize, String> {
         let mut kernel = code(64, vec![call(2, is_weak)]);
-        let mut joiner = Joiner::new(functions, linkage, size);
+        let mut joiner = Joiner::new(functions, facts(), linkage, size);
         let done = joiner.join(1, &mut kernel);
         done.map_err(|why| why.to_string())?;
         Ok(kernel.code().len())
+    }
+
+    fn facts() -> &'static SmFacts {
+        Sm::of(61).facts().expect("it has a row")
     }
 
     const LINKED: (Linkage, usize) = (Linkage::Executable, 1000);
@@ -328,7 +336,7 @@ mod tests {
             (4, code(32, vec![])),
         ]);
         let mut kernel = code(64, vec![call(2, false)]);
-        let mut joiner = Joiner::new(&functions, Linkage::Executable, 1000);
+        let mut joiner = Joiner::new(&functions, facts(), Linkage::Executable, 1000);
         joiner.join(1, &mut kernel).expect("they are joined");
         let calls: Vec<(u32, Option<u32>)> = kernel
             .relocations
@@ -344,7 +352,7 @@ mod tests {
     #[test]
     fn many_copies_of_a_large_function_are_not_made() {
         let functions = BTreeMap::from([(2, code(320, vec![]))]);
-        let mut joiner = Joiner::new(&functions, Linkage::Executable, 100);
+        let mut joiner = Joiner::new(&functions, facts(), Linkage::Executable, 100);
         let mut sizes = Vec::new();
         for _ in 0..6 {
             let mut kernel = code(64, vec![call(2, false)]);
@@ -360,7 +368,7 @@ mod tests {
     #[test]
     fn many_copies_of_metadata_are_not_made() {
         let functions = BTreeMap::from([(2, code(32, vec![call(2, false); 1000]))]);
-        let mut joiner = Joiner::new(&functions, Linkage::Executable, 2000);
+        let mut joiner = Joiner::new(&functions, facts(), Linkage::Executable, 2000);
         let done = (0..3).map(|_| joiner.join(1, &mut code(64, vec![call(2, false)])).is_ok());
         assert_eq!(done.collect::<Vec<_>>(), [true, false, false]);
     }
@@ -372,7 +380,7 @@ mod tests {
         let mut past = call(2, false);
         past.symbol.value = 32;
         let mut kernel = code(64, vec![past, call(3, false)]);
-        let mut joiner = Joiner::new(&functions, Linkage::Executable, 1000);
+        let mut joiner = Joiner::new(&functions, facts(), Linkage::Executable, 1000);
         joiner.join(1, &mut kernel).expect("they are joined");
         let targets = kernel.relocations.iter().map(|call| call.symbol.in_code);
         assert_eq!(targets.collect::<Vec<_>>(), [None, Some(CodeAddr(96))]);

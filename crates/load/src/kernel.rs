@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cpp_demangle::DemangleOptions;
-use warpbound_base::{CodeAddr, GroupedCode};
+use warpbound_base::CodeAddr;
 
 use crate::attribute::Attribute;
 use crate::bank::ConstBank;
@@ -47,12 +47,16 @@ pub struct Kernel {
     /// Functions in the code section, the kernel included, by address.
     pub functions: Arc<[Function]>,
     /// General registers per thread. They include the registers of functions that the kernel may call, where the file
-    /// states them (NVIDIA: bits 31:24 of the code sections' `sh_info`, `REGCOUNT`; AMD: VGPRs).
+    /// states them (NVIDIA: bits 31:24 of the code sections' `sh_info` up to sm_89, `REGCOUNT`; AMD: VGPRs).
     pub registers: u16,
-    /// Barriers in use: the highest index plus one, 0 to 16 (bits from 20 of the section's `sh_flags`).
+    /// Barriers in use: the highest index plus one, 0 to 16 (bits from 20 of the section's `sh_flags`; from CUDA 13 on
+    /// `NUM_BARRIERS`).
     pub barriers: u8,
     /// Bytes of static shared memory; `None` in a relocatable file, where the linker decides.
     pub static_shared: Option<u32>,
+    /// Bytes of shared memory before the static ones that belong to the system. They are not in
+    /// [`Kernel::static_shared`].
+    pub reserved_shared: u32,
     /// Bytes of local memory of the kernel's own frame per thread (`FRAME_SIZE`).
     pub frame_size: Option<u32>,
     /// Minimum size of the local stack per thread in bytes (`MIN_STACK_SIZE`). This is no upper bound where the code
@@ -74,6 +78,10 @@ pub struct Kernel {
     pub required_block: Option<[u32; 3]>,
     /// Block size x, y, z from `__launch_bounds__` (`MAX_THREADS`): its product bounds the threads of a block.
     pub max_threads: Option<[u32; 3]>,
+    /// Blocks of a cluster in x, y, z that every launch must use (`CTA_PER_CLUSTER`).
+    pub required_cluster: Option<[u32; 3]>,
+    /// Maximum number of blocks of a cluster, from `__launch_bounds__` (`MAX_CLUSTER_RANK`).
+    pub max_cluster_blocks: Option<u32>,
     /// The constant banks with contents in the file, by number.
     pub banks: Vec<ConstBank>,
     /// Addresses of EXIT instructions, as recorded.
@@ -97,6 +105,8 @@ pub struct Kernel {
     pub code_object: Option<CodeObjectKernel>,
     /// Code sections of functions that the kernel may call, by address: they follow its own section.
     pub joined: Vec<JoinedSection>,
+    /// Size of an instruction in bytes; 0 if instructions have several sizes.
+    pub(crate) instruction_bytes: u32,
     pub(crate) code: Bytes,
     pub(crate) lines: LineTable,
 }
@@ -134,10 +144,16 @@ impl Kernel {
         own
     }
 
+    /// Number of instructions in the code, control words and padding included, as its size implies it; `None` if
+    /// instructions have several sizes.
+    pub fn instruction_slots(&self) -> Option<usize> {
+        let bytes = usize::try_from(self.instruction_bytes).ok()?;
+        self.code.len().checked_div(bytes)
+    }
+
     /// Whether an instruction is the last one of its section.
     pub fn ends_section(&self, address: CodeAddr) -> bool {
-        // Only kernels of cubins have other sections joined to their code.
-        let next = address.offset(GroupedCode::WITH_THREE_SLOTS.word_bytes.into());
+        let next = address.offset(self.instruction_bytes.into());
         self.joined
             .iter()
             .any(|section| Some(section.start) == next)

@@ -24,6 +24,8 @@
 //! * cubins: `load/src/elf.rs`, `attribute.rs`, `metadata.rs`, `bank.rs`, `relocation.rs`, `line.rs`; assembled in
 //!   `assemble.rs`
 //! * numbers of the ELF format: `load/src/elf_numbers.rs`
+//! * registers, barriers and shared memory, where each version of cubins states them: `load/src/resources.rs`
+//! * GPUs on which a cubin may run (suffixes `a` and `f`), sections that are not read: `load/src/compat.rs`, `skipped.rs`
 //! * functions with code sections of their own, joined to the kernels that call them: `load/src/joined.rs`; tests
 //!   `load/tests/it/joined.rs`, `cli/tests/it/foreign.rs`, files `kernels/foreign`
 //! * code objects of AMD's GPUs (descriptors, arguments, metadata of each version): `load/src/code_object.rs`,
@@ -44,6 +46,7 @@ mod attribute;
 mod bank;
 mod bundle;
 mod code_object;
+mod compat;
 mod container;
 mod elf;
 pub mod elf_numbers;
@@ -59,12 +62,14 @@ mod metadata;
 mod name;
 mod parse;
 mod relocation;
+mod resources;
+mod skipped;
 mod source;
 mod text;
 mod variable;
 
 pub use bytes::Bytes;
-pub use warpbound_base::{Gfx, Isa, Sm};
+pub use warpbound_base::{Gfx, Isa, Sm, SmReach};
 
 pub use attribute::Attribute;
 pub use bank::ConstBank;
@@ -82,5 +87,6 @@ pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};
 pub use name::{MatchQuality, NamePattern, list_candidates};
 pub use relocation::{AddressHalf, RelocatedOperand, Relocation, Symbol};
+pub use skipped::{SkippedKind, SkippedSections};
 pub use source::{ByteSource, FileSource};
 pub use variable::{Variable, VariableLocation};

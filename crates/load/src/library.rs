@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use warpbound_base::Diagnostic;
-use warpbound_base::Isa;
+use warpbound_base::{Diagnostic, Isa, Sm, SmReach};
 
 use crate::bundle;
 use crate::code_object;
+use crate::compat;
 use crate::container::{self, Magic};
-use crate::elf::{Header, check_machine, fault};
+use crate::elf::{Elf, Header, check_machine, fault};
 use crate::elf_numbers::{EM_AMDGPU, EM_CUDA};
 use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
@@ -144,11 +144,19 @@ impl ImageDirectory {
                 entry.kind
             )));
         }
-        let image = Image::from_bytes(self.contents(entry)?)?;
-        let agree = match (image.isa(), entry.isa) {
-            // Fat binary entries do not record accelerators.
-            (Isa::Sm(a), Isa::Sm(b)) => a.number == b.number,
-            (a, b) => a == b,
+        let mut image = Image::from_bytes(self.contents(entry)?)?;
+        let agree = match (image.isa, entry.isa) {
+            (Isa::Sm(own), Isa::Sm(stated)) => {
+                // Each of both may leave out the suffix of the architecture.
+                if own.reach == SmReach::Generation {
+                    image.isa = Isa::Sm(Sm {
+                        number: own.number,
+                        ..stated
+                    });
+                }
+                own.number == stated.number
+            }
+            (own, stated) => own == stated,
         };
         if !agree {
             return Err(Diagnostic::new(format!(
@@ -159,6 +167,21 @@ impl ImageDirectory {
         }
         Ok(image)
     }
+}
+
+/// Architecture of a file that is a cubin.
+fn cubin_architecture(file: Window<'_>, header: &Header) -> Result<Sm, Diagnostic> {
+    let sm = architecture(header)?;
+    // The suffix may be in a section. Damage there is reported when the image is loaded.
+    let whole = || {
+        let bytes = file.bytes().ok()?;
+        let elf = Elf::parse(&bytes).ok()?;
+        compat::architecture(&elf, &mut Vec::new()).ok()
+    };
+    Ok(match sm.may_have_suffix() {
+        true => whole().unwrap_or(sm),
+        false => sm,
+    })
 }
 
 /// The only entry of a file that is itself an image.
@@ -195,7 +218,7 @@ fn open_file(
     }
     let header = Header::read(&head)?;
     if header.machine == EM_CUDA {
-        let isa = Isa::Sm(architecture(&header)?);
+        let isa = Isa::Sm(cubin_architecture(file, &header)?);
         entries.push(single_entry(file, EntryKind::Cubin, isa));
         return Ok(ContainerKind::Cubin);
     }

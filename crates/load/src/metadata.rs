@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warpbound_base::{CodeAddr, Diagnostic, GroupedCode};
+use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::attribute::{self as eiattr, Attribute};
 use crate::elf::Elf;
@@ -31,7 +31,8 @@ pub struct ParamBlock {
     pub size: u16,
 }
 
-/// One indirect branch (SYNC, BRK, BRX, and indirect calls) as the compiler recorded it.
+/// One indirect branch (SYNC, BRK, BRX, and indirect calls) as the
+/// compiler recorded it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndirectBranch {
     /// Address of the instruction.
@@ -53,6 +54,15 @@ pub enum IndirectKind {
     Unknown(u32),
 }
 
+/// Sizes of a kernel's code in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct CodeSizes {
+    /// Size of the code section.
+    pub(crate) section: u32,
+    /// Size of an instruction.
+    pub(crate) instruction: u32,
+}
+
 /// The contents of `.nv.info.<kernel>`.
 #[derive(Default)]
 pub(crate) struct Metadata {
@@ -60,6 +70,10 @@ pub(crate) struct Metadata {
     pub(crate) param_bank: Option<ParamBank>,
     pub(crate) required_block: Option<[u32; 3]>,
     pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) required_cluster: Option<[u32; 3]>,
+    pub(crate) max_cluster_blocks: Option<u32>,
+    /// `NUM_BARRIERS`.
+    pub(crate) barriers: Option<Attribute>,
     pub(crate) exits: Vec<CodeAddr>,
     pub(crate) ctaid_reads: Vec<CodeAddr>,
     pub(crate) system_calls: Vec<CodeAddr>,
@@ -84,11 +98,11 @@ pub(crate) struct ParamBank {
 }
 
 impl Metadata {
-    /// Reads the attributes of a kernel whose code section has `code_size` bytes.
+    /// Reads the attributes of a kernel with this code.
     pub(crate) fn read(
         elf: &Elf<'_>,
         attributes: &[Attribute],
-        code_size: u32,
+        code: CodeSizes,
     ) -> Result<Metadata, Diagnostic> {
         let mut metadata = Metadata::default();
         // Compilers list parameters in descending order; the map sorts them by ordinal.
@@ -96,7 +110,7 @@ impl Metadata {
         let mut params_size = None;
         for attribute in attributes {
             match attribute.code {
-                eiattr::KPARAM_INFO => {
+                eiattr::KPARAM_INFO | eiattr::KPARAM_INFO_V2 => {
                     let param = param(attribute)?;
                     if params.insert(param.ordinal, param).is_some() {
                         return Err(attribute.fault(format_args!(
@@ -130,24 +144,34 @@ impl Metadata {
                     let size = attribute.exact_words()?;
                     set_once(&mut metadata.max_threads, size, attribute)?;
                 }
+                eiattr::CTA_PER_CLUSTER => {
+                    let size = attribute.exact_words()?;
+                    set_once(&mut metadata.required_cluster, size, attribute)?;
+                }
+                eiattr::MAX_CLUSTER_RANK => {
+                    let [blocks] = attribute.exact_words()?;
+                    set_once(&mut metadata.max_cluster_blocks, blocks, attribute)?;
+                }
+                eiattr::NUM_BARRIERS => {
+                    let earlier = metadata.barriers.replace(attribute.clone());
+                    if earlier.is_some_and(|earlier| earlier.payload != attribute.payload) {
+                        return Err(attribute.fault("contradicts an earlier one"));
+                    }
+                }
                 eiattr::EXIT_INSTR_OFFSETS => {
-                    metadata.exits.extend(addresses(attribute, code_size)?);
+                    metadata.exits.extend(addresses(attribute, code)?);
                 }
                 eiattr::S2RCTAID_INSTR_OFFSETS => {
-                    metadata
-                        .ctaid_reads
-                        .extend(addresses(attribute, code_size)?);
+                    metadata.ctaid_reads.extend(addresses(attribute, code)?);
                 }
                 eiattr::SYSCALL_OFFSETS => {
-                    metadata
-                        .system_calls
-                        .extend(addresses(attribute, code_size)?);
+                    metadata.system_calls.extend(addresses(attribute, code)?);
                 }
                 eiattr::CTAIDZ_USED => metadata.uses_ctaid_z = true,
                 eiattr::INDIRECT_BRANCH_TARGETS => {
                     metadata
                         .indirect_branches
-                        .extend(indirect_branches(attribute, code_size)?);
+                        .extend(indirect_branches(attribute, code)?);
                 }
                 eiattr::CRS_STACK_SIZE => {
                     let [size] = attribute.exact_words()?;
@@ -210,16 +234,21 @@ fn set_once<T: PartialEq>(
     }
 }
 
-/// Decodes a `KPARAM_INFO` record.
+/// Decodes a `KPARAM_INFO` record, or the second version of it, which compilers write for kernels with more than 4 KiB
+/// of parameters (experiment: NVRTC 12.9 and 13.5).
 fn param(attribute: &Attribute) -> Result<Param, Diagnostic> {
     let [_index, position, shape] = attribute.exact_words()?;
     let (ordinal, offset) = halves(position);
-    // The size is in bits 31:18.
-    let (_, size) = halves(shape);
+    let size = match attribute.code {
+        // Bits 15:0; the high bits have another meaning (0x05 in bits 31:24 of pointers on sm_120).
+        eiattr::KPARAM_INFO_V2 => halves(shape).0,
+        // The size is in bits 31:18.
+        _ => halves(shape).1 >> 2,
+    };
     Ok(Param {
         ordinal,
         offset,
-        size: size >> 2,
+        size,
     })
 }
 
@@ -230,8 +259,9 @@ fn halves(word: u32) -> (u16, u16) {
 }
 
 /// Checks that an instruction address lies inside the code.
-fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr, Diagnostic> {
-    if word < code_size && word.is_multiple_of(GroupedCode::WITH_THREE_SLOTS.word_bytes) {
+fn address(attribute: &Attribute, word: u32, code: CodeSizes) -> Result<CodeAddr, Diagnostic> {
+    let code_size = code.section;
+    if word < code_size && word.is_multiple_of(code.instruction) {
         Ok(CodeAddr(word))
     } else {
         Err(attribute.fault(format_args!(
@@ -241,11 +271,11 @@ fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr,
 }
 
 /// Decodes a list of instruction addresses.
-fn addresses(attribute: &Attribute, code_size: u32) -> Result<Vec<CodeAddr>, Diagnostic> {
+fn addresses(attribute: &Attribute, code: CodeSizes) -> Result<Vec<CodeAddr>, Diagnostic> {
     attribute
         .words()?
         .into_iter()
-        .map(|word| address(attribute, word, code_size))
+        .map(|word| address(attribute, word, code))
         .collect()
 }
 
@@ -253,7 +283,7 @@ fn addresses(attribute: &Attribute, code_size: u32) -> Result<Vec<CodeAddr>, Dia
 /// `cuobjdump -elf`), count, as many target addresses.
 fn indirect_branches(
     attribute: &Attribute,
-    code_size: u32,
+    code: CodeSizes,
 ) -> Result<Vec<IndirectBranch>, Diagnostic> {
     let words = attribute.words()?;
     let mut rest = words.as_slice();
@@ -269,7 +299,7 @@ fn indirect_branches(
             )));
         };
         branches.push(IndirectBranch {
-            at: address(attribute, *at, code_size)?,
+            at: address(attribute, *at, code)?,
             kind: match kind {
                 0 => IndirectKind::Branch,
                 1 => IndirectKind::Call,
@@ -277,7 +307,7 @@ fn indirect_branches(
             },
             targets: targets
                 .iter()
-                .map(|word| address(attribute, *word, code_size))
+                .map(|word| address(attribute, *word, code))
                 .collect::<Result<_, _>>()?,
         });
         rest = tail;

@@ -1,11 +1,11 @@
 //! Parsing of an [`Image`]: dispatch on the kind of the file.
 
 use bytes::Bytes;
-use warpbound_base::Diagnostic;
-use warpbound_base::Sm;
+use warpbound_base::{Diagnostic, Sm, SmReach};
 
 use crate::assemble;
 use crate::code_object;
+use crate::compat;
 use crate::container::{self, Magic};
 use crate::elf::{Elf, Header, fault};
 use crate::elf_numbers::EM_AMDGPU;
@@ -39,39 +39,47 @@ impl Image {
         if elf.header.machine == EM_AMDGPU {
             return code_object::assemble(&file, &elf);
         }
-        let sm = architecture(&elf.header)?;
+        let mut warnings = Vec::new();
+        let sm = compat::architecture(&elf, &mut warnings)?;
         let file_type = elf.header.file_type;
         let linkage = Linkage::of_file_type(file_type).ok_or_else(|| {
             let message =
                 format!("ELF type {file_type} is neither an executable nor a relocatable cubin");
             fault(16, message)
         })?;
-        assemble::assemble(&file, &elf, sm, linkage)
+        let mut image = assemble::assemble(&file, &elf, sm, linkage)?;
+        image.warnings.extend(warnings);
+        Ok(image)
     }
 }
 
-/// The first architecture that has variants with accelerators (`sm_90a`).
-const FIRST_WITH_ACCELERATORS: u8 = 90;
-
 /// Decodes the architecture from the ELF flags. The ABI version determines the layout of the flags (experiment: NVRTC
-/// 12.9 and CUDA 13 output). For example, version 7 has the number in bits 7:0, 0x3d for 61, and version 8 has it in
-/// bits 15:8. Bit 11 of version 7 has two meanings: on older architectures, nvdisasm calls it `EF_CUDA_SW_1729687`, and
-/// NVIDIA's assembler sets it; from sm_90 on it marks accelerators.
+/// 12.9 and 13.5 output). For example, version 7 has 0x3d (61) in bits 7:0 for sm_61, and version 8 has the number
+/// in bits 15:8. Bit 11 of version 7 has two meanings: on older architectures, nvdisasm calls it `EF_CUDA_SW_1729687`,
+/// and NVIDIA's assembler sets it; from sm_90 on it marks accelerators. CUDA 13 marks accelerators elsewhere, see
+/// [`compat::architecture`].
 pub(crate) fn architecture(header: &Header) -> Result<Sm, Diagnostic> {
     let flags = header.flags;
     let [low, second, ..] = flags.to_le_bytes();
-    match header.abi_version {
-        7 => Ok(Sm {
-            number: low,
-            accelerators: flags & 0x800 != 0 && low >= FIRST_WITH_ACCELERATORS,
-        }),
-        8 => Ok(Sm {
-            number: second,
-            accelerators: flags & 0x8 != 0,
-        }),
-        other => Err(fault(
-            8,
-            format!("ABI version {other} is not known (7 and 8 are)"),
-        )),
-    }
+    let (number, has_accelerators) = match header.abi_version {
+        ABI_OF_CUDA_12 => (low, flags & 0x800 != 0 && Sm::of(low).may_have_suffix()),
+        ABI_OF_CUDA_13 => (second, flags & 0x8 != 0),
+        other => {
+            return Err(fault(
+                8,
+                format!("ABI version {other} is not known (7 and 8 are)"),
+            ));
+        }
+    };
+    let reach = match has_accelerators {
+        true => SmReach::Alone,
+        false => SmReach::Generation,
+    };
+    Ok(Sm { number, reach })
 }
+
+/// ABI version of cubins by CUDA 12 and earlier, apart from those for sm_100 and later.
+pub(crate) const ABI_OF_CUDA_12: u8 = 7;
+
+/// ABI version of other cubins.
+pub(crate) const ABI_OF_CUDA_13: u8 = 8;

@@ -55,7 +55,7 @@ pub use extract::ExtractedImage;
 pub use flow::KernelFlow;
 pub use graph::{CfgLevel, graph_of};
 pub use launch_knowledge::LaunchKnowledge;
-pub use library::{AskedImages, CodeKind, ImageSelection, Library, Unusable};
+pub use library::{AskedImages, CodeKind, ImageSelection, Library, Unusable, UsableImages};
 pub use lint::rewritten;
 pub use listing::listing_of;
 pub use options::{BoundOptions, Contents, FactReading, FormulaSymbols, ProfiledLaunch};

@@ -30,6 +30,31 @@ pub struct ImageSelection {
     pub isa: Option<Isa>,
 }
 
+/// Images that a query can use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UsableImages {
+    /// Those whose kernels are analysed and run.
+    Analysed,
+    /// Also those whose instructions can be decoded.
+    Decoded,
+    /// Also those whose kernels can be listed, though their instructions cannot be decoded.
+    Listed,
+    /// All machine code.
+    Any,
+}
+
+impl UsableImages {
+    /// Whether images for an instruction set are among them.
+    pub fn include(self, isa: Isa) -> bool {
+        match self {
+            UsableImages::Analysed => isa.is_supported(),
+            UsableImages::Decoded => isa.is_decoded(),
+            UsableImages::Listed => isa.has_readable_metadata(),
+            UsableImages::Any => true,
+        }
+    }
+}
+
 /// Failure to use an image or a kernel.
 #[derive(Clone, Debug)]
 pub enum Unusable {
@@ -111,7 +136,20 @@ impl Library {
     ///
     /// No image is left, or the image selected by number is not machine code.
     pub fn select(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
-        let mut numbers = self.select_images(selection, false)?;
+        self.select_usable(selection, UsableImages::Analysed)
+    }
+
+    /// Like [`Library::select`], with the images that a query can use.
+    ///
+    /// # Errors
+    ///
+    /// See [`Library::select`].
+    pub fn select_usable(
+        &self,
+        selection: &ImageSelection,
+        usable: UsableImages,
+    ) -> Result<Vec<usize>, Diagnostic> {
+        let mut numbers = self.select_images(selection, usable)?;
         // A search for copies loads images, so it is omitted where there can be none.
         if selection.image.is_none() && numbers.len() > 1 {
             let copies = self.unlinked_copies();
@@ -126,7 +164,7 @@ impl Library {
     ///
     /// See [`Library::select`].
     pub fn select_any(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
-        self.select_images(selection, true)
+        self.select_images(selection, UsableImages::Any)
     }
 
     /// Instruction sets of images, each once.
@@ -137,11 +175,11 @@ impl Library {
         isas.into_iter().collect()
     }
 
-    /// Selects images; `any` includes unsupported architectures.
+    /// Selects images among those that a query can use.
     fn select_images(
         &self,
         selection: &ImageSelection,
-        any: bool,
+        usable: UsableImages,
     ) -> Result<Vec<usize>, Diagnostic> {
         let fail = |message: String| Diagnostic::new(message).in_file(self.file.as_str());
         let entries = self.library.entries();
@@ -159,8 +197,8 @@ impl Library {
             let chosen = cubins().filter(|(number, entry)| {
                 // A single cubin, or an image selected by number, is kept: loading it reports the unsupported
                 // architecture.
-                let is_requested = any || self.is_single() || selection.image.is_some();
-                (is_requested || entry.isa.is_supported())
+                let is_requested = self.is_single() || selection.image.is_some();
+                (is_requested || usable.include(entry.isa))
                     && selection.image.is_none_or(|selected| selected == *number)
                     && isa.is_none_or(|selected| entry.isa == selected)
             });
@@ -207,7 +245,7 @@ impl Library {
     pub fn left_out(&self, selection: &ImageSelection, name: Option<&str>) -> Vec<LeftOutImages> {
         match self.is_single() {
             true => Vec::new(),
-            false => self.unsupported(selection, name),
+            false => self.unusable(selection, name, UsableImages::Analysed),
         }
     }
 
@@ -217,12 +255,25 @@ impl Library {
         selection: &ImageSelection,
         name: Option<&str>,
     ) -> Vec<LeftOutImages> {
+        self.unusable(selection, name, UsableImages::Analysed)
+    }
+
+    /// Like [`Library::unsupported`], for a query that can use more images than those that can be decoded.
+    pub fn unusable(
+        &self,
+        selection: &ImageSelection,
+        name: Option<&str>,
+        usable: UsableImages,
+    ) -> Vec<LeftOutImages> {
         if selection.image.is_some() || selection.isa.is_some() {
             return Vec::new();
         }
         let pattern = name.map(NamePattern::new);
         let mut found: BTreeMap<Isa, LeftOutImages> = BTreeMap::new();
         for (number, entry) in (1..).zip(self.library.entries()) {
+            if usable.include(entry.isa) {
+                continue;
+            }
             let Err(why) = entry.isa.check_supported() else {
                 continue;
             };

@@ -7,9 +7,10 @@ use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, ControlEffect, lift_flow};
 use warpbound_load::{
     CodeObjectKernel, ContainerKind, FatbinEntry, Kernel, Linkage, NamePattern, OtherKind,
+    RefusedKernel, SkippedKind,
 };
 use warpbound_report::list::{
-    CodeObjectSummary, Directory, FileReport, ImageSummary, KernelSummary,
+    CodeObjectSummary, Directory, FileReport, ImageSummary, KernelSummary, SkippedSummary,
 };
 
 use crate::own_code::own_ops;
@@ -25,6 +26,7 @@ impl Library {
             kind: entry.kind.to_string(),
             isa: entry.isa.to_string(),
             supported: entry.kind.is_code() && entry.isa.is_supported(),
+            listed: entry.kind.is_code() && entry.isa.has_readable_metadata(),
             stored: entry.packed_size,
             size: entry.size,
             packing: entry.packing.to_string(),
@@ -66,8 +68,42 @@ fn code_object_summary(object: &CodeObjectKernel) -> CodeObjectSummary {
     }
 }
 
+/// Summarises the metadata of a kernel. Its instructions are those that its size implies.
+fn stated_summary(kernel: &Kernel) -> KernelSummary {
+    KernelSummary {
+        name: kernel.demangled(),
+        symbol: kernel.name.to_string(),
+        instructions: kernel.instruction_slots().unwrap_or(0),
+        registers: kernel.registers.into(),
+        shared: kernel.static_shared,
+        reserved_shared: kernel.reserved_shared,
+        local: kernel.frame_size.or(kernel.min_stack_size),
+        constant: kernel.banks.iter().map(|b| b.bytes().len() as u64).sum(),
+        parameters: (
+            kernel.params.len(),
+            kernel.params.iter().map(|p| u64::from(p.size)).sum(),
+        ),
+        barriers: kernel.barriers.into(),
+        required_block: kernel.required_block,
+        required_cluster: kernel.required_cluster,
+        code_object: kernel.code_object.as_ref().map(code_object_summary),
+        ..KernelSummary::default()
+    }
+}
+
+/// Summarises a kernel whose parts are damaged.
+fn refused_summary(kernel: &RefusedKernel) -> KernelSummary {
+    KernelSummary {
+        name: kernel.demangled(),
+        symbol: kernel.name.to_string(),
+        refused: Some(kernel.error.to_string()),
+        calls: Some(0),
+        ..KernelSummary::default()
+    }
+}
+
 impl Session {
-    /// Lists the kernels of the file; only their names for an unsupported architecture.
+    /// Lists the kernels of the file; of an unsupported architecture what their metadata states, or only their names.
     pub fn list(&self) -> FileReport {
         self.list_matching(None)
     }
@@ -79,8 +115,10 @@ impl Session {
             isa: self.image.isa().to_string(),
             linked: self.image.linkage() == Linkage::Executable,
             refused: None,
+            undecoded: None,
             kernels: Vec::new(),
             others: self.others(),
+            skipped: self.skipped(),
             warnings: self
                 .image
                 .warnings()
@@ -89,6 +127,10 @@ impl Session {
                 .collect(),
         };
         match self.image.kernels() {
+            Err(why) if self.image.isa().has_readable_metadata() => {
+                report.undecoded = Some(why.to_string());
+                report.kernels = self.stated_kernels(name);
+            }
             Ok(kernels) => {
                 let selected = self.find(name, CodeKind::Kernels).unwrap_or_default();
                 report.kernels = selected
@@ -96,12 +138,7 @@ impl Session {
                     .filter_map(|index| match kernels.get(index) {
                         Some(kernel) => Some(self.summary(kernel)),
                         // Positions after the readable kernels are of refused ones.
-                        None => self.refused_at(index).map(|kernel| KernelSummary {
-                            name: kernel.demangled(),
-                            symbol: kernel.name.to_string(),
-                            refused: Some(kernel.error.to_string()),
-                            ..KernelSummary::default()
-                        }),
+                        None => self.refused_at(index).map(refused_summary),
                     })
                     .collect();
             }
@@ -110,6 +147,7 @@ impl Session {
                 let name_only = |name: &str| KernelSummary {
                     name: warpbound_load::demangle(name),
                     symbol: name.to_owned(),
+                    calls: Some(0),
                     ..KernelSummary::default()
                 };
                 // The symbol table has names for any architecture, even if the code cannot be decoded.
@@ -122,6 +160,39 @@ impl Session {
             }
         }
         report
+    }
+
+    /// Lists what the metadata of the kernels states, where instructions cannot be decoded.
+    fn stated_kernels(&self, name: Option<&NamePattern>) -> Vec<KernelSummary> {
+        let kernels = self.image.stated_kernels();
+        let refused = self.image.stated_refused();
+        let names = kernels.iter().map(|kernel| &kernel.name);
+        let names = names.chain(refused.iter().map(|kernel| &kernel.name));
+        let selected: Vec<usize> = match name {
+            Some(name) => name.best_matches(names.enumerate()),
+            None => (0..names.count()).collect(),
+        };
+        let summary = |index: usize| match kernels.get(index) {
+            Some(kernel) => Some(stated_summary(kernel)),
+            // Positions after the readable kernels are of refused ones.
+            None => refused.get(index - kernels.len()).map(refused_summary),
+        };
+        selected.into_iter().filter_map(summary).collect()
+    }
+
+    /// Counts the sections that are not read.
+    fn skipped(&self) -> Vec<SkippedSummary> {
+        let all = self.image.skipped().into_iter();
+        all.map(|skipped| SkippedSummary {
+            what: match skipped.kind {
+                SkippedKind::Mercury => "Mercury code and its metadata",
+                SkippedKind::Compatibility => "compatibility records",
+                SkippedKind::Notes => "notes",
+            },
+            sections: skipped.sections,
+            bytes: skipped.bytes,
+        })
+        .collect()
     }
 
     /// Describes contents of the image that are not kernels.
@@ -153,22 +224,9 @@ impl Session {
 
     /// Returns the summary of a kernel.
     fn summary(&self, kernel: &Kernel) -> KernelSummary {
-        let mut summary = KernelSummary {
-            name: kernel.demangled(),
-            symbol: kernel.name.to_string(),
-            registers: kernel.registers.into(),
-            shared: kernel.static_shared,
-            local: kernel.frame_size.or(kernel.min_stack_size),
-            constant: kernel.banks.iter().map(|b| b.bytes().len() as u64).sum(),
-            parameters: (
-                kernel.params.len(),
-                kernel.params.iter().map(|p| u64::from(p.size)).sum(),
-            ),
-            barriers: kernel.barriers.into(),
-            required_block: kernel.required_block,
-            code_object: kernel.code_object.as_ref().map(code_object_summary),
-            ..KernelSummary::default()
-        };
+        let mut summary = stated_summary(kernel);
+        summary.instructions = 0;
+        summary.calls = Some(0);
         let code = match self.code_of_flow(kernel) {
             Ok(code) => code,
             Err(why) => {
@@ -185,7 +243,7 @@ impl Session {
             _ => false,
         };
         summary.instructions = own.len();
-        summary.calls = ops.filter(|op| is_call(&op.control)).count();
+        summary.calls = Some(ops.filter(|op| is_call(&op.control)).count());
         match ThreadCfg::build(&code, &Limits::default()) {
             Ok(thread) => {
                 summary.loops = Some(Loops::of_thread(&code, &thread).sites.len());

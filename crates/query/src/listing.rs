@@ -111,7 +111,7 @@ impl Session {
 fn relocated(kernel: &Kernel, program: &nvidia::SassProgram) -> Vec<Relocated> {
     let relocated = kernel.relocations.iter().filter_map(|relocation| {
         let instr = program.at(CodeAddr(relocation.offset))?;
-        let operand = relocation.operand(instr.word as u64);
+        let operand = relocation.operand(instr.word);
         Some(Relocated {
             addr: instr.addr,
             low_bit: operand.low_bit,

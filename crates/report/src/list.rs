@@ -49,12 +49,29 @@ pub struct FileReport {
     pub linked: bool,
     /// Reason why the kernels cannot be read.
     pub refused: Option<String>,
+    /// Reason why instructions cannot be decoded, if the kernels can be listed in spite of that; else absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecoded: Option<String>,
     /// Kernels.
     pub kernels: Vec<KernelSummary>,
     /// Contents that are not kernels, as text.
     pub others: Vec<String>,
+    /// Sections that are counted and not read; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedSummary>,
     /// Defects of the file that do not affect its code.
     pub warnings: Vec<String>,
+}
+
+/// Sections of one kind that are not read.
+#[derive(Clone, Debug, Serialize)]
+pub struct SkippedSummary {
+    /// `Mercury code and its metadata`, `compatibility records`, `notes`.
+    pub what: &'static str,
+    /// Number of the sections.
+    pub sections: usize,
+    /// Sum of their sizes in bytes.
+    pub bytes: u64,
 }
 
 /// Summary of a kernel.
@@ -70,6 +87,9 @@ pub struct KernelSummary {
     pub registers: u32,
     /// Static shared memory in bytes; unknown in relocatable files.
     pub shared: Option<u32>,
+    /// Bytes of shared memory before these that belong to the system; absent if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reserved_shared: u32,
     /// Stack frame of a thread in local memory, in bytes.
     pub local: Option<u32>,
     /// Constant memory with contents in the file, in bytes.
@@ -78,12 +98,15 @@ pub struct KernelSummary {
     pub parameters: (usize, u64),
     /// Barriers.
     pub barriers: u32,
-    /// Call instructions.
-    pub calls: usize,
+    /// Call instructions; `None` if instructions cannot be decoded.
+    pub calls: Option<usize>,
     /// Loops; `None` if the control flow cannot be followed.
     pub loops: Option<usize>,
     /// Required number of threads of a block in x, y, z.
     pub required_block: Option<[u32; 3]>,
+    /// Required number of blocks of a cluster in x, y, z; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_cluster: Option<[u32; 3]>,
     /// Reason why the control flow cannot be followed.
     pub refused: Option<String>,
     /// Facts that a code object for an AMD GPU states; absent for other kernels.
@@ -130,6 +153,9 @@ pub struct ImageSummary {
     pub isa: String,
     /// Whether the image is machine code that warpbound can bound.
     pub supported: bool,
+    /// Whether the image is machine code whose kernels can be listed.
+    #[serde(skip)]
+    pub listed: bool,
     /// Bytes in the file.
     pub stored: u64,
     /// Bytes after decompression.
@@ -143,8 +169,33 @@ pub struct ImageSummary {
     pub linked_in: Option<usize>,
 }
 
+impl ImageSummary {
+    /// Returns what queries can do with the image, if that is not all.
+    fn note(&self) -> &'static str {
+        match (self.supported, self.listed) {
+            (true, _) => "",
+            (false, true) => "kernels can be listed, not bounded",
+            (false, false) => "not supported",
+        }
+    }
+}
+
+/// Number of an architecture of NVIDIA, so that sm_100 follows sm_90; 0 for others.
+fn sm_number(isa: &str) -> u32 {
+    let name = isa.strip_prefix("sm_").unwrap_or_default();
+    name.trim_end_matches(char::is_alphabetic)
+        .parse()
+        .unwrap_or(0)
+}
+
+/// Whether a number is left out of JSON.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 impl Directory {
-    /// Returns a table by kind and architecture, and one line for each supported image.
+    /// Returns a table by kind and architecture, and one line for each image whose kernels can be listed.
     pub fn text(&self) -> String {
         let mut out = format!(
             "{}  {}, {}\n",
@@ -152,16 +203,16 @@ impl Directory {
             self.kind,
             counted(self.images.len(), "image")
         );
-        let mut sums: BTreeMap<(&str, &str), (usize, u64, bool)> = BTreeMap::new();
+        let mut sums: BTreeMap<(&str, u32, &str), (usize, u64, &str)> = BTreeMap::new();
         for image in &self.images {
             // A file may have many images, so each kind and architecture has one row.
-            let sum = sums.entry((&image.kind, &image.isa)).or_default();
-            *sum = (sum.0 + 1, sum.1 + image.size, image.supported);
+            let key = (&*image.kind, sm_number(&image.isa), &*image.isa);
+            let sum = sums.entry(key).or_default();
+            *sum = (sum.0 + 1, sum.1 + image.size, image.note());
         }
         let heads = ["images", "bytes", "kind", "isa", ""];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        for ((kind, isa), (count, size, supported)) in sums {
-            let note = if supported { "" } else { "not supported" };
+        for ((kind, _, isa), (count, size, note)) in sums {
             rows.push(vec![
                 count.to_string(),
                 size.to_string(),
@@ -180,7 +231,7 @@ impl Directory {
         out.push_str(&table(2, &columns, &rows));
         let heads = ["image", "isa", "bytes", "stored", "as", "member", ""];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        for image in self.images.iter().filter(|image| image.supported) {
+        for image in self.images.iter().filter(|image| image.listed) {
             rows.push(vec![
                 image.number.to_string(),
                 image.isa.clone(),
@@ -193,7 +244,7 @@ impl Directory {
                 }),
             ]);
         }
-        // Otherwise no image is supported, and the table has heads alone.
+        // Otherwise the kernels of no image can be listed, and the table has heads alone.
         if rows.len() > 1 {
             let columns = [
                 Align::Right,
@@ -225,6 +276,7 @@ impl FileReport {
             return out;
         }
         out.push_str(&self.kernel_table());
+        out.push_str(&self.notes());
         if self.kernels.iter().any(|k| k.refused.is_some()) {
             out.push_str("\nnot followed:\n");
         }
@@ -239,8 +291,31 @@ impl FileReport {
         for other in &self.others {
             out.push_str(&format!("  {other}\n"));
         }
+        if !self.skipped.is_empty() {
+            let bytes = |of: &SkippedSummary| {
+                let sections = counted(of.sections, "section");
+                format!("{} ({sections}, {} bytes)", of.what, of.bytes)
+            };
+            let all: Vec<String> = self.skipped.iter().map(bytes).collect();
+            out.push_str(&format!("\nnot read: {}\n", all.join(", ")));
+        }
         for warning in &self.warnings {
             out.push_str(&format!("warning: {warning}\n"));
+        }
+        out
+    }
+
+    /// Returns what columns of the table leave out.
+    fn notes(&self) -> String {
+        let mut out = String::new();
+        let reserved = self.kernels.iter().map(|k| k.reserved_shared).max();
+        if let Some(bytes) = reserved.filter(|bytes| *bytes > 0) {
+            out.push_str(&format!(
+                "shared: without the {bytes} bytes of each block that belong to the system\n"
+            ));
+        }
+        if let Some(why) = &self.undecoded {
+            out.push_str(&format!("calls, loops: not counted, {why}\n"));
         }
         out
     }
@@ -251,17 +326,26 @@ impl FileReport {
         if self.kernels.iter().any(|k| k.code_object.is_some()) {
             return self.code_object_table();
         }
-        let mut rows = vec![
-            [
-                "instr", "regs", "shared", "local", "const", "params", "bars", "calls", "loops",
-                "block", "kernel",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+        // Few kernels require a size of clusters, so its column is there only for them.
+        let has_clusters = self.kernels.iter().any(|k| k.required_cluster.is_some());
+        let mut heads = vec![
+            "instr", "regs", "shared", "local", "const", "params", "bars", "calls", "loops",
+            "block",
         ];
+        heads.extend(has_clusters.then_some("cluster"));
+        heads.push("kernel");
+        let mut columns = vec![Align::Right; heads.len()];
+        if let Some(last) = columns.last_mut() {
+            *last = Align::Left;
+        }
+        let mut rows = vec![heads.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+        let size = |size: Option<[u32; 3]>| match size {
+            Some([x, y, z]) => format!("{x},{y},{z}"),
+            None => "-".to_owned(),
+        };
         for k in &self.kernels {
             let or_unknown = |n: Option<u32>| n.map_or("?".to_owned(), |n| n.to_string());
-            rows.push(vec![
+            let mut row = vec![
                 k.instructions.to_string(),
                 k.registers.to_string(),
                 or_unknown(k.shared),
@@ -269,16 +353,15 @@ impl FileReport {
                 k.constant.to_string(),
                 format!("{}/{}", k.parameters.0, k.parameters.1),
                 k.barriers.to_string(),
-                k.calls.to_string(),
+                k.calls.map_or("-".to_owned(), |n| n.to_string()),
                 // Without a graph the number of loops is not known.
                 k.loops.map_or("-".to_owned(), |n| n.to_string()),
-                k.required_block
-                    .map_or("-".to_owned(), |[x, y, z]| format!("{x},{y},{z}")),
-                k.name.clone(),
-            ]);
+                size(k.required_block),
+            ];
+            row.extend(has_clusters.then(|| size(k.required_cluster)));
+            row.push(k.name.clone());
+            rows.push(row);
         }
-        let mut columns = [Align::Right; 11];
-        columns[10] = Align::Left;
         table(0, &columns, &rows)
     }
 
@@ -303,7 +386,7 @@ impl FileReport {
                 fact(|o| o.kernarg.to_string()),
                 format!("{}/{}", k.parameters.0, k.parameters.1),
                 fact(|o| o.hidden.to_string()),
-                k.calls.to_string(),
+                k.calls.map_or("-".to_owned(), |n| n.to_string()),
                 k.loops.map_or("-".to_owned(), |n| n.to_string()),
                 k.required_block
                     .map_or("-".to_owned(), |[x, y, z]| format!("{x},{y},{z}")),

@@ -12,11 +12,14 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [--check] [--gcn3] [NAME...]
        cargo xtask kernels --unpinned DIRECTORY [NAME...]
+       cargo xtask kernels --wide DIRECTORY [NAME...]
        cargo xtask kernels --beside [--check]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
   kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin (NVRTC 12.9)
   kernels/built/NAME.nvrtc11.sm_61.cubin (NVRTC 11.8: other code generation, texture references)
+  kernels/wide/NAME.sm_75.cubin, .sm_87.cubin, .sm_90.cubin, .sm_120.cubin (NVRTC 13.5; a few kernels of different
+            features)
 and kernels/gcn3/NAME.cl or NAME.s with clang and lld 22.1.8 into
   kernels/built/NAME.gfx803.co
 Same source, same bytes. Needs oracle/lib and oracle/bin, which `cargo xtask oracle` fetches.
@@ -25,6 +28,8 @@ Same source, same bytes. Needs oracle/lib and oracle/bin, which `cargo xtask ora
   --gcn3    only the sources in kernels/gcn3
   --unpinned DIRECTORY   without the lines `#pragma unroll 1` and `#pragma nounroll`, which most authors do not write,
             into this folder: loops as compilers unroll them
+  --wide DIRECTORY   all sources for the GPUs with instructions of 128 bits (sm_75, 80, 87, 90, 100, 110, 120) into this
+            folder, for example target/wide; only a few of them are in the repository, because they are large
   --beside  instead: the cubins and code objects of kernels/plain and kernels/practice, which lie beside their sources";
 
 /// A build configuration of all kernels.
@@ -44,6 +49,39 @@ const BUILDS: &[Build] = &[
     Build::new("nvrtc11.sm_61", "sm_61", Release::Cuda11),
 ];
 
+/// GPUs with instructions of 128 bits, for which all kernels can be built.
+const WIDE_BUILDS: &[Build] = &[
+    Build::new("sm_75", "sm_75", Release::Cuda13),
+    Build::new("sm_80", "sm_80", Release::Cuda13),
+    Build::new("sm_87", "sm_87", Release::Cuda13),
+    Build::new("sm_90", "sm_90", Release::Cuda13),
+    Build::new("sm_100", "sm_100", Release::Cuda13),
+    Build::new("sm_110", "sm_110", Release::Cuda13),
+    Build::new("sm_120", "sm_120", Release::Cuda13),
+];
+
+/// Those of them whose cubins are in the repository: Turing, a Jetson, a server and a desktop.
+const KEPT_WIDE_BUILDS: [&str; 4] = ["sm_75", "sm_87", "sm_90", "sm_120"];
+
+/// Kernels whose cubins for these GPUs are in the repository: atomics, shared memory, barriers with numbers and in
+/// functions, system calls, divisions by called functions, pointers to functions, irreducible loops, nested divergent
+/// loops, recursion, tables of a switch, textures, votes.
+const KEPT_WIDE_KERNELS: [&str; 13] = [
+    "atomics",
+    "backprop",
+    "barrier_in_function",
+    "barrier_kinds",
+    "external_call",
+    "f64_division",
+    "function_pointer",
+    "goto_flow",
+    "nested_loops",
+    "recursion",
+    "switch_table",
+    "texture",
+    "vote",
+];
+
 impl Build {
     const fn new(suffix: &'static str, architecture: &'static str, release: Release) -> Build {
         Build {
@@ -61,7 +99,13 @@ impl Build {
 const IMPOSSIBLE: &[(&str, &[&str])] = &[
     ("f16_arithmetic", &["sm_50"]),
     ("integer_mix", &["sm_50", "nvrtc11.sm_61"]),
-    ("texture_reference", &["sm_50", "sm_61", "sm_62"]),
+    (
+        "texture_reference",
+        &[
+            "sm_50", "sm_61", "sm_62", "sm_75", "sm_80", "sm_87", "sm_90", "sm_100", "sm_110",
+            "sm_120",
+        ],
+    ),
 ];
 
 /// Warning of NVRTC 12.9 for every build.
@@ -98,8 +142,14 @@ impl Compilers {
         let mut nvrtc = Vec::new();
         if targets.iter().any(needs_nvrtc) {
             let lib = repository.oracle().join("lib");
-            for release in [Release::Cuda11, Release::Cuda12] {
-                nvrtc.push((release, Nvrtc::load(&lib, release)?));
+            for release in [Release::Cuda11, Release::Cuda12, Release::Cuda13] {
+                let needs = |target: &Target| match target.compiler {
+                    Compiler::Nvrtc(build) => build.release == release,
+                    Compiler::Clang => false,
+                };
+                if targets.iter().any(needs) {
+                    nvrtc.push((release, Nvrtc::load(&lib, release)?));
+                }
             }
         }
         let gcn3 = match targets.iter().all(needs_nvrtc) {
@@ -133,38 +183,71 @@ impl Compilers {
     }
 }
 
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut check, mut only_gcn3, mut beside) = (false, false, false);
-    let mut unpinned = None;
-    let mut names = Vec::new();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--unpinned" => {
-                let folder = rest.next().context("--unpinned without a folder")?;
-                unpinned = Some(std::path::absolute(folder)?);
+/// Arguments of the command.
+#[derive(Default)]
+struct Arguments<'a> {
+    check: bool,
+    only_gcn3: bool,
+    beside: bool,
+    /// Folders of `--unpinned` and `--wide`.
+    unpinned: Option<PathBuf>,
+    wide: Option<PathBuf>,
+    names: Vec<&'a str>,
+}
+
+impl Arguments<'_> {
+    fn parse(arguments: &[String]) -> anyhow::Result<Arguments<'_>> {
+        let mut found = Arguments::default();
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut folder = || {
+                let folder = rest.next();
+                let folder = folder.with_context(|| format!("{argument} without a folder"))?;
+                anyhow::Ok(Some(std::path::absolute(folder)?))
+            };
+            match argument.as_str() {
+                "--unpinned" => found.unpinned = folder()?,
+                "--wide" => found.wide = folder()?,
+                "--check" => found.check = true,
+                "--gcn3" => found.only_gcn3 = true,
+                "--beside" => found.beside = true,
+                flag if flag.starts_with('-') => {
+                    bail!("kernels does not know the argument {flag:?}")
+                }
+                name => found.names.push(name),
             }
-            "--check" => check = true,
-            "--gcn3" => only_gcn3 = true,
-            "--beside" => beside = true,
-            flag if flag.starts_with('-') => bail!("kernels does not know the argument {flag:?}"),
-            name => names.push(name),
         }
+        if found.check && (found.unpinned.is_some() || found.wide.is_some()) {
+            bail!("--check compares kernels/built and kernels/wide, not another folder");
+        }
+        Ok(found)
     }
-    let mut targets = match beside {
-        true => targets_beside(repository)?,
-        false => targets(repository, &names)?,
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let Arguments {
+        check,
+        only_gcn3,
+        beside,
+        unpinned,
+        wide,
+        names,
+    } = Arguments::parse(arguments)?;
+    let mut targets = match (beside, &wide) {
+        (true, _) => targets_beside(repository)?,
+        (false, Some(folder)) => wide_targets(repository, &names, folder)?,
+        (false, None) => targets(repository, &names)?,
     };
     if only_gcn3 {
         targets.retain(|target| matches!(target.compiler, Compiler::Clang));
     }
-    let folder = match &unpinned {
-        Some(_) if check => bail!("--check compares kernels/built, not a folder of --unpinned"),
-        Some(folder) => {
+    let folder = match (&unpinned, &wide) {
+        (Some(folder), _) => {
             unpin(&mut targets, folder);
             folder.clone()
         }
-        None => repository.built_kernels(),
+        (None, Some(folder)) => folder.clone(),
+        (None, None) => repository.built_kernels(),
     };
     let compilers = Compilers::find(repository, &targets)?;
     // The line table records the current directory; `/` reveals nothing about the machine.
@@ -196,7 +279,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             )),
         }
     }
-    if names.is_empty() && !only_gcn3 && !beside && unpinned.is_none() {
+    if names.is_empty() && !only_gcn3 && !beside && unpinned.is_none() && wide.is_none() {
         problems.extend(without_source(repository, &targets)?);
     }
     if !problems.is_empty() {
@@ -217,6 +300,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 /// Names the files of `kernels/built` that no target is.
 fn without_source(repository: &Repository, targets: &[Target]) -> anyhow::Result<Vec<String>> {
     let mut files = files_with_extension(&repository.built_kernels(), "cubin")?;
+    files.extend(files_with_extension(&repository.wide_kernels(), "cubin")?);
     files.extend(built_gcn3_kernels(repository)?);
     files.retain(|file| targets.iter().all(|target| target.output != *file));
     let problems = files.iter();
@@ -288,8 +372,54 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
             targets.push(target(source, Compiler::Nvrtc(build), &end));
         }
     }
+    let kept: Vec<&str> = KEPT_WIDE_KERNELS
+        .into_iter()
+        .filter(|kernel| names.is_empty() || names.contains(kernel))
+        .collect();
+    if !kept.is_empty() {
+        let mut wide = wide_targets(repository, &kept, &repository.wide_kernels())?;
+        let is_kept = |target: &Target| match target.compiler {
+            Compiler::Nvrtc(build) => KEPT_WIDE_BUILDS.contains(&build.suffix),
+            Compiler::Clang => false,
+        };
+        wide.retain(is_kept);
+        targets.extend(wide);
+    }
     let gcn3_targets = gcn3_sources.iter();
     targets.extend(gcn3_targets.map(|source| target(source, Compiler::Clang, "gfx803.co")));
+    Ok(targets)
+}
+
+/// Returns the outputs for the GPUs with instructions of 128 bits, of all sources or of those with these names.
+fn wide_targets(
+    repository: &Repository,
+    names: &[&str],
+    folder: &Path,
+) -> anyhow::Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for source in files_with_extension(&repository.kernel_sources(), "cu")? {
+        let name = source
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if !names.is_empty() && !names.contains(&name.as_str()) {
+            continue;
+        }
+        let impossible = IMPOSSIBLE.iter().find(|(other, _)| *other == name);
+        for &build in WIDE_BUILDS {
+            if impossible.is_some_and(|(_, builds)| builds.contains(&build.suffix)) {
+                continue;
+            }
+            targets.push(Target {
+                compiler: Compiler::Nvrtc(build),
+                program: format!("kernels/cuda/{name}.cu"),
+                output: folder.join(format!("{name}.{}.cubin", build.suffix)),
+                name: name.clone(),
+                source: source.clone(),
+                unpinned: false,
+            });
+        }
+    }
     Ok(targets)
 }
 

@@ -35,6 +35,8 @@ pub(crate) enum Release {
     Cuda11,
     /// Release 12.9, the last for Maxwell and Pascal.
     Cuda12,
+    /// Release 13.5, for Turing and later.
+    Cuda13,
 }
 
 /// The loaded library.
@@ -56,6 +58,7 @@ impl Nvrtc {
         let path = directory.join(match release {
             Release::Cuda11 => "libnvrtc.so.11.2",
             Release::Cuda12 => "libnvrtc.so.12",
+            Release::Cuda13 => "libnvrtc.so.13",
         });
         if !path.is_file() {
             bail!(
@@ -91,7 +94,7 @@ impl Nvrtc {
         let options: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
         let option_count = c_int::try_from(options.len()).context("too many options")?;
 
-        // SAFETY: nvrtc.h 11.8 and 12.9 declare these types for these names.
+        // SAFETY: nvrtc.h 11.8, 12.9 and 13.5 declare these types for these names.
         let (create, compile, destroy) = unsafe {
             (
                 self.symbol::<CreateProgram>(b"nvrtcCreateProgram\0")?,

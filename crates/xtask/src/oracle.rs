@@ -2,7 +2,7 @@
 //!
 //! Most are members of public Python wheels, pinned by version and SHA-256 and downloaded with pip. The versions
 //! matter: nvdisasm 12.4 and NVRTC 12.9 are among the last that support Maxwell, Pascal and Volta (13.0 dropped sm_50
-//! to sm_72); NVRTC 11.8 is the last that supports texture references. The assembler of LLVM 14 is a package of Debian;
+//! to sm_72); NVRTC 11.8 is the last that supports texture references; NVRTC 13.5 knows GPUs that 12.9 does not. The assembler of LLVM 14 is a package of Debian;
 //! what it prints for GCN3 is the reference.
 
 use std::fs::{self, File};
@@ -19,7 +19,8 @@ usage: cargo xtask oracle [--libraries] [--llvm-22] [--force]
 
 Downloads wheels with pip, pinned by version and SHA-256, and unpacks
   oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4) and fatbinary (CUDA 13.0)
-  oracle/lib/  the NVRTC libraries (CUDA 12.9 and 11.8)
+  oracle/bin/cu13/  nvdisasm and cuobjdump (CUDA 13.5)
+  oracle/lib/  the NVRTC libraries (CUDA 13.5, 12.9 and 11.8)
   oracle/bin/zig  clang and lld 22.1.8 with the target AMDGPU, in one program (ziglang 0.17.1)
 Makes oracle/bin/llvm-mc-14 start LLVM's assembler and disassembler 14: the installed one, or that of the packages
 llvm-14 and libllvm14, which apt-get downloads and dpkg unpacks into oracle/llvm-14.
@@ -81,6 +82,34 @@ const WHEELS: &[Wheel] = &[
                 false,
             ),
         ],
+    },
+    Wheel {
+        requirement: "nvidia-cuda-nvrtc==13.5.37",
+        sha256: "86b4d68058807988b7d9af5b44917a0601e9c337f35ccd657bfb3c759ff8d8bc",
+        members: &[
+            (
+                "nvidia/cu13/lib/libnvrtc.so.13",
+                "lib/libnvrtc.so.13",
+                false,
+            ),
+            // Loaded by libnvrtc.so.13 from its own directory.
+            (
+                "nvidia/cu13/lib/libnvrtc-builtins.so.13.5",
+                "lib/libnvrtc-builtins.so.13.5",
+                false,
+            ),
+        ],
+    },
+    // These tools know sm_75 to sm_121; those of CUDA 12.4 know sm_50 to sm_90.
+    Wheel {
+        requirement: "nvidia-cuda-nvdisasm==13.5.37",
+        sha256: "d3fdbdd49fa53e2e4aacd3db8259d052bd2b049ececdcb69e92e083c6728e7ca",
+        members: &[("nvidia/cu13/bin/nvdisasm", "bin/cu13/nvdisasm", true)],
+    },
+    Wheel {
+        requirement: "nvidia-cuda-cuobjdump==13.5.37",
+        sha256: "38780fee50863252a0b8926357faa91615ca1c8346490563f33a06100cd73f58",
+        members: &[("nvidia/cu13/bin/cuobjdump", "bin/cu13/cuobjdump", true)],
     },
     Wheel {
         requirement: "nvidia-cuda-nvrtc-cu11==11.8.89",

@@ -41,6 +41,11 @@ impl Repository {
         self.root.join("kernels/built")
     }
 
+    /// Directory of the cubins of some of them for GPUs with instructions of 128 bits.
+    pub(crate) fn wide_kernels(&self) -> PathBuf {
+        self.root.join("kernels/wide")
+    }
+
     /// Directory of the changes of sources, and the cubins built with them; see the command `rebuilt`.
     pub(crate) fn rebuilt_kernels(&self) -> PathBuf {
         self.root.join("kernels/rebuilt")

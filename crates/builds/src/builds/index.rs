@@ -13,7 +13,7 @@ use warpbound_bound::FactsFile;
 use warpbound_load::{Image, Isa, Kernel, VariableLocation};
 use warpbound_query::facts_check::FactsCheck;
 use warpbound_query::jobs::map_in_order;
-use warpbound_query::{ImageSelection, Library, Session};
+use warpbound_query::{ImageSelection, Library, Session, UsableImages};
 use warpbound_report::LeftOutImages;
 
 use super::occupancy::{KernelOccupancy, OccupancyCalculator};
@@ -108,10 +108,10 @@ impl Build {
         let mut images = Vec::new();
         let (mut failed, mut left_out) = (Vec::new(), Vec::new());
         for (file, library) in libraries.iter().enumerate() {
-            let unsupported = library.unsupported(selection, None);
+            let unsupported = library.unusable(selection, None, UsableImages::Decoded);
             let is_left_out =
                 |number: &usize| unsupported.iter().any(|of| of.images.contains(number));
-            match library.select(selection) {
+            match library.select_usable(selection, UsableImages::Decoded) {
                 Ok(mut numbers) => {
                     numbers.retain(|number| !is_left_out(number));
                     images.extend(numbers.into_iter().map(|number| (file, number)));

@@ -45,3 +45,4 @@ mod timed;
 mod usage;
 mod views;
 mod waves;
+mod wide;

@@ -279,7 +279,7 @@ impl Lifter<'_> {
             let symbol = &relocation.symbol;
             return match symbol.in_code {
                 // With another addend, the target is inside a function, where none is known to begin.
-                Some(address) if relocation.operand_addend(instr.word as u64) == Some(0) => {
+                Some(address) if relocation.operand_addend(instr.word) == Some(0) => {
                     self.code_target(address)
                 }
                 Some(_) => ControlTarget::Invalid(relocation.to_string()),

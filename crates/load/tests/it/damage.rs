@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use crate::code_objects::compressed_bundles;
-use crate::support::{assert_refusal, built, data, exercise};
+use crate::support::{assert_refusal, built, data, exercise, wide};
 use proptest::prelude::*;
 use warpbound_load::{Bytes, Image, ImageDirectory};
 
@@ -191,6 +191,71 @@ fn many_tables_over_one_big_range_are_refused() {
         panic!("{:?}", image.warnings());
     };
     assert!(warning.message.contains("sections overlap"), "{warning}");
+}
+
+/// Numbers of a linear congruential generator (Knuth's MMIX), so that each run damages the same bytes.
+struct Seeded(u64);
+
+impl Seeded {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % limit
+    }
+}
+
+/// 3,000 changes of a few bits and 3,000 truncations of each kind of file for GPUs with instructions of 128 bits.
+#[test]
+fn damaged_files_for_wide_instructions() {
+    const EACH: usize = 3000;
+    let cubins = [
+        ("CUDA 12, sm_75", data("tiny.sm_75.cubin")),
+        ("CUDA 12, sm_90a", data("tiny.sm_90a.cubin")),
+        ("CUDA 12, sm_120", data("tiny.sm_120.cubin")),
+        ("CUDA 13, sm_75", wide("switch_table.sm_75.cubin")),
+        ("CUDA 13, sm_90", wide("switch_table.sm_90.cubin")),
+        ("CUDA 13, sm_120", wide("switch_table.sm_120.cubin")),
+    ];
+    let mut seeded = Seeded(128);
+    let flipped = |bytes: &[u8], seeded: &mut Seeded| {
+        let mut damaged = bytes.to_vec();
+        for _ in 0..=seeded.below(5) {
+            damaged[seeded.below(bytes.len())] ^= 1 << seeded.below(8);
+        }
+        damaged
+    };
+    for (title, bytes) in &cubins {
+        for _ in 0..EACH {
+            check(&flipped(bytes, &mut seeded));
+            let length = seeded.below(bytes.len());
+            let cut = exercise(&bytes[..length]);
+            assert_refusal(&cut.expect_err(title));
+        }
+    }
+    let fatbin = data("wide/wide.fatbin");
+    for _ in 0..EACH {
+        let length = seeded.below(fatbin.len());
+        for damaged in [flipped(&fatbin, &mut seeded), fatbin[..length].to_vec()] {
+            let directory = match ImageDirectory::open(Bytes::from(damaged)) {
+                Ok(directory) => directory,
+                Err(refusal) => {
+                    assert_refusal(&refusal);
+                    continue;
+                }
+            };
+            for entry in directory.entries() {
+                // A message about the entry as a whole has no offset.
+                if let Err(refusal) = directory.image(entry) {
+                    let text = refusal.to_string();
+                    let is_whole =
+                        text.starts_with("this is ") || text.starts_with("the directory");
+                    assert!(is_whole || text.contains("offset 0x"), "{text}");
+                }
+            }
+        }
+    }
 }
 
 proptest! {

@@ -9,3 +9,4 @@ mod joined;
 mod metadata;
 mod refusals;
 mod support;
+mod wide;

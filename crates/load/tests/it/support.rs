@@ -30,6 +30,34 @@ pub(crate) fn foreign(name: &str) -> Vec<u8> {
     read(&folder.join(name))
 }
 
+/// A cubin of our own kernels for a GPU with instructions of 128 bits.
+pub(crate) fn wide(name: &str) -> Vec<u8> {
+    read(&wide_folder().join(name))
+}
+
+fn wide_folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/wide")
+}
+
+/// Cubins of our own kernels for GPUs with instructions of 128 bits, with their names.
+pub(crate) fn wide_files() -> Vec<(String, Vec<u8>)> {
+    let mut names: Vec<String> = std::fs::read_dir(wide_folder())
+        .expect("a folder")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+        .into_iter()
+        .map(|name| (name.clone(), wide(&name)))
+        .collect()
+}
+
 pub(crate) fn built_folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built")
 }
@@ -61,15 +89,19 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
     }
     assert!(image.others().len() <= bytes.len());
     exercise_loaded_file(&image, bytes.len());
-    let Ok(kernels) = image.kernels() else {
+    for skipped in image.skipped() {
+        assert!(skipped.sections > 0);
+    }
+    if !image.isa().has_readable_metadata() {
         return Ok(());
-    };
-    assert_eq!(kernels.len() + image.refused().len(), names.len());
-    for refused in image.refused() {
+    }
+    let (kernels, all_refused) = (image.stated_kernels(), image.stated_refused());
+    assert_eq!(kernels.len() + all_refused.len(), names.len());
+    for refused in all_refused {
         assert!(names.iter().any(|name| *name == *refused.name));
         assert_refusal(&refused.error);
     }
-    for kernel in kernels.iter().chain(image.device_functions()) {
+    for kernel in kernels.iter().chain(image.stated_functions()) {
         exercise_code_object(kernel);
         let inside = |address: CodeAddr| (address.0 as usize) < kernel.code().len();
         let _ = (kernel.demangled(), kernel.code_digest());
@@ -89,6 +121,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
         for relocation in &kernel.relocations {
             assert!(inside(CodeAddr(relocation.offset)));
             let _ = relocation.to_string();
+            let _ = (relocation.operand(u128::MAX), relocation.operand_addend(0));
         }
         for function in kernel.functions.iter() {
             let end = u64::from(function.start.0) + u64::from(function.size);

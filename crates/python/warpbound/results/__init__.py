@@ -49,6 +49,7 @@ from .images import (
     Image,
     ImageContents,
     Kernel,
+    SkippedSections,
 )
 from .runs import (
     Run,
@@ -99,6 +100,7 @@ __all__ = [
     "ProfiledWarp",
     "Run",
     "RunNote",
+    "SkippedSections",
     "Stalls",
     "UndecidedWarp",
     "UnpublishedRange",

@@ -41,8 +41,8 @@ class Kernel:
     parameters: tuple[int, ...]
     """Number of parameters, and their size in bytes."""
     barriers: int
-    calls: int
-    """Call instructions."""
+    calls: int | None
+    """Call instructions; `None` if instructions cannot be decoded."""
     loops: int | None
     """Loops; `None` if the control flow cannot be followed."""
     required_block: Size | None
@@ -50,6 +50,20 @@ class Kernel:
     refused: str | None
     """Reason why the control flow cannot be followed."""
     code_object: CodeObject | None = None
+    reserved_shared: int = 0
+    """Bytes of shared memory before the static ones that belong to the system."""
+    required_cluster: Size | None = None
+    """Blocks of a cluster that the kernel requires."""
+
+
+@dataclass(frozen=True)
+class SkippedSections:
+    """Sections of one kind that are counted and not read."""
+
+    what: str
+    """`Mercury code and its metadata`, `compatibility records`, `notes`."""
+    sections: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,9 @@ class ImageContents:
     """Contents that are not kernels."""
     warnings: tuple[str, ...]
     """Defects of the file that do not affect its code."""
+    undecoded: str | None = None
+    """Reason why instructions cannot be decoded, if the kernels can be listed in spite of that."""
+    skipped: tuple[SkippedSections, ...] = ()
 
 
 @dataclass(frozen=True)
