@@ -92,6 +92,9 @@ pub(crate) fn require_nvidia(
     let first = isas.first();
     match first.filter(|_| !isas.iter().any(|isa| matches!(isa, Isa::Sm(_)))) {
         Some(isa) => {
+            // A single image is selected even if its instructions cannot be decoded, which is the better reason.
+            let unsupported = isa.check_supported();
+            unsupported.map_err(|why| why.in_file(input.name()))?;
             let message = format!("this is code for {isa}, and {needs}");
             Err(Diagnostic::new(message).in_file(input.name()))
         }

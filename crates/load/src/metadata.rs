@@ -136,22 +136,10 @@ impl Metadata {
                     let size = attribute.half()?;
                     set_once(&mut params_size, size, attribute)?;
                 }
-                eiattr::REQNTID => {
-                    let size = attribute.exact_words()?;
-                    set_once(&mut metadata.required_block, size, attribute)?;
-                }
-                eiattr::MAX_THREADS => {
-                    let size = attribute.exact_words()?;
-                    set_once(&mut metadata.max_threads, size, attribute)?;
-                }
-                eiattr::CTA_PER_CLUSTER => {
-                    let size = attribute.exact_words()?;
-                    set_once(&mut metadata.required_cluster, size, attribute)?;
-                }
-                eiattr::MAX_CLUSTER_RANK => {
-                    let [blocks] = attribute.exact_words()?;
-                    set_once(&mut metadata.max_cluster_blocks, blocks, attribute)?;
-                }
+                eiattr::REQNTID
+                | eiattr::MAX_THREADS
+                | eiattr::CTA_PER_CLUSTER
+                | eiattr::MAX_CLUSTER_RANK => metadata.read_launch_limit(attribute)?,
                 eiattr::NUM_BARRIERS => {
                     let earlier = metadata.barriers.replace(attribute.clone());
                     if earlier.is_some_and(|earlier| earlier.payload != attribute.payload) {
@@ -191,6 +179,20 @@ impl Metadata {
         metadata.params = params.into_values().collect();
         metadata.check_params(params_size)?;
         Ok(metadata)
+    }
+
+    /// Reads an attribute that limits the sizes of launches.
+    fn read_launch_limit(&mut self, attribute: &Attribute) -> Result<(), Diagnostic> {
+        let sizes = match attribute.code {
+            eiattr::REQNTID => &mut self.required_block,
+            eiattr::CTA_PER_CLUSTER => &mut self.required_cluster,
+            eiattr::MAX_CLUSTER_RANK => {
+                let [blocks] = attribute.exact_words()?;
+                return set_once(&mut self.max_cluster_blocks, blocks, attribute);
+            }
+            _ => &mut self.max_threads,
+        };
+        set_once(sizes, attribute.exact_words()?, attribute)
     }
 
     /// Checks that both records of the total size of the parameters agree, and that every parameter lies within it.
