@@ -140,19 +140,6 @@ impl IntegerType {
     }
 }
 
-/// I2I: the number as another type, wrapped, or clamped with `.SAT`. The result is extended to 64 bits by its sign.
-///
-/// Source: PTX ISA, "cvt" (`.sat` clamps to MININT..MAXINT of the destination; else the high bits
-/// are chopped).
-#[inline]
-pub fn integer_to_integer(value: i128, to: IntegerType, saturate: bool) -> u64 {
-    if saturate {
-        to.clamp(value)
-    } else {
-        to.wrap(value)
-    }
-}
-
 /// I2F: conversion to a floating-point format. Zero becomes +0. Numbers out of range for a half are rounded according
 /// to IEEE 754, to an infinity or to the largest half.
 ///
