@@ -1,4 +1,4 @@
-//! Conversions: F2F, F2I, I2F, I2I. For example, F2I.S32.F32.TRUNC maps 2.9 to 2, 3e9 to 2147483647, and a NaN to 0.
+//! Conversions: F2F, F2I, I2F. For example, F2I.S32.F32.TRUNC maps 2.9 to 2, 3e9 to 2147483647, and a NaN to 0.
 
 use super::exact::{self, Exact, Unpacked};
 use super::{Flush, Format, Rounding};
@@ -116,7 +116,7 @@ impl IntegerType {
     }
 
     /// Reads the number in the low [`width`](IntegerType::width) bits; other bits are ignored. The operand modifiers
-    /// `|x|` and `-x` of I2F and I2I are applied to the number (assumption: without wrapping).
+    /// `|x|` and `-x` of I2F are applied to the number (assumption: without wrapping).
     #[inline]
     pub const fn read(self, bits: u64) -> i128 {
         let unused = 64 - self.width();

@@ -1,4 +1,4 @@
-//! F2F, F2I, I2F, I2I.
+//! F2F, F2I, I2F.
 
 use num_bigint::BigInt;
 use num_traits::Signed;
