@@ -18,7 +18,7 @@ pub struct WaveSpread {
     pub most: u64,
 }
 
-/// Properties of waves that the bound of their launch depends on, besides their times.
+/// Properties of waves that the bound of their launch depends on, in addition to their times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaveTerms {
     /// Spread of the waves over SIMDs.

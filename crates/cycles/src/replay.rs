@@ -15,17 +15,17 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 use warpbound_timing::InstrFacts;
 
+use bounded::shared_limits;
 use levels::{ConfigValues, Levels};
 use memory_path::MemoryPath;
 use sm_lines::SmLines;
 use walk::{Request, TraceReader, walk};
 
 use crate::account::Term;
-use crate::memory::{AccessDirection, AccessTimes, SpaceLimits};
+use crate::memory::{AccessDirection, AccessTimes};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, Part, TimeVector};
 use crate::step::Transfer;
@@ -93,18 +93,7 @@ impl ReplayedMemory {
         bytes: u32,
         shared: &TracedShared,
     ) -> AccessTimes {
-        let limits = SpaceLimits {
-            space: MemorySpace::Shared,
-            requests: shared.transactions - shared.conflicts.min(shared.transactions),
-            conflicts: shared.conflicts,
-            same_word: shared.same_word,
-            lines: 0,
-            sectors: 0,
-            may_miss: false,
-            may_walk: false,
-            may_evict: false,
-            may_hit_l1: false,
-        };
+        let limits = shared_limits(shared);
         let (direction, memory) = (shared.direction, &transfer.memory);
         memory.shared(vector, layout, start, direction, bytes, &limits)
     }

@@ -20,7 +20,7 @@ use crate::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError};
 
 /// Lanes of a stack entry.
 pub trait EntryLanes: Copy + PartialEq + Debug {
-    /// Returns an entry's lanes that are exactly those of a mask.
+    /// Returns the lanes of a mask, all of them certain.
     fn exactly(lanes: Mask) -> Self;
 
     /// The lanes that may be in the entry.

@@ -1,4 +1,4 @@
-//! Control transfers of a followed warp: of which operations, and to which operations the known lanes jump.
+//! Control transfers of a followed warp: the transfer of an operation, and the operations to which known lanes jump.
 //!
 //! The execution of a profile and the one of a prediction differ where values decide that are unknown, and share what
 //! is known.

@@ -11,7 +11,8 @@ use super::ReplayedTimes;
 use super::levels::ConfigValues;
 use super::sm_lines::SmLines;
 use super::trace::{
-    FetchSource, RecordedTrace, TracedAccess, TracedFetch, TracedInstr, TranslationSource,
+    FetchSource, RecordedTrace, TracedAccess, TracedFetch, TracedInstr, TracedShared,
+    TranslationSource,
 };
 use super::walk::{Request, TraceReader, walk};
 use crate::account::Term;
@@ -163,18 +164,7 @@ fn sectors(limits: &AccessLimits) -> u32 {
 
 /// Returns the numbers of a traced access; `None` if no lane takes part.
 pub(super) fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
-    let shared = instr.shared.map(|shared| SpaceLimits {
-        space: MemorySpace::Shared,
-        requests: shared.transactions.saturating_sub(shared.conflicts),
-        conflicts: shared.conflicts,
-        same_word: shared.same_word,
-        lines: 0,
-        sectors: 0,
-        may_miss: false,
-        may_walk: false,
-        may_evict: false,
-        may_hit_l1: false,
-    });
+    let shared = instr.shared.as_ref().map(shared_limits);
     let of_shared = instr.shared.map(|shared| shared.direction);
     let direction = of_shared.or(instr.accesses.first().map(|access| access.direction))?;
     let in_space = |is_local| {
@@ -194,6 +184,22 @@ pub(super) fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
         always: true,
         spaces: spaces.collect(),
     })
+}
+
+/// Returns the numbers of an access to shared memory.
+pub(super) fn shared_limits(shared: &TracedShared) -> SpaceLimits {
+    SpaceLimits {
+        space: MemorySpace::Shared,
+        requests: shared.transactions.saturating_sub(shared.conflicts),
+        conflicts: shared.conflicts,
+        same_word: shared.same_word,
+        lines: 0,
+        sectors: 0,
+        may_miss: false,
+        may_walk: false,
+        may_evict: false,
+        may_hit_l1: false,
+    }
 }
 
 /// Returns the numbers of the accesses of an instruction to local or to global memory.
