@@ -7,6 +7,7 @@
 
 mod bounded;
 mod levels;
+mod limits;
 mod memory_path;
 mod server;
 mod sm_lines;
@@ -18,8 +19,8 @@ use std::collections::BTreeMap;
 use warpbound_machine::Parameter;
 use warpbound_timing::InstrFacts;
 
-use bounded::shared_limits;
 use levels::{ConfigValues, Levels};
+use limits::shared_limits;
 use memory_path::MemoryPath;
 use sm_lines::SmLines;
 use walk::{Request, TraceReader, walk};
@@ -36,15 +37,7 @@ pub use trace::{
     FetchSource, RecordedTrace, TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine,
     TracedMiss, TracedShared, TranslationSource,
 };
-
-/// Times of a replayed warp.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReplayedTimes {
-    /// Cycle of the issue of each instruction of the trace.
-    pub issues: Vec<u64>,
-    /// Cycle of the end of the launch.
-    pub end: u64,
-}
+pub use walk::ReplayedTimes;
 
 /// Replays a warp that runs alone on a machine with the numbers of one configuration. `facts` has all instructions of
 /// the kernel.

@@ -285,7 +285,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                 anchor,
                 relative: true,
             } if lanes.any() => return self.jump_indirect(one, *base, *anchor, at, lanes),
-            _ => transfer_of(op, lanes.any(), |to| Some(self.point(to.0)))?,
+            _ => transfer_of(op, lanes.any(), |to| Some(self.point(to.0)))
+                .ok_or(NoProfileReason::Unsupported)?,
         };
         if lanes.possible == 0 || transfer == ControlTransfer::Next {
             if !op.condition.is_always() {
@@ -367,7 +368,9 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         self.decided = self.decided.with(row.origin);
         let next = self.point(at.next().0);
         let known = lanes.certain & row.known();
-        let mut targets = indirect_targets(self.values.code, &row, anchor, known)?;
+        let word = |lane| row.word(lane).unwrap_or_default();
+        let targets = indirect_targets(self.values.code, anchor, known, word);
+        let mut targets = targets.ok_or(NoProfileReason::IndirectJump)?;
         let unknown = Mask::from(lanes.certain & !row.known());
         if unknown == 0 && lanes.possible == 0 {
             let targets = targets.iter().map(|&(to, lanes)| match to.0 == next.at {

@@ -163,7 +163,8 @@ impl<'r> RegionSearch<'r> {
             }
             return Ok(());
         }
-        match transfer_of(op, true, |at| self.slice.block_at(at))? {
+        let transfer = transfer_of(op, true, |at| self.slice.block_at(at));
+        match transfer.ok_or(NoProfileReason::Unsupported)? {
             ControlTransfer::Jump(to) => self.reach(to, pushed),
             ControlTransfer::Exit => {
                 self.departures.insert(Departure::Exit);

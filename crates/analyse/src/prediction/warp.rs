@@ -180,7 +180,8 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
                 sides.reverse();
                 return self.apply(&ControlTransfer::Indirect(&sides), active, next);
             }
-            _ => transfer_of(op, taken != 0, |at| self.slice.block_at(at))?,
+            _ => transfer_of(op, taken != 0, |at| self.slice.block_at(at))
+                .ok_or(NoProfileReason::Unsupported)?,
         };
         self.apply(&transfer, taken, next)
     }
@@ -212,7 +213,9 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         if taken & !row.known() != 0 {
             return Ok(None);
         }
-        let targets = indirect_targets(self.values.code, &row, anchor, taken)?;
+        let word = |lane| row.word(lane).unwrap_or_default();
+        let targets = indirect_targets(self.values.code, anchor, taken, word);
+        let targets = targets.ok_or(NoProfileReason::IndirectJump)?;
         let blocks = targets.into_iter().map(|(to, lanes)| {
             // A block begins at each target that the analyses know.
             let to = Some(to).filter(|to| self.slice.targets(at).contains(to));

@@ -7,17 +7,14 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 use warpbound_timing::InstrFacts;
 
-use super::ReplayedTimes;
 use super::levels::ConfigValues;
+use super::limits::limits_of;
 use super::sm_lines::SmLines;
-use super::trace::{
-    FetchSource, RecordedTrace, TracedAccess, TracedFetch, TracedInstr, TracedShared,
-    TranslationSource,
-};
-use super::walk::{Request, TraceReader, walk};
+use super::trace::{FetchSource, RecordedTrace, TracedFetch, TracedInstr};
+use super::walk::{ReplayedTimes, Request, TraceReader, walk};
 use crate::account::Term;
 use crate::lines::LineWait;
-use crate::memory::{AccessLimits, AccessTimes, AccessWaits, SpaceLimits};
+use crate::memory::{AccessLimits, AccessTimes, AccessWaits};
 use crate::numbers::MachineNumbers;
 use crate::state::{Layout, TimeVector};
 use crate::step::Transfer;
@@ -160,80 +157,4 @@ fn cover(known: &mut AccessLimits, own: &AccessLimits) {
 fn sectors(limits: &AccessLimits) -> u32 {
     let spaces = limits.spaces.iter();
     spaces.map(|space| space.sectors).max().unwrap_or(0)
-}
-
-/// Returns the numbers of a traced access; `None` if no lane takes part.
-pub(super) fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
-    let shared = instr.shared.as_ref().map(shared_limits);
-    let of_shared = instr.shared.map(|shared| shared.direction);
-    let direction = of_shared.or(instr.accesses.first().map(|access| access.direction))?;
-    let in_space = |is_local| {
-        let accesses = instr.accesses.iter();
-        let own: Vec<_> = accesses
-            .filter(|access| access.is_local == is_local)
-            .collect();
-        (!own.is_empty()).then(|| space_limits(&own, is_local))
-    };
-    let spaces = shared
-        .into_iter()
-        .chain(in_space(true))
-        .chain(in_space(false));
-    Some(AccessLimits {
-        direction,
-        bytes: instr.bytes,
-        always: true,
-        spaces: spaces.collect(),
-    })
-}
-
-/// Returns the numbers of an access to shared memory.
-pub(super) fn shared_limits(shared: &TracedShared) -> SpaceLimits {
-    SpaceLimits {
-        space: MemorySpace::Shared,
-        requests: shared.transactions.saturating_sub(shared.conflicts),
-        conflicts: shared.conflicts,
-        same_word: shared.same_word,
-        lines: 0,
-        sectors: 0,
-        may_miss: false,
-        may_walk: false,
-        may_evict: false,
-        may_hit_l1: false,
-    }
-}
-
-/// Returns the numbers of the accesses of an instruction to local or to global memory.
-fn space_limits(accesses: &[&TracedAccess], is_local: bool) -> SpaceLimits {
-    let mut limits = SpaceLimits {
-        space: match is_local {
-            true => MemorySpace::Local,
-            false => MemorySpace::Global,
-        },
-        requests: 0,
-        lines: 0,
-        sectors: 0,
-        conflicts: 0,
-        same_word: 0,
-        may_miss: false,
-        may_walk: false,
-        may_evict: false,
-        may_hit_l1: false,
-    };
-    for request in accesses.iter().flat_map(|access| &access.requests) {
-        limits.requests += 1;
-        limits.lines += request.len() as u32;
-        for line in request {
-            limits.sectors += (line.sectors & !line.merged).count_ones();
-            limits.may_hit_l1 |= line.l1_hits != 0;
-            if let Some(beyond) = &line.beyond {
-                let is_present = beyond.translation == TranslationSource::First;
-                limits.may_walk |= !is_present || beyond.awaits_translation;
-                for line in &beyond.lines {
-                    limits.may_miss |= line.missing > 0 || line.awaits_sectors;
-                    limits.may_evict |= line.evicted > 0;
-                }
-            }
-        }
-    }
-    limits
 }

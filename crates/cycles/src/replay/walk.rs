@@ -3,7 +3,6 @@
 
 use warpbound_timing::Distance;
 
-use super::ReplayedTimes;
 use super::trace::{RecordedTrace, TracedFetch, TracedInstr};
 use crate::account::{Account, Term};
 use crate::memory::AccessTimes;
@@ -11,6 +10,15 @@ use crate::numbers::MILLI;
 use crate::outcomes::StepOutcomes;
 use crate::state::{Layout, Part, TimeVector};
 use crate::step::Transfer;
+
+/// Times of a replayed warp.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReplayedTimes {
+    /// Cycle of the issue of each instruction of the trace.
+    pub issues: Vec<u64>,
+    /// Cycle of the end of the launch.
+    pub end: u64,
+}
 
 /// Line of code or constant that is requested.
 pub(super) struct Request<'a> {
