@@ -65,11 +65,6 @@ impl Origins {
         self.0 & other.0 == other.0
     }
 
-    /// Returns whether the value follows from the launch, without the contents of memory.
-    pub const fn is_known_at_launch(self) -> bool {
-        self.0 & (Origins::DATA.0 | Origins::OTHER.0) == 0
-    }
-
     /// Returns the names of the origins, from what is known earliest.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let all = Origins::ALL.into_iter();

@@ -8,8 +8,9 @@
 //! that may decide a transfer are followed. Warps for which the launch decides the same are executed once.
 
 mod accesses;
-pub(crate) mod alternative;
+mod alternative;
 mod candidates;
+pub(crate) mod control;
 pub(crate) mod decisive_cells;
 pub(crate) mod effects;
 mod executions;

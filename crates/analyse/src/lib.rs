@@ -53,7 +53,8 @@
 //! * determinacy (origins of values and branches), taint: `analyse/src/determinacy.rs`,
 //!   `analyse/src/determinacy/sources.rs`, `conditions.rs`; checks: `testkit/src/determinacy.rs`
 //! * prediction of counts (slice, regions of unknown branches, certain lanes): `analyse/src/prediction.rs`,
-//!   `analyse/src/prediction/slice.rs`, `region.rs`, `stack.rs`, `warp.rs`
+//!   `analyse/src/prediction/slice.rs`, `region.rs`, `warp.rs`; its stack:
+//!   `simt/src/uncertain_lanes.rs`
 //! * closed forms of counts: `analyse/src/count_formulas.rs`, `analyse/src/count_formulas/regions.rs`, `words.rs`,
 //!   `rounds.rs`, `sums.rs`
 

@@ -9,7 +9,6 @@
 
 mod region;
 mod slice;
-mod stack;
 mod warp;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use warpbound_ir::{Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex};
+use warpbound_ir::{Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, tag_of};
 use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::{ControlOp, ReconvergencePoint};
 use warpbound_simt::{EntryTable, NodeId, Tag};
@@ -378,14 +378,6 @@ impl Site<'_> {
 
     /// The tag of a token, or a refusal by the token's name.
     fn tag(&self, token: StackToken) -> Result<Tag, Refusal> {
-        match token {
-            StackToken::Sync => Ok(Tag::Sync),
-            StackToken::Brk => Ok(Tag::Brk),
-            StackToken::Cont => Ok(Tag::Cont),
-            StackToken::Ret => Ok(Tag::Ret),
-            StackToken::LongJmp | StackToken::Exit => {
-                Err(self.refuse(Reason::Unsupported(format!("{token:?}"))))
-            }
-        }
+        tag_of(token).ok_or_else(|| self.refuse(Reason::Unsupported(format!("{token:?}"))))
     }
 }

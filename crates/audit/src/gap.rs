@@ -9,6 +9,7 @@
 //! the run takes 640. Of the gap of 260 cycles, loops have 200, paths 50, and 10 remain.
 
 mod chain;
+mod conditions;
 mod contents;
 mod launch;
 mod loose_accesses;
@@ -148,7 +149,7 @@ fn gap_with(
     let patterns = found.classes.values().map(|class| class.pattern);
     let unknown = patterns.filter(|pattern| matches!(pattern, AccessPattern::Unknown(_)));
     report.unknown_addresses = unknown.count() as u64;
-    let overhead = runs::launch_overhead(&options.cycles.machine);
+    let overhead = conditions::launch_overhead(&options.cycles.machine);
     report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
     report.accesses = chain.loose_accesses().map_err(locate)?;
     runs.add_notes(&worst, &mut report.notes);
@@ -196,10 +197,7 @@ impl<'a> GapSubject<'a> {
     ) -> Result<GapSubject<'a>, Diagnostic> {
         let bound_options = BoundOptions {
             block: Some(grid.block),
-            launches: StatedLaunches {
-                file: Some(grid.as_one().into()),
-                ..StatedLaunches::default()
-            },
+            launches: StatedLaunches::one(grid),
             facts: options.facts.clone(),
             loop_default: options.loop_default,
             ..BoundOptions::default()

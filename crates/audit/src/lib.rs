@@ -18,7 +18,7 @@
 //! * launch profiles against runs: `audit/src/audit/profiles.rs`
 //! * launch sets against all claims: `audit/src/audit/set.rs`
 //! * gap breakdown of a warp (its worst run, its bound, the gap by cause): `audit/src/gap.rs`,
-//!   `audit/src/gap/runs.rs`, `observed.rs`, `chain.rs`
+//!   `audit/src/gap/conditions.rs`, `runs.rs`, `observed.rs`, `chain.rs`
 //! * gap breakdown of a launch: `audit/src/gap/launch.rs`, `audit/src/gap/launch/runs.rs`, `record.rs`,
 //!   `paths.rs`, `chain.rs`, `composition.rs`; `xtask/src/gaps/grids.rs`
 

@@ -10,7 +10,11 @@ use warpbound_base::{Cycles, Named, UpperBound};
 
 use crate::warp_bound::{Delays, WarpBound};
 
+use weights::add_terms;
+pub(crate) use weights::{CommonWeights, Summands, Weight};
+
 mod observed;
+mod weights;
 
 pub use observed::{ObservedBlock, ObservedComposition, ObservedLaunch, PartLoad};
 
@@ -35,6 +39,11 @@ impl LaunchShape {
     /// Whether blocks may be on several SMs.
     pub(crate) fn has_several_sms(&self) -> bool {
         self.most_sms.max(self.sms) > 1
+    }
+
+    /// Maximum number of SMs that request lines: an SM without a block requests none.
+    pub(crate) fn requesting_sms(&self) -> u128 {
+        u128::from(self.blocks.max(1).min(self.most_sms.max(self.sms).max(1)))
     }
 }
 
@@ -223,7 +232,7 @@ impl LaunchBound {
 
     /// Composes a bound from all terms but the launch overhead and the refreshes, which follow from `delays`. `None`
     /// if the sum has more than 64 bits.
-    pub(crate) fn of_terms(terms: [u128; 6], delays: Delays) -> Option<LaunchBound> {
+    pub(crate) fn of_terms(terms: Summands, delays: Delays) -> Option<LaunchBound> {
         let (total, terms) = add_terms(terms, delays)?;
         Some(LaunchBound {
             bound: UpperBound::proven(Cycles(total)),
@@ -242,27 +251,6 @@ impl LaunchBound {
     }
 }
 
-/// Terms other than the launch overhead and the refreshes, in the order of [`LaunchTerm::ALL`].
-type Summands = [u128; 6];
-
-/// Adds terms, the cycles before the first block and the refreshes of DRAM. `None` if the sum has more than 64 bits.
-fn add_terms(terms: Summands, delays: Delays) -> Option<(u64, [u64; LaunchTerm::ALL.len()])> {
-    let [path, core, sm, gpu, first, starts] = terms;
-    let sum = terms
-        .iter()
-        .try_fold(0u128, |sum, term| sum.checked_add(*term))?;
-    let sum = sum.checked_add(delays.once)?;
-    let delays = Delays { once: 0, ..delays };
-    let total = delays.add_to(sum)?;
-    let refresh = total.checked_sub(sum)?.checked_sub(delays.before)?;
-    let terms = [delays.before, path, core, sm, gpu, first, starts, refresh];
-    let mut narrow = [0; LaunchTerm::ALL.len()];
-    for (narrow, term) in narrow.iter_mut().zip(terms) {
-        *narrow = u64::try_from(term).ok()?;
-    }
-    Some((u64::try_from(total).ok()?, narrow))
-}
-
 impl<T> LaunchTimes<T> {
     /// Multiplies each time by its weight. `None` if a product or sum has more than 128 bits.
     fn summands(&self, shape: &LaunchShape, cycles: impl Fn(&T) -> u128) -> Option<Summands> {
@@ -273,11 +261,9 @@ impl<T> LaunchTimes<T> {
             barriers: self.barriers.into(),
         };
         let weights = Weights::of(shape, self, &core)?;
-        let followed = weights.followed.of(cycles(&self.followed))?;
-        let path = followed.checked_add(cycles(&self.path))?;
+        let common = &weights.common;
         let core = weights.core.cycles(&core)?;
-        let sm = weights.sm.checked_mul(cycles(&self.sm))?;
-        let gpu = weights.gpu.checked_mul(cycles(&self.gpu))?;
+        let [sm, gpu] = common.services(cycles(&self.sm), cycles(&self.gpu))?;
         let [core, sm, gpu] = match &self.executed {
             None => [core, sm, gpu],
             Some(executed) => {
@@ -285,53 +271,17 @@ impl<T> LaunchTimes<T> {
                 weights.lesser([core, sm, gpu], worst, executed, shape)?
             }
         };
-        let gpu = gpu.checked_add(weights.lines.checked_mul(self.lines.0.into())?)?;
-        let sm = sm.checked_add(weights.ended.checked_mul(self.ended.0.into())?)?;
         let unfinished = weights.unfinished.checked_mul(cycles(&self.unfinished))?;
         let sm = sm.checked_add(unfinished)?;
-        let first = weights.first.checked_mul(self.first.0.into())?;
-        let starts = weights.starts.checked_mul(self.apart.0.into())?;
-        Some([path, core, sm, gpu, first, starts])
-    }
-}
-
-/// Number of times that a time counts, as a fraction. For example, the times of 5 blocks that follow each other in 2
-/// places count 5/2 times on the average over the places.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Weight {
-    numerator: u128,
-    denominator: u128,
-}
-
-impl Weight {
-    fn whole(number: u128) -> Weight {
-        Weight {
-            numerator: number,
-            denominator: 1,
-        }
-    }
-
-    /// Returns that many times a time, rounded up.
-    fn of(self, time: u128) -> Option<u128> {
-        let product = self.numerator.checked_mul(time)?;
-        // Rounded up, because a mean over the places may be a fraction.
-        Some(product.div_ceil(self.denominator.max(1)))
+        common.summands(self, cycles, [core, sm, gpu])
     }
 }
 
 /// Weights of the times of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Weights {
-    /// Warps that others follow, before the last one.
-    followed: Weight,
+    common: CommonWeights,
     core: Core,
-    sm: u128,
-    gpu: u128,
-    first: u128,
-    starts: u128,
-    /// Number of SMs that request lines.
-    lines: u128,
-    ended: u128,
     /// Warps that may have ended on an SM before the last block is dispatched.
     unfinished: u128,
     /// Blocks whose warps may all count for the sub-partitions, even if they are in others; `None` where that does
@@ -346,8 +296,7 @@ impl Weights {
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
                 .map(|n| u128::from(n.max(1)));
         let least = u128::from(shape.resident.0).max(1);
-        // An SM without a block requests no lines.
-        let lines = blocks.min(u128::from(shape.most_sms.max(shape.sms)).max(1));
+        let lines = shape.requesting_sms();
         // The memory that all SMs share serves every warp of the launch, wherever it runs.
         let gpu = blocks.checked_mul(warps)?;
         // Only the minimum numbers of SMs and places are certain to be free at the start of the launch.
@@ -369,15 +318,18 @@ impl Weights {
                 (SchedulerClass::Any, BlockChain::Aligned) => in_part - 1 + others,
                 (SchedulerClass::Any, BlockChain::AllWarps) => resident - 1,
             };
-            return Some(Weights {
+            let common = CommonWeights {
                 followed: Weight::whole(followed),
-                core,
                 sm: resident,
                 gpu,
                 first: 1,
                 starts: own - 1,
                 lines,
                 ended: 0,
+            };
+            return Some(Weights {
+                common,
+                core,
                 unfinished: 0,
                 blocks_of_core: Some(own),
             });
@@ -405,9 +357,8 @@ impl Weights {
             (_, 1) => Core::one_by_one(before, warps, parts, chain, core)?,
             _ => Core::queue(before, least..=most, on_sm, warps, parts, chain, core)?,
         };
-        Some(Weights {
+        let common = CommonWeights {
             followed,
-            core,
             sm: of_sm,
             gpu,
             // The SM until the last dispatch and the SM after it request lines, unless they are the same SM.
@@ -416,6 +367,10 @@ impl Weights {
             starts: on_sm,
             lines,
             ended: 1,
+        };
+        Some(Weights {
+            common,
+            core,
             // Each other SM is full when the last block is dispatched; all blocks but the ones there may have been on
             // one SM.
             unfinished: (blocks - 1)
@@ -439,11 +394,11 @@ impl Weights {
         // An ended block may have left one service more than the queues hold. The worst warp has all of its services,
         // so the worst warp is added. If all blocks start at once, each block of the SM counts in full, and nothing
         // is added.
-        let [worst_core, worst_sm] = match self.ended {
+        let [worst_core, worst_sm] = match self.common.ended {
             0 => [0, 0],
             _ => worst,
         };
-        let blocks = self.sm / u128::from(shape.warps.max(1));
+        let blocks = self.common.sm / u128::from(shape.warps.max(1));
         let core_of_blocks = match self.blocks_of_core {
             Some(blocks) => executed
                 .greatest(blocks, |kind| kind.core)?

@@ -29,8 +29,8 @@
 //! * abstract warp (`abstract-cta-2014` 3.2): `bound/src/abstract_warp.rs`
 //! * abstract CTA simulation with N_low, N_high, T_SHIFT, LOG (`abstract-cta-2014` 3.3): `bound/src/cta.rs`
 //! * sound bound of a block of mini-SIMT: `bound/src/block.rs`; its work: `bounds/src/block.rs`
-//! * composition of the time of a launch: `bound/src/composition.rs`; over the paths of a run:
-//!   `bound/src/composition/observed.rs`
+//! * composition of the time of a launch: `bound/src/composition.rs`, `bound/src/composition/weights.rs`; over the
+//!   paths of a run: `bound/src/composition/observed.rs`
 //! * composition of the time of a launch of waves: `bound/src/wave_composition.rs`
 //! * plans of measurement (basis of least weight, exact multipliers, their check): `bound/src/plan.rs`,
 //!   `bound/src/plan/echelon.rs`, `certificate.rs`
@@ -77,4 +77,4 @@ pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
 pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve, solve_each};
 pub use warp_bound::{Contradiction, Delays, Verdict, WarpBound, WorstPath};
-pub use wave_composition::{WaveSpread, WaveTimes};
+pub use wave_composition::{WaveSpread, WaveTerms};

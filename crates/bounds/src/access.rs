@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
@@ -290,10 +289,7 @@ pub fn access_classes(
     };
     let options = BoundOptions {
         block: Some(launch.block),
-        launches: StatedLaunches {
-            file: Some(Arc::new(launch.as_one())),
-            ..StatedLaunches::default()
-        },
+        launches: StatedLaunches::one(launch),
         ..BoundOptions::default()
     };
     let analysed = AnalysedKernel {

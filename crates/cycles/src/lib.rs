@@ -28,8 +28,8 @@
 //! * outcomes that decide the time of an instruction: `cycles/src/outcomes.rs`; of a run:
 //!   `simulate/src/timed/outcome.rs`; compared: `testkit/tests/it/outcomes.rs`
 //! * replay (cycles of a recorded warp from the transfer functions of bounds): `cycles/src/replay.rs`,
-//!   `cycles/src/replay/trace.rs`, `memory_path.rs`, `levels.rs`, `sm_lines.rs`, `server.rs`
-//! * replay with the accesses of the bound: `cycles/src/replay/bounded.rs`
+//!   `cycles/src/replay/walk.rs`, `trace.rs`, `memory_path.rs`, `levels.rs`, `sm_lines.rs`, `server.rs`
+//! * replay with the accesses of the bound: `cycles/src/replay/bounded.rs`, `limits.rs`
 
 mod account;
 mod code;

@@ -19,11 +19,6 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Whether the loop has a single entry node.
-    pub fn is_reducible(&self) -> bool {
-        self.headers.len() == 1
-    }
-
     /// Whether `node` belongs to the loop.
     pub fn contains(&self, node: usize) -> bool {
         self.body.binary_search(&node).is_ok()

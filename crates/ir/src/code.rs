@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use warpbound_base::{CodeAddr, Family};
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
+use warpbound_simt::{ControlTransfer, Tag};
 
 use crate::{Cell, Expr, Meaning, WordHalf};
 
@@ -132,6 +133,58 @@ pub enum ControlEffect {
     End,
     /// Control flow that no analysis follows; the text is the mnemonic.
     Unsupported(String),
+}
+
+impl ControlEffect {
+    /// Returns the control transfer of execution models that the effect is, at the points that `point` has for
+    /// operations. `None` if values decide it, if a point is missing or outside the code, or if no execution model has
+    /// it.
+    pub fn transfer<P>(
+        &self,
+        mut point: impl FnMut(OpIndex) -> Option<P>,
+    ) -> Option<ControlTransfer<'static, P>> {
+        Some(match self {
+            ControlEffect::Next => ControlTransfer::Next,
+            ControlEffect::Jump(ControlTarget::Op(to)) => ControlTransfer::Jump(point(*to)?),
+            ControlEffect::Branch {
+                to: ControlTarget::Op(to),
+                reconvergence,
+            } => ControlTransfer::Branch {
+                target: point(*to)?,
+                reconvergence: match reconvergence {
+                    Some(at) => Some(point(*at)?),
+                    None => None,
+                },
+            },
+            ControlEffect::Reconverge => ControlTransfer::Reconverge,
+            ControlEffect::Call(ControlTarget::Op(to)) => ControlTransfer::Call(point(*to)?),
+            ControlEffect::Push(token, ControlTarget::Op(to)) => ControlTransfer::Push {
+                tag: tag_of(*token)?,
+                resume: point(*to)?,
+            },
+            ControlEffect::Pop(token) => ControlTransfer::Pop(tag_of(*token)?),
+            ControlEffect::Exit => ControlTransfer::Exit,
+            ControlEffect::Jump(_)
+            | ControlEffect::Branch { .. }
+            | ControlEffect::Call(_)
+            | ControlEffect::Push(..)
+            | ControlEffect::SetActive(_)
+            | ControlEffect::Indirect { .. }
+            | ControlEffect::End
+            | ControlEffect::Unsupported(_) => return None,
+        })
+    }
+}
+
+/// Returns the tag of the stack entries that a token names; `None` for tokens that no execution model has.
+pub fn tag_of(token: StackToken) -> Option<Tag> {
+    Some(match token {
+        StackToken::Sync => Tag::Sync,
+        StackToken::Brk => Tag::Brk,
+        StackToken::Cont => Tag::Cont,
+        StackToken::Ret => Tag::Ret,
+        StackToken::LongJmp | StackToken::Exit => return None,
+    })
 }
 
 /// Dependence of the written values on the cells read.

@@ -10,7 +10,7 @@
 //! | [`single`] | FADD FMUL FFMA FMNMX FSET FSETP FCMP and their `32I` forms |
 //! | [`double`] | DADD DMUL DFMA DMNMX DSET DSETP |
 //! | [`half`] | HADD2 HMUL2 HFMA2 HSET2 HSETP2, one half at a time |
-//! | [`convert`] | F2F F2I I2F I2I |
+//! | [`convert`] | F2F F2I I2F |
 //! | [`special`] | RRO MUFU |
 //! | [`divide`] | FCHK |
 //! | [`gcn`] | GCN3's vector ALU |

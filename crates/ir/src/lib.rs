@@ -10,6 +10,7 @@
 //! # Concepts
 //!
 //! * operations as analyses read them: `ir/src/code.rs`, `meaning.rs`
+//! * control effects as transfers of execution models: `ControlEffect::transfer` in `ir/src/code.rs`
 //! * meaning of each opcode: `ir/src/maxwell.rs`; GCN3: `ir/src/gcn3/scalar.rs`, `vector.rs` (with SDWA and DPP),
 //!   `memory.rs`; mini-SIMT: `ir/src/mini.rs`
 //! * cells that operations read and write: `ir/src/cell.rs`
@@ -44,7 +45,7 @@ pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{
     AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex,
-    OpScope, ValueDependence,
+    OpScope, ValueDependence, tag_of,
 };
 pub use eval::{ValueDomain, eval};
 pub use gcn3::meaning_with_mode;

@@ -111,11 +111,25 @@ pub fn instrument(
 ) -> Result<InstrumentedKernel, Diagnostic> {
     let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     check_code(plan, kernel).map_err(fail)?;
+    with_target(session, kernel, "probes", |target| {
+        target.instrument(file, plan, options)
+    })
+}
+
+/// Calls a function with a kernel of Maxwell or Pascal. `what` is what it inserts, for messages; its errors get the
+/// kernel and the source line.
+fn with_target<T>(
+    session: &Session,
+    kernel: &Kernel,
+    what: &str,
+    insert: impl FnOnce(&Target<'_>) -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
+    let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     check_sections(kernel).map_err(fail)?;
     let prepared = session.prepare(kernel)?;
     let Program::Nvidia(program) = &prepared.program else {
         let message = format!(
-            "these probes are for code of {}",
+            "these {what} are for code of {}",
             GroupedCode::architectures("and")
         );
         return Err(fail(Diagnostic::new(message)));
@@ -128,7 +142,7 @@ pub fn instrument(
         program,
         cfg: &cfg,
     };
-    target.instrument(file, plan, options).map_err(fail)
+    insert(&target).map_err(fail)
 }
 
 /// Refuses a kernel that calls functions in code sections of their own, because other kernels may call them as well.
@@ -171,18 +185,8 @@ impl Target<'_> {
         // The digest of the plan is the first word.
         let words = request.counters as u64 + 1;
         rewriter.add_variable(COUNTERS, 8 * words)?;
-        let code = &self.prepared.code;
-        let liveness = Liveness::with_fault(code, self.program, self.cfg, options.fault);
-        let probed = ProbedCode {
-            code: &self.prepared.code,
-            program: self.program,
-            cfg: self.cfg,
-            liveness: &liveness,
-            registers: kernel.registers,
-            address_offset: 0,
-            first_byte: 8,
-            fault: options.fault,
-        };
+        let liveness = self.liveness(options.fault);
+        let probed = self.probed(&liveness, options.fault);
         let edits = plan_edits(&probed, &request)?;
         self.apply(&mut rewriter, &edits)?;
         let mut written = rewriter.finish_with_maps()?;
@@ -200,6 +204,25 @@ impl Target<'_> {
             registers: [kernel.registers, edits.registers],
             instructions: [self.program.instrs.len(), edits.instructions()],
         })
+    }
+
+    /// Returns the registers in use, with a planted fault.
+    fn liveness(&self, fault: Option<ProbeFault>) -> Liveness {
+        Liveness::with_fault(&self.prepared.code, self.program, self.cfg, fault)
+    }
+
+    /// Returns the code as what is inserted needs it, with counters after the digest of the plan.
+    fn probed<'a>(&'a self, liveness: &'a Liveness, fault: Option<ProbeFault>) -> ProbedCode<'a> {
+        ProbedCode {
+            code: &self.prepared.code,
+            program: self.program,
+            cfg: self.cfg,
+            liveness,
+            registers: self.prepared.kernel.registers,
+            address_offset: 0,
+            first_byte: 8,
+            fault,
+        }
     }
 
     /// Inserts the instructions of the probes.
@@ -335,16 +358,21 @@ fn shared_slots(
     Ok((SharedSlots { first_byte, block }, first_byte - used + bytes))
 }
 
+/// Returns what the counter of a probe counts.
+fn probed_quantity(quantity: ProbeQuantity) -> ProbedQuantity {
+    match quantity {
+        ProbeQuantity::Issues => ProbedQuantity::Issues,
+        ProbeQuantity::Lanes => ProbedQuantity::Lanes,
+    }
+}
+
 /// Returns what an execution of a probe adds to the counters of a plan.
 fn increments_of(
     plan: &ProbePlan,
     number: usize,
     quantity: ProbeQuantity,
 ) -> Result<Vec<Increment>, Diagnostic> {
-    let quantity = match quantity {
-        ProbeQuantity::Issues => ProbedQuantity::Issues,
-        ProbeQuantity::Lanes => ProbedQuantity::Lanes,
-    };
+    let quantity = probed_quantity(quantity);
     if plan.sums.is_empty() {
         return Ok(vec![Increment {
             counter: number,

@@ -96,10 +96,7 @@ fn classes_of(
 ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
     let options = BoundOptions {
         block: Some(launch.block),
-        launches: StatedLaunches {
-            file: Some(launch.as_one().into()),
-            ..StatedLaunches::default()
-        },
+        launches: StatedLaunches::one(launch),
         ..BoundOptions::default()
     };
     let knowledge = session.launch(prepared.kernel, &options)?;

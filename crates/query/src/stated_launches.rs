@@ -77,6 +77,14 @@ pub struct StatedLaunches {
 const MAX_THREADS: i128 = 1024;
 
 impl StatedLaunches {
+    /// States that each launch is the one of a file, with the values of its parameters that the file states.
+    pub fn one(launch: &LaunchFile) -> StatedLaunches {
+        StatedLaunches {
+            file: Some(launch.as_one().into()),
+            ..StatedLaunches::default()
+        }
+    }
+
     /// Returns the launch file if nothing else is stated and none of its parameters varies: then the result is about
     /// one launch.
     pub fn only_file(&self) -> Option<&LaunchFile> {

@@ -42,12 +42,6 @@ impl BuildDiffReport {
         lines.extend(self.unreadable.iter().cloned());
         lines
     }
-
-    /// Whether any kernel differs in a figure, is gone or is new.
-    pub fn has_differences(&self) -> bool {
-        // Other code with the same figures is no difference.
-        !(self.kernels.is_empty() && self.removed.is_empty() && self.added.is_empty())
-    }
 }
 
 /// Numbers of kernels in a comparison.

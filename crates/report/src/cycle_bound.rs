@@ -38,8 +38,7 @@ pub struct CycleBoundReport {
     /// Launch whose cycles are bounded; absent for a warp that runs alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch: Option<LaunchShapeReport>,
-    /// Summands of the bound, in the order of [`CycleTerm::NAMES`] or of [`CycleTerm::LAUNCH_NAMES`]; empty without a
-    /// bound.
+    /// Summands of the bound of a warp or of a launch; empty without a bound.
     pub terms: Vec<CycleTerm>,
     /// Estimate of the launch by abstract CTA simulation. It is no bound: a run may take longer.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,39 +150,10 @@ pub struct UnpublishedRange {
 /// Summand of a bound in cycles.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CycleTerm {
-    /// One of [`CycleTerm::NAMES`].
+    /// Name of a term of a warp (`launch overhead`, `issue`, …), or of a launch.
     pub name: &'static str,
     /// Cycles.
     pub cycles: u64,
-}
-
-impl CycleTerm {
-    /// Names of all terms.
-    pub const NAMES: [&'static str; 11] = [
-        "launch overhead",
-        "issue",
-        "dependencies",
-        "global memory",
-        "local memory",
-        "shared memory",
-        "constants",
-        "instruction fetch",
-        "translation",
-        "DRAM refresh",
-        "barriers and fences",
-    ];
-
-    /// Names of the terms of a launch.
-    pub const LAUNCH_NAMES: [&'static str; 8] = [
-        "launch overhead",
-        "warps one after the other",
-        "issue and units of others",
-        "memory of the SM",
-        "L2 cache and DRAM",
-        "first requests",
-        "starts of blocks",
-        "DRAM refresh",
-    ];
 }
 
 /// Part of a bound in cycles that a source line contributes.

@@ -52,8 +52,6 @@ pub struct Liveness {
     in_flight: Vec<RegisterSet>,
     /// By operation: the registers in `in_flight` that no scoreboard protects.
     unprotected: Vec<RegisterSet>,
-    /// By operation: scoreboards that an earlier operation may still hold, bit i for scoreboard i.
-    scoreboards: Vec<u8>,
     /// Registers that any operation of the kernel reads or writes, reachable or not.
     used: RegisterSet,
     fault: Option<ProbeFault>,
@@ -77,7 +75,6 @@ impl Liveness {
             live: vec![RegisterSet::default(); code.ops.len()],
             in_flight: vec![RegisterSet::default(); code.ops.len()],
             unprotected: vec![RegisterSet::default(); code.ops.len()],
-            scoreboards: vec![0; code.ops.len()],
             used: match fault {
                 Some(ProbeFault::NothingUsed) => RegisterSet::default(),
                 _ => used_registers(code),
@@ -99,7 +96,6 @@ impl Liveness {
             liveness.live[index] = RegisterSet::ALL;
             liveness.in_flight[index] = RegisterSet::ALL;
             liveness.unprotected[index] = RegisterSet::ALL;
-            liveness.scoreboards[index] = ALL_SCOREBOARDS;
         }
         liveness
     }
@@ -121,12 +117,6 @@ impl Liveness {
     pub fn unprotected_before(&self, at: OpIndex) -> RegisterSet {
         let known = self.unprotected.get(at.index());
         known.copied().unwrap_or(RegisterSet::ALL)
-    }
-
-    /// Scoreboards that operations before `at` may still hold.
-    pub fn scoreboards_before(&self, at: OpIndex) -> u8 {
-        let known = self.scoreboards.get(at.index());
-        known.copied().unwrap_or(ALL_SCOREBOARDS)
     }
 
     /// Registers that some operation reads or writes.
@@ -196,7 +186,6 @@ impl Liveness {
                 if let Some(slot) = self.in_flight.get_mut(at.index()) {
                     slot.join(&state.all());
                     self.unprotected[at.index()].join(&state.unprotected);
-                    self.scoreboards[at.index()] |= state.held;
                 }
                 if let Some(instr) = program.instrs.get(at.index()) {
                     state.step(op, instr, program);

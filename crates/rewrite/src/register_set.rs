@@ -77,11 +77,6 @@ impl RegisterSet {
         self.condition_code |= other.condition_code;
         *self != before
     }
-
-    /// Highest general register in the set; `None` if it has none.
-    pub fn greatest_general(&self) -> Option<u8> {
-        (0..=254).rev().find(|&number| self.has_general(number))
-    }
 }
 
 impl FromIterator<Cell> for RegisterSet {

@@ -10,42 +10,80 @@
 //! entries, bottom first: SYNC with lanes 0 to 3, NIL with lanes 2 and 3, and the running entry with lanes 0 and 1.
 //!
 //! The stack is generic over the program point `P`: a simulator uses instruction indices, the audit of the analyses
-//! uses points with calling contexts.
+//! uses points with calling contexts. It is generic over the lanes `L` of an entry as well: a mask in a run, and
+//! [`crate::uncertain_lanes::UncertainLanes`] where an analysis does not know all lanes.
+
+use std::fmt::Debug;
 
 use crate::warp::DivergenceOrder;
 use crate::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError};
 
+/// Lanes of a stack entry.
+pub trait EntryLanes: Copy + PartialEq + Debug {
+    /// Returns the lanes of a mask, all of them certain.
+    fn exactly(lanes: Mask) -> Self;
+
+    /// The lanes that may be in the entry.
+    fn possible(self) -> Mask;
+
+    /// Removes lanes.
+    fn remove(&mut self, lanes: Mask);
+}
+
+/// The lanes of an entry in a run.
+impl EntryLanes for Mask {
+    #[inline]
+    fn exactly(lanes: Mask) -> Mask {
+        lanes
+    }
+
+    #[inline]
+    fn possible(self) -> Mask {
+        self
+    }
+
+    #[inline]
+    fn remove(&mut self, lanes: Mask) {
+        *self &= !lanes;
+    }
+}
+
 /// Entry of the activation stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StackEntry<P> {
+pub struct StackEntry<P, L = Mask> {
     /// Point where its lanes continue when it is on top.
     pub next: P,
     /// Kind of instruction that it waits for; the top is always [`Tag::Nil`].
     pub tag: Tag,
     /// Its lanes, never empty.
-    pub mask: Mask,
+    pub mask: L,
     /// The point whose instruction pushed it.
     pub pushed_by: P,
 }
 
-/// Activation stack; empty when all lanes have exited.
+/// Activation stack of a run.
+pub type ActivationStack<P> = LaneStack<P, Mask>;
+
+/// Activation stack with lanes `L` in its entries; empty when all lanes have exited.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ActivationStack<P> {
+pub struct LaneStack<P, L> {
     /// Entries, bottom first; the last is the running one.
-    entries: Vec<StackEntry<P>>,
+    pub(crate) entries: Vec<StackEntry<P, L>>,
     /// Order of the sides of a divergent jump.
     order: DivergenceOrder,
 }
 
-impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
+/// Transfers move the lanes that may be in the running entry, so its lanes must be certain where only some of them
+/// take a transfer.
+impl<P: Copy + PartialEq, L: EntryLanes> ExecutionModel<P> for LaneStack<P, L> {
     fn new(start: P, active: Mask, order: DivergenceOrder) -> Self {
         let entry = StackEntry {
             next: start,
             tag: Tag::Nil,
-            mask: active,
+            mask: L::exactly(active),
             pushed_by: start,
         };
-        ActivationStack {
+        LaneStack {
             entries: if active == 0 { vec![] } else { vec![entry] },
             order,
         }
@@ -53,7 +91,7 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
 
     #[inline]
     fn running(&self) -> Option<(P, Mask)> {
-        self.top().map(|top| (top.next, top.mask))
+        self.top().map(|top| (top.next, top.mask.possible()))
     }
 
     #[inline]
@@ -89,35 +127,34 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
     }
 }
 
-impl<P: Copy + PartialEq> ActivationStack<P> {
+impl<P: Copy + PartialEq, L: EntryLanes> LaneStack<P, L> {
     /// Returns the stack of these entries, bottom first. Empty entries are dropped and the top becomes NIL. `order`
     /// as in [`ExecutionModel::new`].
-    pub fn from_entries(entries: Vec<StackEntry<P>>, order: DivergenceOrder) -> Self {
-        let mut stack = ActivationStack { entries, order };
+    pub fn from_entries(entries: Vec<StackEntry<P, L>>, order: DivergenceOrder) -> Self {
+        let mut stack = LaneStack { entries, order };
         stack.remove_lanes(0, 0);
         stack
     }
 
     /// The running entry: next instruction and active lanes.
-    pub fn top(&self) -> Option<&StackEntry<P>> {
+    pub fn top(&self) -> Option<&StackEntry<P, L>> {
         self.entries.last()
     }
 
-    /// The tag of the topmost tagged entry. NIL entries of lanes that diverged since its push may lie above it.
-    pub fn topmost_tag(&self) -> Option<Tag> {
-        let mut tags = self.pending().iter().rev().map(|entry| entry.tag);
-        tags.find(|&tag| tag != Tag::Nil)
+    /// Entries below the running one, bottom first.
+    pub fn pending(&self) -> &[StackEntry<P, L>] {
+        self.entries.split_last().map_or(&[], |(_, rest)| rest)
     }
 
-    /// Entries below the running one, bottom first.
-    pub fn pending(&self) -> &[StackEntry<P>] {
-        self.entries.split_last().map_or(&[], |(_, rest)| rest)
+    /// The number of entries, with the running one; 0 if all lanes have exited.
+    pub fn height(&self) -> usize {
+        self.entries.len()
     }
 
     /// The active lanes that are not `taken`.
     #[inline]
     fn others(&self, taken: Mask) -> Mask {
-        self.top().map_or(0, |top| top.mask & !taken)
+        self.top().map_or(0, |top| top.mask.possible() & !taken)
     }
 
     /// Moves the active lanes to `next` (fall-through, uniform branch).
@@ -203,7 +240,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
                     self.entries.push(StackEntry {
                         next,
                         tag: Tag::Nil,
-                        mask,
+                        mask: L::exactly(mask),
                         pushed_by: top.next,
                     });
                 }
@@ -245,14 +282,14 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
 
     /// Removes `lanes` from all entries from index `from` up and drops empty entries. The new top becomes
     /// NIL: its lanes run and wait for nothing; if it was tagged, they reconverge here.
-    fn remove_lanes(&mut self, from: usize, lanes: Mask) {
+    pub(crate) fn remove_lanes(&mut self, from: usize, lanes: Mask) {
         let mut index = 0;
         self.entries.retain_mut(|entry| {
             if index >= from {
-                entry.mask &= !lanes;
+                entry.mask.remove(lanes);
             }
             index += 1;
-            entry.mask != 0
+            entry.mask.possible() != 0
         });
         if let Some(top) = self.entries.last_mut() {
             top.tag = Tag::Nil;

@@ -13,6 +13,7 @@
 //! * abstract model (abstract states and steps): `simt/src/abstract_model.rs`
 //! * lane masks: `simt/src/mask.rs`
 //! * activation stack, reconvergence of lanes (the pop rule): `simt/src/activation_stack.rs`
+//! * certain and possible lanes of stack entries: `simt/src/uncertain_lanes.rs`
 //! * synchronisation frames (`abstract-cta-2014` 4): `simt/src/frame_stack.rs`; abstract: `simt/src/warp/steps.rs`
 //! * EXEC mask (program counter and active mask of a wave): `simt/src/exec_mask.rs`; a machine for tests:
 //!   `testkit/src/exec_mask/machine.rs`, against the simulator: `simulated.rs`
@@ -37,6 +38,7 @@ pub mod mask;
 pub mod slots;
 pub mod stack;
 pub mod tag;
+pub mod uncertain_lanes;
 pub mod warp;
 
 pub use abstract_model::{AbstractModel, AbstractState};

@@ -382,7 +382,9 @@ impl<'a, L: Labels> Warp<'a, L> {
 
     /// Whether the topmost pushed entry is a return entry, as for an indirect call.
     fn return_is_pushed(&self) -> bool {
-        self.stack.topmost_tag() == Some(Tag::Ret)
+        // NIL entries of lanes that diverged since its push may lie above it.
+        let mut tags = self.stack.pending().iter().rev().map(|entry| entry.tag);
+        tags.find(|&tag| tag != Tag::Nil) == Some(Tag::Ret)
     }
 
     fn indirect_target(&self, base: Option<Cell>, anchor: i64, lane: usize) -> Option<OpIndex> {

@@ -1,8 +1,5 @@
 //! `cargo xtask audit`: concrete warps compared with every claim of the analyses.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use anyhow::{Context, bail};
 use warpbound_query::Session;
 use warpbound_testkit::exec_mask::waves::{WaveFindings, audit_waves};
@@ -11,6 +8,7 @@ use warpbound_testkit::random::{WarpCampaign, campaign};
 use warpbound_testkit::short_launches::compare_short_program;
 
 use crate::repository::{Repository, files_with_extension};
+use crate::workers::for_each_number;
 use crate::{audit_control_words, audit_odd_machines, audit_short_launches, audit_splits};
 
 pub(crate) const HELP: &str = "\
@@ -65,30 +63,12 @@ const PART: usize = 500;
 fn audit_random_waves(seed: u64, count: usize) -> anyhow::Result<()> {
     let programs = count.div_ceil(WAVES);
     let parts = programs.div_ceil(PART);
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(WaveFindings::default());
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let part = next.fetch_add(1, Ordering::Relaxed);
-                    if part >= parts {
-                        break;
-                    }
-                    let size = PART.min(programs - part * PART);
-                    let more = audit_waves(seed.wrapping_add(part as u64), size, WAVES, None);
-                    let mut found = found
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    found.add(more);
-                }
-            });
-        }
-    });
-    let found = found
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let find = |part: u64| {
+        let size = PART.min(programs - part as usize * PART);
+        audit_waves(seed.wrapping_add(part), size, WAVES, None)
+    };
+    let add = |found: &mut WaveFindings, _, more| found.add(more);
+    let found = for_each_number(parts as u64, find, WaveFindings::default(), add);
     println!(
         "{} waves of {programs} programs, {} instructions, {} claims about masks, {} values of active lanes",
         found.waves, found.steps, found.mask_claims, found.lane_values

@@ -1,8 +1,6 @@
 //! `cargo xtask audit --cycles`: programs with random control words, simulated and compared with bounds in cycles.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -11,6 +9,7 @@ use warpbound_testkit::control_words::program;
 use warpbound_testkit::cycle_bounds::{self, ComparedCycles, MACHINES};
 
 use crate::audit_cycles::quantiles;
+use crate::workers::for_each_number;
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
@@ -36,31 +35,13 @@ struct Total {
 /// Audits `count` programs from number `first` on.
 pub(crate) fn run(first: u64, count: u64) -> anyhow::Result<()> {
     let machines = cycle_bounds::machines();
-    let (next, total) = (AtomicU64::new(0), Mutex::new(Total::default()));
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::Relaxed);
-                    if nth >= count {
-                        break;
-                    }
-                    let seed = first + nth;
-                    let done = cycle_bounds::compare_program(&program(seed), &machines);
-                    let mut total = total
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    total.add(seed, done);
-                    total.print_progress((first, count), begin);
-                }
-            });
-        }
-    });
-    let mut total = total
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let find = |nth| cycle_bounds::compare_program(&program(first + nth), &machines);
+    let add = |total: &mut Total, nth, done| {
+        total.add(first + nth, done);
+        total.print_progress((first, count), begin);
+    };
+    let mut total = for_each_number(count, find, Total::default(), add);
     total.print(first);
     if total.violations > 0 {
         bail!("{} runs exceeded their bound", total.violations);

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -20,6 +18,7 @@ use warpbound_query::{GpuModel, Selection};
 
 use crate::audit_grids;
 use crate::repository::Repository;
+use crate::workers::for_each_task;
 
 /// Machines, and the chip whose code runs on each.
 pub(crate) const MACHINES: [(&str, &str); 4] = [
@@ -116,28 +115,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
     }
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(Total::default()));
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(((name, grid), (machine, chip))) =
-                    tasks.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let done = audit(repository, (name, grid), (machine, chip), &extent);
-                    let mut total = total
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    total.add(name, &machine.name, done);
-                    total.print_progress(tasks.len(), begin);
-                }
-            });
-        }
-    });
-    let mut total = total
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let find = |((name, grid), (machine, chip)): &(&(String, LaunchFile), &(GpuModel, &str))| {
+        audit(repository, (name, grid), (machine, chip), &extent)
+    };
+    let add =
+        |total: &mut Total, ((name, _), (machine, _)): &(&(String, _), &(GpuModel, _)), done| {
+            total.add(name, &machine.name, done);
+            total.print_progress(tasks.len(), begin);
+        };
+    let mut total = for_each_task(&tasks, find, Total::default(), add);
     total.lines.sort();
     print!("{}", total.lines.join(""));
     println!(

@@ -8,8 +8,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -25,6 +23,7 @@ use warpbound_testkit::short_launches::pinned_machine;
 
 use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches};
 use crate::repository::Repository;
+use crate::workers::for_each_task;
 
 mod totals;
 
@@ -145,33 +144,24 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let tasks = tasks(&launches, extent)?;
     let total = GridTotals::open(journal.as_deref(), extent.seed, tasks.len())?;
     let done: BTreeSet<String> = total.done().collect();
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(total));
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if done.contains(&task.key()) {
-                        continue;
-                    }
-                    if extent.limit.is_some_and(|limit| begin.elapsed() > limit) {
-                        break;
-                    }
-                    let found = match audit(repository, task, extent) {
-                        Ok(found) => found,
-                        Err(error) => AuditedGrid::problem(task.key(), format!("{error:#}")),
-                    };
-                    let total = total.lock();
-                    let mut total = total.unwrap_or_else(std::sync::PoisonError::into_inner);
-                    total.add(found);
-                    total.print_progress(begin);
-                }
-            });
+    let find = |task: &Task<'_>| {
+        let is_over = extent.limit.is_some_and(|limit| begin.elapsed() > limit);
+        if is_over || done.contains(&task.key()) {
+            return None;
         }
-    });
-    let total = total.into_inner();
-    let total = total.unwrap_or_else(std::sync::PoisonError::into_inner);
+        Some(match audit(repository, task, extent) {
+            Ok(found) => found,
+            Err(error) => AuditedGrid::problem(task.key(), format!("{error:#}")),
+        })
+    };
+    let add = |total: &mut GridTotals, _: &_, found| {
+        if let Some(found) = found {
+            total.add(found);
+            total.print_progress(begin);
+        }
+    };
+    let total = for_each_task(&tasks, find, total, add);
     total.print(launches.len())
 }
 

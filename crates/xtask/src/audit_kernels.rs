@@ -2,8 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use warpbound_audit::audit::{
@@ -17,6 +16,7 @@ use warpbound_query::{BoundOptions, Session};
 use warpbound_testkit::kernels::{self, KernelReference};
 
 use crate::repository::{Repository, files_with_extension};
+use crate::workers::for_each_task;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [--gfx803] [NAME...]
@@ -102,29 +102,18 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         "{:<30} {:<34} {:>5} {:>7} {:>10} {:>10} {:>10} {:>7} {:>7}",
         "file", "kernel", "runs", "faulted", "violations", "worst", "bound", "ratio", "median"
     );
-    let next = AtomicUsize::new(0);
-    let total = Mutex::new(AuditTotal::default());
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some((path, reference)) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let name = path.file_name().unwrap_or_default().to_string_lossy();
-                    let done = std::fs::read(path)
-                        .map_err(anyhow::Error::from)
-                        .and_then(|contents| audit(&name, &contents, reference, runs));
-                    let mut total = total
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    total.add(&name, reference.kernel, done);
-                }
-            });
-        }
-    });
-    let total = total
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let find = |(path, reference): &(PathBuf, &KernelReference)| {
+        let name = path.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let contents = std::fs::read(path).map_err(anyhow::Error::from);
+        let done = contents.and_then(|contents| audit(&name, &contents, reference, runs));
+        (name, done)
+    };
+    let add = |total: &mut AuditTotal, (_, reference): &(_, &KernelReference), found| {
+        let (name, done): (String, _) = found;
+        total.add(&name, reference.kernel, done);
+    };
+    let total = for_each_task(&tasks, find, AuditTotal::default(), add);
     println!(
         "{} kernels, {} runs, {} of them ended in a fault, {} warps, {} warp instructions, {} violations",
         total.kernels, total.runs, total.faulted, total.warps, total.issued, total.violations

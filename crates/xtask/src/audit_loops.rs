@@ -1,13 +1,10 @@
 //! `cargo xtask audit-loops`: threads of random programs compared with the derived bounds of their loops.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use anyhow::{Context, bail};
 use warpbound_testkit::counted_loops::campaign::{LoopCampaign, PropertyTally};
 
 use crate::repository::Repository;
+use crate::workers::for_each_number;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit-loops [--programs COUNT] [--seed NUMBER] [--first NUMBER]
@@ -42,25 +39,13 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let end = first
         .checked_add(programs)
         .context("numbers of programs are below 2^64")?;
-    let next = AtomicU64::new(first);
-    let total = Mutex::new(LoopCampaign::default());
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let from = next.fetch_add(CHUNK, Ordering::Relaxed);
-                    if from >= end {
-                        break;
-                    }
-                    let part = LoopCampaign::run(seed, from..end.min(from.saturating_add(CHUNK)));
-                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-                    total.add(part);
-                }
-            });
-        }
-    });
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let find = |chunk: u64| {
+        let from = first + chunk * CHUNK;
+        LoopCampaign::run(seed, from..end.min(from.saturating_add(CHUNK)))
+    };
+    let add = |total: &mut LoopCampaign, _, part| total.add(part);
+    let chunks = programs.div_ceil(CHUNK);
+    let total = for_each_number(chunks, find, LoopCampaign::default(), add);
     print(&total);
     if !total.problems.is_empty() {
         bail!("{} problems", total.problems.len());

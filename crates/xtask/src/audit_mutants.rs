@@ -6,9 +6,6 @@ use std::fs;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, bail};
 use warpbound_audit::audit::{DerivedClaims, PathOrder};
@@ -21,6 +18,7 @@ use warpbound_query::{BoundOptions, Contents, KernelFlow, Prepared, Session, Sta
 
 use crate::audit_cycles::launches;
 use crate::repository::{Repository, files_with_extension};
+use crate::workers::for_each_number;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit-mutants [--mutants COUNT] [--first NUMBER] [--gfx803]
@@ -132,35 +130,28 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let minutes = options.minutes;
         minutes.is_some_and(|minutes| begin.elapsed().as_secs() >= 60 * minutes)
     };
-    let (next, total) = (AtomicU64::new(options.first), Mutex::new(Tally::default()));
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= end || is_over() {
-                        break;
-                    }
-                    let subject = &subjects[(number % subjects.len() as u64) as usize];
-                    let audited = catch_unwind(AssertUnwindSafe(|| {
-                        let mut found = Tally::default();
-                        subject.audit_mutant(number, &mut found);
-                        found
-                    }));
-                    let found = audited.unwrap_or_else(|_| Tally {
-                        problems: vec![format!("mutant {number} of {}: a panic", subject.name)],
-                        ..Tally::default()
-                    });
-                    total
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .add(found);
-                }
-            });
+    let find = |nth| {
+        if is_over() {
+            return None;
         }
-    });
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let number = options.first + nth;
+        let subject = &subjects[(number % subjects.len() as u64) as usize];
+        let audited = catch_unwind(AssertUnwindSafe(|| {
+            let mut found = Tally::default();
+            subject.audit_mutant(number, &mut found);
+            found
+        }));
+        Some(audited.unwrap_or_else(|_| Tally {
+            problems: vec![format!("mutant {number} of {}: a panic", subject.name)],
+            ..Tally::default()
+        }))
+    };
+    let add = |total: &mut Tally, _, found: Option<Tally>| {
+        if let Some(found) = found {
+            total.add(found);
+        }
+    };
+    let total = for_each_number(end - options.first, find, Tally::default(), add);
     total.print(subjects.len());
     if let Some(directory) = &options.keep {
         fs::create_dir_all(directory)?;
@@ -312,10 +303,7 @@ impl Subject {
         let for_launch = derived_for_launch(session, prepared, &claims.flow, &self.launch)?;
         let for_all = derived_for_all(session, prepared, &claims.flow)?;
         let options = BoundOptions {
-            launches: StatedLaunches {
-                file: Some(self.launch.as_one().into()),
-                ..StatedLaunches::default()
-            },
+            launches: StatedLaunches::one(&self.launch),
             ..of_block(&self.launch)
         };
         let bound = bound(session, prepared.kernel, &options);

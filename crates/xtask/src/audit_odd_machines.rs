@@ -1,12 +1,12 @@
 //! `cargo xtask audit --climb` and `--grown`: launches on machines with odd numbers that come closer and closer to
 //! their bounds, and bounds of launches that grow.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use warpbound_testkit::odd_machines::{self, Climb};
+
+use crate::workers::for_each_number;
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
@@ -24,30 +24,16 @@ fn for_each<T: Send, A: Send>(
     total: A,
     add: impl Fn(&mut A, u64, T) -> String + Sync,
 ) -> A {
-    let next = AtomicU64::new(0);
-    let total = Mutex::new((total, Duration::ZERO));
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::Relaxed);
-                    if nth >= count {
-                        break;
-                    }
-                    let found = find(first + nth);
-                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-                    let line = add(&mut total.0, first + nth, found);
-                    if begin.elapsed() >= total.1 + PROGRESS_INTERVAL {
-                        total.1 = begin.elapsed();
-                        eprintln!("{nth} of {count}, {line}");
-                    }
-                }
-            });
+    let add = |(total, reported): &mut (A, Duration), nth, found| {
+        let line = add(total, first + nth, found);
+        if begin.elapsed() >= *reported + PROGRESS_INTERVAL {
+            *reported = begin.elapsed();
+            eprintln!("{nth} of {count}, {line}");
         }
-    });
-    total.into_inner().unwrap_or_else(PoisonError::into_inner).0
+    };
+    let find = |nth| find(first + nth);
+    for_each_number(count, find, (total, Duration::ZERO), add).0
 }
 
 /// Totals of the searches.

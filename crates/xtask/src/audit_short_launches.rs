@@ -2,8 +2,6 @@
 //! for each number.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -11,6 +9,7 @@ use warpbound_audit::audit::LaunchTimeAudit;
 use warpbound_base::Diagnostic;
 
 use crate::audit_cycles::quantiles;
+use crate::workers::for_each_number;
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
@@ -37,32 +36,18 @@ type Compare = fn(u64) -> Result<LaunchTimeAudit, Diagnostic>;
 
 /// Audits `count` launches from number `first` on.
 pub(crate) fn run(first: u64, count: u64, compare: Compare) -> anyhow::Result<()> {
-    let (next, total) = (AtomicU64::new(0), Mutex::new(Total::default()));
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::Relaxed);
-                    if nth >= count {
-                        break;
-                    }
-                    let found = compare(first + nth);
-                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-                    total.add(first + nth, found);
-                    if begin.elapsed() >= total.reported + PROGRESS_INTERVAL {
-                        total.reported = begin.elapsed();
-                        eprintln!(
-                            "{} of {count}, {} runs, {} above",
-                            total.done, total.runs, total.exceeded
-                        );
-                    }
-                }
-            });
+    let add = |total: &mut Total, nth, found| {
+        total.add(first + nth, found);
+        if begin.elapsed() >= total.reported + PROGRESS_INTERVAL {
+            total.reported = begin.elapsed();
+            eprintln!(
+                "{} of {count}, {} runs, {} above",
+                total.done, total.runs, total.exceeded
+            );
         }
-    });
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    };
+    let total = for_each_number(count, |nth| compare(first + nth), Total::default(), add);
     total.print(first)
 }
 

@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -22,6 +20,7 @@ use warpbound_query::{GpuModel, SchedulerPolicy, Selection};
 
 use crate::audit_cycles::launches;
 use crate::repository::{Repository, files_with_extension};
+use crate::workers::for_each_task;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit-sizes [--sizes COUNT] [--in DIRECTORY]... [NAME...]
@@ -105,27 +104,17 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let subjects = subjects(repository, &folders, &names)?;
     let tasks = tasks(&subjects, &extent);
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if extent.limit.is_some_and(|limit| begin.elapsed() > limit) {
-                        break;
-                    }
-                    let found = audit(task, &extent);
-                    print_row(task, &found);
-                    let total = total.lock();
-                    let mut total = total.unwrap_or_else(std::sync::PoisonError::into_inner);
-                    total.push(found);
-                }
-            });
+    let find = |task| {
+        if extent.limit.is_some_and(|limit| begin.elapsed() > limit) {
+            return None;
         }
-    });
-    let total = total.into_inner();
-    print_total(&total.unwrap_or_else(std::sync::PoisonError::into_inner))
+        let found = audit(task, &extent);
+        print_row(task, &found);
+        Some(found)
+    };
+    let add = |total: &mut Vec<_>, _: &_, found| total.extend(found);
+    print_total(&for_each_task(&tasks, find, Vec::new(), add))
 }
 
 /// Launches with code for sm_61.

@@ -1,12 +1,11 @@
 //! `cargo xtask audit --splits`: launches with waves that split, compared with lanes alone.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use anyhow::bail;
 use warpbound_testkit::wave_splits::campaign::{SplitCampaign, SplitFindings, campaign};
 use warpbound_testkit::wave_splits::sites::{self, SiteFindings};
 use warpbound_testkit::wave_splits::timed::{self, TimedSplits};
+
+use crate::workers::for_each_number;
 
 /// Programs of a part of the work.
 const PART: usize = 250;
@@ -25,40 +24,27 @@ struct AllParts {
 /// Runs programs on all cores.
 pub(crate) fn run(seed: u64, programs: usize) -> anyhow::Result<()> {
     let parts = programs.div_ceil(PART);
-    let next = AtomicUsize::new(0);
-    let all = Mutex::new(AllParts::default());
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let part = next.fetch_add(1, Ordering::Relaxed);
-                    if part >= parts {
-                        break;
-                    }
-                    let size = PART.min(programs - part * PART);
-                    let seed = seed.wrapping_mul(1_000_003).wrapping_add(part as u64);
-                    let more = AllParts {
-                        untimed: campaign(SplitCampaign {
-                            seed,
-                            programs: size,
-                            orders: 1,
-                            fault: None,
-                        }),
-                        timed: timed::campaign(seed, size),
-                        sites: sites::campaign(seed, size),
-                    };
-                    let all = all.lock();
-                    let mut all = all.unwrap_or_else(std::sync::PoisonError::into_inner);
-                    all.untimed.add(more.untimed);
-                    all.timed.add(more.timed);
-                    all.sites.add(more.sites);
-                }
-            });
+    let find = |part: u64| {
+        let size = PART.min(programs - part as usize * PART);
+        let seed = seed.wrapping_mul(1_000_003).wrapping_add(part);
+        AllParts {
+            untimed: campaign(SplitCampaign {
+                seed,
+                programs: size,
+                orders: 1,
+                fault: None,
+            }),
+            timed: timed::campaign(seed, size),
+            sites: sites::campaign(seed, size),
         }
-    });
-    let all = all.into_inner();
-    print(&all.unwrap_or_else(std::sync::PoisonError::into_inner))
+    };
+    let add = |all: &mut AllParts, _, more: AllParts| {
+        all.untimed.add(more.untimed);
+        all.timed.add(more.timed);
+        all.sites.add(more.sites);
+    };
+    let all = for_each_number(parts as u64, find, AllParts::default(), add);
+    print(&all)
 }
 
 fn print(all: &AllParts) -> anyhow::Result<()> {

@@ -36,6 +36,7 @@ mod formulas;
 mod gaps;
 mod gcn3_compiler;
 mod html_check;
+mod journal;
 mod kernels;
 mod launches;
 mod life_ranges;
@@ -62,6 +63,7 @@ mod rewrite_check;
 mod survey;
 mod tables;
 mod train_perceptron;
+mod workers;
 
 use std::process::ExitCode;
 

@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -16,6 +14,7 @@ use warpbound_runs::TimedOptions;
 use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 
 use crate::repository::Repository;
+use crate::workers::for_each_task;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- monotone [--seeds COUNT] [NAME...]
@@ -66,30 +65,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
     }
-    let (next, total) = (
-        AtomicUsize::new(0),
-        Mutex::new(MonotonicityTotal::default()),
-    );
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some((launch, machine)) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let done = launch.compare(repository, machine, &picks);
-                    let mut total = total
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    total.add(launch, &machine.0.name, done);
-                    total.print_progress(tasks.len(), begin);
-                }
-            });
-        }
-    });
-    let total = total
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let find =
+        |&(launch, machine): &(&SingleWarpLaunch, _)| launch.compare(repository, machine, &picks);
+    let add = |total: &mut MonotonicityTotal, &(launch, machine): &(&_, &(GpuModel, _)), done| {
+        total.add(launch, &machine.0.name, done);
+        total.print_progress(tasks.len(), begin);
+    };
+    let total = for_each_task(&tasks, find, MonotonicityTotal::default(), add);
     print!("{}", total.lines.join(""));
     println!(
         "{} launches of a single warp on {} machines, warm and cold: {} runs with a parameter at its slow end, {} slower, {} faster, \

@@ -1,8 +1,5 @@
 //! `probe-check`: counters of instrumented kernels against the counts of the same runs.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use anyhow::{Context, bail};
 use warpbound_measure::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_measure::{CounterKind, InstrumentOptions, InstrumentedKernel, instrument, plan_for};
@@ -13,6 +10,7 @@ use warpbound_testkit::probe_overheads::overhead_machine;
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime};
 
 use crate::repository::Repository;
+use crate::workers::for_each_task;
 
 pub(crate) const HELP: &str = "\
 cargo xtask probe-check [--launches N] [--functional] [--build BUILD] [SOURCE...]
@@ -85,30 +83,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let kernels = BuiltKernel::of_build(&repository.built_kernels(), build, &sources)?;
     let timed = overhead_machine()?;
     let timed = (!functional).then_some(&timed);
-    let total = Mutex::new(Total::default());
-    let next = AtomicUsize::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(own) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let of = check_kernel(own, from..from + launches, timed);
-                    let mut total = total
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    match of {
-                        Ok(of) => total.add(of),
-                        Err(error) => total
-                            .problems
-                            .push(format!("{}: {error}", own.reference.kernel)),
-                    }
-                }
-            });
+    let find = |own| check_kernel(own, from..from + launches, timed);
+    let add = |total: &mut Total, own: &BuiltKernel, of| match of {
+        Ok(of) => total.add(of),
+        Err(error) => {
+            let error: anyhow::Error = error;
+            let problem = format!("{}: {error}", own.reference.kernel);
+            total.problems.push(problem);
         }
-    });
-    let total = total
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    };
+    let total = for_each_task(&kernels, find, Total::default(), add);
     for refused in &total.refused {
         println!("refused: {refused}");
     }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -19,6 +17,7 @@ use warpbound_testkit::control_words;
 
 use crate::audit_cycles::{MACHINES, chosen_warps, launches};
 use crate::repository::Repository;
+use crate::workers::{for_each_number, for_each_task};
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- replay [--seeds COUNT] [--warps COUNT] [--programs COUNT] [NAME...]
@@ -86,28 +85,19 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
     }
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(ReplayTotal::default()));
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some((launch, machine)) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let mut own = ReplayTotal::default();
-                    if let Err(error) =
-                        own.replay_launch(repository, launch, machine, (&picks, warps))
-                    {
-                        own.failures.push(format!("{}: {error:#}", launch.0));
-                    }
-                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-                    total.add(own);
-                    total.print_progress(tasks.len(), begin);
-                }
-            });
+    let find = |&(launch, machine): &(&(String, LaunchFile), &(GpuModel, &str))| {
+        let mut own = ReplayTotal::default();
+        if let Err(error) = own.replay_launch(repository, launch, machine, (&picks, warps)) {
+            own.failures.push(format!("{}: {error:#}", launch.0));
         }
-    });
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+        own
+    };
+    let add = |total: &mut ReplayTotal, _: &_, own| {
+        total.add(own);
+        total.print_progress(tasks.len(), begin);
+    };
+    let total = for_each_task(&tasks, find, ReplayTotal::default(), add);
     total.print(&format!(
         "{} launches on {} machines",
         launches.len(),
@@ -117,30 +107,19 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 
 /// Replays random programs with random control words.
 fn replay_programs(programs: u64) -> anyhow::Result<()> {
-    let next = AtomicU64::new(0);
-    let total = Mutex::new(ReplayTotal::default());
     let begin = Instant::now();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= programs {
-                        break;
-                    }
-                    let mut own = ReplayTotal::default();
-                    if let Err(error) = own.replay_program(seed) {
-                        own.failures.push(format!("program {seed}: {error:#}"));
-                    }
-                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-                    total.add(own);
-                    total.print_progress(programs as usize, begin);
-                }
-            });
+    let find = |seed| {
+        let mut own = ReplayTotal::default();
+        if let Err(error) = own.replay_program(seed) {
+            own.failures.push(format!("program {seed}: {error:#}"));
         }
-    });
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+        own
+    };
+    let add = |total: &mut ReplayTotal, _, own| {
+        total.add(own);
+        total.print_progress(programs as usize, begin);
+    };
+    let total = for_each_number(programs, find, ReplayTotal::default(), add);
     total.print(&format!("{programs} random programs"))
 }
 

@@ -6,7 +6,7 @@
 
 use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::warp::DivergenceOrder;
-use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, lanes_of};
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError, lanes_of};
 
 use super::candidates::Candidates;
 use super::loop_iterations::LoopIterations;
@@ -41,10 +41,7 @@ pub(super) struct Alternative {
 impl Alternative {
     /// The number of stack entries; 0 if all lanes have ended.
     pub(super) fn height(&self) -> usize {
-        match self.stack.top() {
-            Some(_) => self.stack.pending().len() + 1,
-            None => 0,
-        }
+        self.stack.height()
     }
 
     /// All entries, bottom first.
@@ -213,17 +210,5 @@ impl Alternatives {
         }
         joined.waits = false;
         Some(joined)
-    }
-}
-
-/// Tag of the entries that a stack operation names; `None` for those that no execution model has.
-pub(crate) fn tag_of(token: warpbound_isa::instr::StackToken) -> Option<Tag> {
-    use warpbound_isa::instr::StackToken;
-    match token {
-        StackToken::Sync => Some(Tag::Sync),
-        StackToken::Brk => Some(Tag::Brk),
-        StackToken::Cont => Some(Tag::Cont),
-        StackToken::Ret => Some(Tag::Ret),
-        StackToken::LongJmp | StackToken::Exit => None,
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, ControlEffect, ControlTarget, Meaning, Op, OpIndex, OpScope};
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
-use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask};
 
 use super::accesses::AccessRecorder;
-use super::alternative::{Alternative, Alternatives, StampedPoint, tag_of};
+use super::alternative::{Alternative, Alternatives, StampedPoint};
 use super::candidates::Candidates;
+use super::control::{indirect_targets, transfer_of};
 use super::decisive_cells::{DecisiveCells, is_of_global_memory};
 use super::effects::OpLanes;
 use super::executions::ExecutionRecorder;
@@ -275,32 +275,18 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     ) -> Result<RunStep, NoProfileReason> {
         let next = self.point(at.next().0);
         let transfer = match &op.control {
-            // Pushes apply to all active lanes, so that a condition has no clear meaning.
-            ControlEffect::Call(_) | ControlEffect::Push(..) if !op.condition.is_always() => {
-                return Err(NoProfileReason::Unsupported);
-            }
-            _ if !lanes.any() => ControlTransfer::Next,
             ControlEffect::Jump(ControlTarget::Op(to)) if *to == at.next() => ControlTransfer::Next,
-            ControlEffect::Jump(ControlTarget::Op(to)) => ControlTransfer::Jump(self.point(to.0)),
             // It ends the launch, whatever other warps have left to do.
-            ControlEffect::Exit if op.meaning == Some(Meaning::Trap) => {
+            ControlEffect::Exit if lanes.any() && op.meaning == Some(Meaning::Trap) => {
                 return Err(NoProfileReason::Unsupported);
             }
-            ControlEffect::Exit => ControlTransfer::Exit,
-            ControlEffect::Pop(token) => {
-                ControlTransfer::Pop(tag_of(*token).ok_or(NoProfileReason::Unsupported)?)
-            }
-            ControlEffect::Call(ControlTarget::Op(to)) => ControlTransfer::Call(self.point(to.0)),
-            ControlEffect::Push(token, ControlTarget::Op(to)) => ControlTransfer::Push {
-                tag: tag_of(*token).ok_or(NoProfileReason::Unsupported)?,
-                resume: self.point(to.0),
-            },
             ControlEffect::Indirect {
                 base,
                 anchor,
                 relative: true,
-            } => return self.jump_indirect(one, *base, *anchor, at, lanes),
-            _ => return Err(NoProfileReason::Unsupported),
+            } if lanes.any() => return self.jump_indirect(one, *base, *anchor, at, lanes),
+            _ => transfer_of(op, lanes.any(), |to| Some(self.point(to.0)))
+                .ok_or(NoProfileReason::Unsupported)?,
         };
         if lanes.possible == 0 || transfer == ControlTransfer::Next {
             if !op.condition.is_always() {
@@ -381,25 +367,16 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         };
         self.decided = self.decided.with(row.origin);
         let next = self.point(at.next().0);
-        let mut targets: Vec<(u32, Mask)> = Vec::new();
-        for lane in lanes_of((lanes.certain & row.known()).into()) {
-            // The sum as a signed number of 32 bits, which the base is.
-            let word = row.word(lane).unwrap_or_default();
-            let address = i64::from(word as i32).checked_add(anchor);
-            let address = address.and_then(|address| u32::try_from(address).ok());
-            let target = address.and_then(|address| self.values.code.at(CodeAddr(address)));
-            let target = target.ok_or(NoProfileReason::IndirectJump)?;
-            match targets.iter_mut().find(|(to, _)| *to == target.0) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => targets.push((target.0, 1 << lane)),
-            }
-        }
+        let known = lanes.certain & row.known();
+        let word = |lane| row.word(lane).unwrap_or_default();
+        let targets = indirect_targets(self.values.code, anchor, known, word);
+        let mut targets = targets.ok_or(NoProfileReason::IndirectJump)?;
         let unknown = Mask::from(lanes.certain & !row.known());
         if unknown == 0 && lanes.possible == 0 {
-            let targets = targets.iter().map(|&(to, lanes)| match to == next.at {
+            let targets = targets.iter().map(|&(to, lanes)| match to.0 == next.at {
                 // Lanes that go on and lanes that jump there stay together.
                 true => (next, lanes),
-                false => (self.point(to), lanes),
+                false => (self.point(to.0), lanes),
             });
             let targets: Vec<(StampedPoint, Mask)> = targets.collect();
             let transfer = ControlTransfer::Indirect(&targets);
@@ -415,20 +392,20 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             .ok_or(NoProfileReason::IndirectJump)?;
         self.count_decision(at)?;
         for target in listed {
-            match targets.iter_mut().find(|(to, _)| *to == target.0) {
+            match targets.iter_mut().find(|(to, _)| to == target) {
                 Some((_, lanes)) => *lanes |= unknown,
-                None => targets.push((target.0, unknown)),
+                None => targets.push((*target, unknown)),
             }
         }
         let stay = lanes.active & !lanes.certain;
         if stay != 0 {
-            targets.push((next.at, stay.into()));
+            targets.push((at.next(), stay.into()));
         }
         let mut sides = Vec::with_capacity(targets.len());
         for (target, on_side) in targets {
             let others = Mask::from(lanes.active) & !on_side;
             let mut side = one.without(others, self.order);
-            let target = self.point(target);
+            let target = self.point(target.0);
             side.move_all(&ControlTransfer::Jump(target), target)
                 .map_err(|_| NoProfileReason::Unsupported)?;
             sides.push(side);

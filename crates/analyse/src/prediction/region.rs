@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
-use warpbound_simt::Tag;
+use warpbound_ir::{Code, ControlEffect, OpIndex};
+use warpbound_simt::uncertain_lanes::Departure;
+use warpbound_simt::{ControlTransfer, Tag};
 
 use super::slice::Slice;
-use super::stack::Departure;
 use crate::launch_profile::NoProfileReason;
-use crate::launch_profile::alternative::tag_of;
+use crate::launch_profile::control::transfer_of;
 
 /// Largest number of pairs of a block and entries that were pushed in a region.
 const MAX_STATES: usize = 1 << 15;
@@ -153,38 +153,31 @@ impl<'r> RegionSearch<'r> {
         if op.condition.is_never() {
             return Ok(());
         }
-        match &op.control {
-            ControlEffect::Jump(ControlTarget::Op(to)) => self.reach(self.block_at(*to)?, pushed),
-            ControlEffect::Exit => {
+        if matches!(op.control, ControlEffect::Indirect { .. }) {
+            let targets = self.slice.targets(last).to_vec();
+            if targets.is_empty() {
+                return Err(NoProfileReason::IndirectJump);
+            }
+            for to in targets {
+                self.reach(self.block_at(to)?, pushed)?;
+            }
+            return Ok(());
+        }
+        let transfer = transfer_of(op, true, |at| self.slice.block_at(at));
+        match transfer.ok_or(NoProfileReason::Unsupported)? {
+            ControlTransfer::Jump(to) => self.reach(to, pushed),
+            ControlTransfer::Exit => {
                 self.departures.insert(Departure::Exit);
                 Ok(())
             }
-            ControlEffect::Pop(token) => {
-                self.pop(tag_of(*token).ok_or(NoProfileReason::Unsupported)?, pushed)
-            }
-            // A push or call with a condition has no clear meaning (SOUNDNESS 6.5).
-            ControlEffect::Call(_) | ControlEffect::Push(..) if !op.condition.is_always() => {
-                Err(NoProfileReason::Unsupported)
-            }
-            ControlEffect::Call(ControlTarget::Op(to)) => {
+            ControlTransfer::Pop(tag) => self.pop(tag, pushed),
+            ControlTransfer::Call(to) => {
                 let above = self.push(pushed, Tag::Ret, next)?;
-                self.reach(self.block_at(*to)?, above)
+                self.reach(to, above)
             }
-            ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                let tag = tag_of(*token).ok_or(NoProfileReason::Unsupported)?;
-                let resume = self.block_at(*to)?;
+            ControlTransfer::Push { tag, resume } => {
                 let above = self.push(pushed, tag, resume)?;
                 self.reach(next, above)
-            }
-            ControlEffect::Indirect { .. } => {
-                let targets = self.slice.targets(last).to_vec();
-                if targets.is_empty() {
-                    return Err(NoProfileReason::IndirectJump);
-                }
-                for to in targets {
-                    self.reach(self.block_at(to)?, pushed)?;
-                }
-                Ok(())
             }
             _ => Err(NoProfileReason::Unsupported),
         }

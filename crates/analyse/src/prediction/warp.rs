@@ -3,15 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex, OpScope};
-use warpbound_simt::{Tag, lanes_of};
+use warpbound_ir::{Cell, ControlEffect, OpIndex, OpScope};
+use warpbound_simt::activation_stack::StackEntry;
+use warpbound_simt::uncertain_lanes::UncertainStack;
+use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask};
 
 use super::region::{Region, RegionSearch, RegionStart};
 use super::slice::Slice;
-use super::stack::LaneStack;
 use super::{BlockTally, WarpTally};
-use crate::launch_profile::alternative::tag_of;
+use crate::launch_profile::control::{indirect_targets, transfer_of};
 use crate::launch_profile::decisive_cells::DecisiveCells;
 use crate::launch_profile::operation::WarpInputs;
 use crate::launch_profile::row::{LaneRow, ValueOrigin};
@@ -29,30 +30,12 @@ pub(super) struct PredictedWarp<'r, 'a> {
     steps_left: &'r mut u64,
     regions: &'r mut HashMap<RegionStart, Rc<Region>>,
     rows: Vec<LaneRow>,
-    stack: LaneStack,
+    stack: UncertainStack<usize>,
     tallies: Vec<BlockTally>,
     /// Operations that began the regions after which lanes are uncertain.
     uncertain_by: BTreeSet<OpIndex>,
     /// Properties of the launch that decided transfers so far.
     decided: ValueOrigin,
-}
-
-/// Transfer of the running entry at the end of a block.
-enum Transfer {
-    /// All lanes continue at the next block.
-    Next,
-    /// Lanes jump.
-    Jump(usize),
-    /// Lanes jump to several blocks.
-    Several(Vec<(usize, u32)>),
-    /// All lanes push an entry that resumes at the first block, and continue at the second.
-    Push(Tag, usize, usize),
-    /// Lanes pop.
-    Pop(Tag),
-    /// Lanes end.
-    Exit,
-    /// Lanes jump to an unknown block.
-    Unknown,
 }
 
 impl<'r, 'a> PredictedWarp<'r, 'a> {
@@ -72,7 +55,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         };
         PredictedWarp {
             rows: inputs.unknown_rows(),
-            stack: LaneStack::new(0, lanes),
+            stack: UncertainStack::new(0, lanes.into(), DivergenceOrder::TakenFirst),
             tallies: vec![BlockTally::default(); slice.len()],
             uncertain_by: BTreeSet::new(),
             decided: ValueOrigin::NONE,
@@ -112,12 +95,14 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             reason: NoProfileReason::Unsupported,
         };
         let first = self.slice.block_at(entry).ok_or(unsupported(entry))?;
-        self.stack.advance(first);
-        while let Some(top) = self.stack.top() {
-            if top.next >= self.slice.len() {
+        let entered = self.apply(&ControlTransfer::Next, 0, first);
+        entered.map_err(|_| unsupported(entry))?;
+        while let Some(&StackEntry { next, mask, .. }) = self.stack.top() {
+            let (possible, certain) = (mask.possible as u32, mask.certain as u32);
+            if next >= self.slice.len() {
                 return Err(unsupported(entry));
             }
-            let block = self.slice.block(top.next);
+            let block = self.slice.block(next);
             let fail_at = |at, reason| NoProfile { at, reason };
             if self.stack.height() > MAX_HEIGHT {
                 return Err(fail_at(block.first, NoProfileReason::StackHeight));
@@ -125,18 +110,18 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             let spent = self.values.spend_step(self.steps_left);
             spent.map_err(|reason| fail_at(block.first, reason))?;
             // If lanes may be missing, or the entry may be empty, its counts are unknown.
-            if !top.is_certain() {
-                let start = RegionStart::Before(top.next);
-                let cut = self.cut_region(start, top.possible);
+            if !mask.is_certain() {
+                let start = RegionStart::Before(next);
+                let cut = self.cut_region(start, possible);
                 cut.map_err(|reason| fail_at(block.first, reason))?;
                 continue;
             }
-            if let Some(tally) = self.tallies.get_mut(top.next) {
+            if let Some(tally) = self.tallies.get_mut(next) {
                 tally.issues += 1;
-                tally.lanes += u128::from(top.certain.count_ones());
+                tally.lanes += u128::from(certain.count_ones());
             }
-            self.execute_block(top.next, top.certain)?;
-            let left = self.leave_block(top.next, top.certain);
+            self.execute_block(next, certain)?;
+            let left = self.leave_block(next, certain);
             left.map_err(|reason| fail_at(block.last, reason))?;
         }
         Ok(())
@@ -165,8 +150,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         let op = op.ok_or(NoProfileReason::Unsupported)?;
         let next = block + 1;
         if op.control == ControlEffect::Next {
-            self.stack.advance(next);
-            return Ok(());
+            return self.apply(&ControlTransfer::Next, active, next);
         }
         if op.scope != OpScope::Lane {
             return Err(NoProfileReason::Unsupported);
@@ -177,99 +161,68 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             return self.cut_region(RegionStart::After(block), active);
         }
         let taken = lanes.certain;
-        match self.transfer(op, last, next, taken)? {
-            Transfer::Next => self.stack.advance(next),
-            // Lanes that jump to the next block stay with the lanes that go on to it.
-            Transfer::Jump(to) if to == next || taken == 0 => self.stack.advance(next),
-            Transfer::Jump(to) if taken == active => self.stack.advance(to),
-            Transfer::Jump(to) => self.stack.split(&[(next, active & !taken), (to, taken)]),
-            Transfer::Several(mut sides) => {
-                let others = active & !taken;
-                match sides.iter_mut().find(|(to, _)| *to == next) {
-                    Some((_, lanes)) => *lanes |= others,
-                    None => sides.push((next, others)),
-                }
-                self.stack.split(&sides);
-            }
-            Transfer::Push(tag, resume, to) => self.stack.push(tag, resume, to),
-            Transfer::Pop(tag) => {
-                if !self.stack.pop(tag, taken, next) {
-                    return Err(NoProfileReason::Unsupported);
-                }
-            }
-            Transfer::Exit => self.stack.exit(taken, next),
-            Transfer::Unknown => return self.cut_region(RegionStart::After(block), active),
-        }
-        Ok(())
-    }
-
-    /// The transfer of a control operation in the `taken` lanes.
-    fn transfer(
-        &mut self,
-        op: &Op,
-        at: OpIndex,
-        next: usize,
-        taken: u32,
-    ) -> Result<Transfer, NoProfileReason> {
-        let block_at = |at: &OpIndex| self.slice.block_at(*at).ok_or(NoProfileReason::Unsupported);
-        let tag = |token| tag_of(token).ok_or(NoProfileReason::Unsupported);
-        Ok(match &op.control {
-            // Pushes apply to all active lanes, so that a condition has no clear meaning.
-            ControlEffect::Call(_) | ControlEffect::Push(..) if !op.condition.is_always() => {
-                return Err(NoProfileReason::Unsupported);
-            }
-            _ if taken == 0 => Transfer::Next,
-            ControlEffect::Jump(ControlTarget::Op(to)) => Transfer::Jump(block_at(to)?),
-            ControlEffect::Exit => Transfer::Exit,
-            ControlEffect::Pop(token) => Transfer::Pop(tag(*token)?),
-            ControlEffect::Call(ControlTarget::Op(to)) => {
-                Transfer::Push(Tag::Ret, next, block_at(to)?)
-            }
-            ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                Transfer::Push(tag(*token)?, block_at(to)?, next)
-            }
+        let transfer = match &op.control {
             ControlEffect::Indirect {
                 base,
                 anchor,
                 relative: true,
-            } => self.indirect(*base, *anchor, at, taken)?,
-            _ => return Err(NoProfileReason::Unsupported),
-        })
+            } if taken != 0 => {
+                let Some(mut sides) = self.indirect(*base, *anchor, last, taken)? else {
+                    return self.cut_region(RegionStart::After(block), active);
+                };
+                let others = (active & !taken).into();
+                match sides.iter_mut().find(|(to, _)| *to == next) {
+                    Some((_, lanes)) => *lanes |= others,
+                    None if others != 0 => sides.push((next, others)),
+                    None => {}
+                }
+                // Lanes that go on run first.
+                sides.reverse();
+                return self.apply(&ControlTransfer::Indirect(&sides), active, next);
+            }
+            _ => transfer_of(op, taken != 0, |at| self.slice.block_at(at))
+                .ok_or(NoProfileReason::Unsupported)?,
+        };
+        self.apply(&transfer, taken, next)
     }
 
-    /// The transfer of an indirect jump.
+    /// Moves the running entry, whose lanes are certain.
+    fn apply(
+        &mut self,
+        transfer: &ControlTransfer<'_, usize>,
+        taken: u32,
+        next: usize,
+    ) -> Result<(), NoProfileReason> {
+        let moved = self.stack.apply(transfer, taken.into(), next);
+        moved.map(|_| ()).map_err(|_| NoProfileReason::Unsupported)
+    }
+
+    /// The blocks to which `taken` lanes jump, with the lanes of each; `None` if the target of a lane is unknown.
     fn indirect(
         &mut self,
         base: Option<Cell>,
         anchor: i64,
         at: OpIndex,
         taken: u32,
-    ) -> Result<Transfer, NoProfileReason> {
+    ) -> Result<Option<Vec<(usize, Mask)>>, NoProfileReason> {
         let row = match base {
             Some(cell) => self.inputs.row(&self.rows, cell),
             None => LaneRow::splat(0, ValueOrigin::NONE),
         };
         self.decided = self.decided.with(row.origin);
         if taken & !row.known() != 0 {
-            return Ok(Transfer::Unknown);
+            return Ok(None);
         }
-        let mut sides: Vec<(usize, u32)> = Vec::new();
-        for lane in lanes_of(taken.into()) {
-            // The sum as a signed number of 32 bits, which the base is.
-            let word = row.word(lane).unwrap_or_default();
-            let address = i64::from(word as i32).checked_add(anchor);
-            let address = address.and_then(|address| u32::try_from(address).ok());
-            let to = address.and_then(|address| self.values.code.at(CodeAddr(address)));
+        let word = |lane| row.word(lane).unwrap_or_default();
+        let targets = indirect_targets(self.values.code, anchor, taken, word);
+        let targets = targets.ok_or(NoProfileReason::IndirectJump)?;
+        let blocks = targets.into_iter().map(|(to, lanes)| {
             // A block begins at each target that the analyses know.
-            let to = to.filter(|to| self.slice.targets(at).contains(to));
+            let to = Some(to).filter(|to| self.slice.targets(at).contains(to));
             let to = to.and_then(|to| self.slice.block_at(to));
-            let to = to.ok_or(NoProfileReason::IndirectJump)?;
-            match sides.iter_mut().find(|(known, _)| *known == to) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => sides.push((to, 1 << lane)),
-            }
-        }
-        Ok(Transfer::Several(sides))
+            Ok((to.ok_or(NoProfileReason::IndirectJump)?, lanes))
+        });
+        blocks.collect::<Result<_, _>>().map(Some)
     }
 
     /// Cuts out a region of the running entry: `lanes` may execute any path through it. Its blocks have unknown

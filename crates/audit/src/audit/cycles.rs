@@ -215,10 +215,7 @@ fn lone_warps(
     planted: u64,
 ) -> Result<LoneWarpAudit, Diagnostic> {
     let options = BoundOptions {
-        launches: StatedLaunches {
-            file: Some(launch.as_one().into()),
-            ..StatedLaunches::default()
-        },
+        launches: StatedLaunches::one(launch),
         ..BoundOptions::default()
     };
     let knowledge = session.launch(prepared.kernel, &options)?;

@@ -62,10 +62,7 @@ pub fn derived_for_launch(
     flow: &KernelFlow,
     grid: &LaunchFile,
 ) -> Result<DerivedClaims, Diagnostic> {
-    let launches = StatedLaunches {
-        file: Some(grid.as_one().into()),
-        ..StatedLaunches::default()
-    };
+    let launches = StatedLaunches::one(grid);
     derived_for(session, prepared, flow, launches)
 }
 
@@ -81,10 +78,7 @@ pub fn ranged_loads(
     launch: &LaunchFile,
 ) -> Result<BTreeMap<OpIndex, RangedLoad>, Diagnostic> {
     let options = BoundOptions {
-        launches: StatedLaunches {
-            file: Some(launch.as_one().into()),
-            ..StatedLaunches::default()
-        },
+        launches: StatedLaunches::one(launch),
         ..BoundOptions::default()
     };
     let ranges = session.launch(prepared.kernel, &options)?.ranges;

@@ -157,10 +157,7 @@ fn bounded_launch(
         (refused, None)
     };
     let options = BoundOptions {
-        launches: StatedLaunches {
-            file: Some(launch.as_one().into()),
-            ..StatedLaunches::default()
-        },
+        launches: StatedLaunches::one(launch),
         ..BoundOptions::default()
     };
     let knowledge = session.launch(prepared.kernel, &options)?;

@@ -3,19 +3,21 @@
 //! The monitor keeps its own activation stack for each warp, whose entries carry calling contexts, and advances it by
 //! the control effects of the operations. The simulator's stack must match it after every step (`warp-cfg-2023` 2).
 //! For example, if the simulator resumes the wrong entry at a SYNC, the stacks differ and the step is a violation.
+//!
+//! Monitor and simulator have the stack of `simt` in common, and the claims are about the abstract model, which has
+//! rules of its own. So an error in the stack itself shows as a violated claim (`docs/decisions.md`).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex};
-use warpbound_isa::instr::StackToken;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{Size, gcn};
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::exec_mask::ExecMask;
 use warpbound_simt::warp::DivergenceOrder;
-use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, NodeId, Tag};
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, NodeId};
 use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue, MemoryAccess};
 
 use super::accesses::{AccessMonitor, ObservedAccess};
@@ -532,7 +534,6 @@ fn apply_control(
     };
     let to = |op: OpIndex, label: ContextId| Point { op, label };
     let transfer = match &op.control {
-        ControlEffect::Next => ControlTransfer::Next,
         ControlEffect::Jump(ControlTarget::Op(target)) => {
             let others = top.mask & !taken;
             let mut expected = match *target == next.op {
@@ -564,21 +565,12 @@ fn apply_control(
         }
         ControlEffect::Call(ControlTarget::Op(callee)) => {
             let label = contexts.enter(here.label, here.op, *callee).context();
-            ControlTransfer::Call(to(*callee, label))
+            op.control.transfer(|op| Some(to(op, label)))
         }
-        ControlEffect::Push(token, ControlTarget::Op(target)) => match tag(*token) {
-            Some(tag) => ControlTransfer::Push {
-                tag,
-                resume: to(*target, here.label),
-            },
-            None => return false,
-        },
-        ControlEffect::Pop(token) => match tag(*token) {
-            Some(tag) => ControlTransfer::Pop(tag),
-            None => return false,
-        },
-        ControlEffect::Exit => ControlTransfer::Exit,
-        _ => return false,
+        direct => direct.transfer(|op| Some(to(op, here.label))),
+    };
+    let Some(transfer) = transfer else {
+        return false;
     };
     stack.apply(&transfer, taken, next).is_ok()
 }
@@ -647,15 +639,5 @@ fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
             differ |= u32::from(value != first) << lane;
         }
         differ & mask == 0
-    })
-}
-
-fn tag(token: StackToken) -> Option<Tag> {
-    Some(match token {
-        StackToken::Sync => Tag::Sync,
-        StackToken::Brk => Tag::Brk,
-        StackToken::Cont => Tag::Cont,
-        StackToken::Ret => Tag::Ret,
-        StackToken::LongJmp | StackToken::Exit => return None,
     })
 }

@@ -20,7 +20,7 @@ use warpbound_load::Kernel;
 use warpbound_report::gap::{ChainValue, CompositionPart, GapReport, ResourceShare};
 
 use super::chain::Replaced;
-use super::runs::launch_overhead;
+use super::conditions::launch_overhead;
 use super::{AddToChain, GapOptions, GapSubject};
 use warpbound_query::Session;
 

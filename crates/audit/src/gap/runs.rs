@@ -8,20 +8,22 @@
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_load::Kernel;
-use warpbound_machine::{GpuModel, MachineConfig, Parameter, SchedulerPolicy, Selection};
-use warpbound_report::timed::SearchedParameter;
-use warpbound_runs::{runs::timed::simulate, runs::timed::simulate_with};
+use warpbound_machine::{MachineConfig, SchedulerPolicy, Selection};
+use warpbound_runs::runs::timed::simulate_with;
 use warpbound_simulate::timed::{EventListener, Silent, SingleWarp};
 
 use super::GapOptions;
+use super::conditions::{
+    Conditions, note_failure, raise_counts, refresh_intervals, selections, start_caches,
+};
 use super::contents::Contents;
 use super::observed::RunRecord;
 use crate::{
-    audit::AuditObservations, audit::Claims, audit::HeaderMaximum, audit::ServiceOrder,
-    audit::monitor_single_warp, audit::record_warp,
+    audit::AuditObservations, audit::Claims, audit::ServiceOrder, audit::monitor_single_warp,
+    audit::record_warp,
 };
 use warpbound_query::{CacheState, Prepared, Session};
-use warpbound_runs::{RunHooks, TimedOptions};
+use warpbound_runs::TimedOptions;
 
 /// Warp of a launch with contents and an order of divergent lanes.
 #[derive(Clone)]
@@ -30,14 +32,6 @@ struct Situation {
     launch: LaunchFile,
     order: PathOrder,
     warp: SingleWarp,
-}
-
-/// Values of the machine's parameters and the caches of a run.
-#[derive(Clone)]
-struct Conditions {
-    selection: Selection,
-    set: Vec<(Parameter, u64)>,
-    caches: StartCaches,
 }
 
 /// Worst run.
@@ -81,10 +75,7 @@ impl WorstRun {
 
     /// Initial contents of the L2 cache.
     pub(super) fn caches(&self) -> CacheState {
-        match self.conditions.caches {
-            StartCaches::Cold => CacheState::Cold,
-            StartCaches::Warm => CacheState::Warm,
-        }
+        self.conditions.cache_state()
     }
 }
 
@@ -163,8 +154,7 @@ impl Runs<'_> {
             }
         }
         for interval in refresh_intervals(&self.options.cycles.machine, MOST_INTERVALS) {
-            let mut own = conditions.clone();
-            own.set.push((Parameter::DramRefreshInterval, interval));
+            let own = conditions.with_interval(interval);
             if let Some(found) = self.cycles(&situation, &own)
                 && found > cycles
             {
@@ -183,7 +173,7 @@ impl Runs<'_> {
         });
         Ok(WorstRun {
             replayed: self.replay(&situation, &conditions),
-            config: self.config(&conditions),
+            config: conditions.config(&self.options.cycles.machine),
             situation,
             conditions,
             cycles,
@@ -215,12 +205,7 @@ impl Runs<'_> {
                 worst.seen.violations.len()
             ));
         }
-        if let Some(why) = &self.failed {
-            notes.push(format!(
-                "some runs did not come to their end: {}",
-                why.message
-            ));
-        }
+        note_failure(self.failed.as_ref(), notes);
     }
 
     /// Returns the warps, contents and orders.
@@ -265,24 +250,13 @@ impl Runs<'_> {
             Selection::Least,
             Selection::Most,
         ];
-        let seeds = (1..=self.options.seeds).map(Selection::Seed);
-        let selections: Vec<Selection> = named.into_iter().chain(seeds).collect();
-        let caches: &[StartCaches] = match self.options.cycles.caches {
-            // A bound for any contents of the caches covers both, so both are tried.
-            CacheState::Any => &[StartCaches::Cold, StartCaches::Warm],
-            CacheState::Warm => &[StartCaches::Warm],
-            CacheState::Cold => &[StartCaches::Cold],
-        };
-        // With the same launch overhead in all runs, the slowest warp has the worst run.
-        let overhead = launch_overhead(&self.options.cycles.machine);
+        let selections = selections(self.options, named);
         let of_caches = |&caches: &StartCaches| {
-            selections.iter().map(move |&selection| Conditions {
-                selection,
-                set: overhead.to_vec(),
-                caches,
-            })
+            let of = move |&selection| Conditions::new(self.options, selection, caches);
+            selections.iter().map(of)
         };
-        caches.iter().flat_map(of_caches).collect()
+        let caches = start_caches(self.options).iter();
+        caches.flat_map(of_caches).collect()
     }
 
     /// Executes a situation without time; `None` if it does not end.
@@ -321,13 +295,8 @@ impl Runs<'_> {
 
     fn timed(&self, situation: &Situation, conditions: &Conditions) -> TimedOptions {
         TimedOptions {
-            selection: conditions.selection,
-            set: conditions.set.clone(),
-            caches: Some(conditions.caches),
             only: Some(situation.warp),
-            order: situation.order,
-            max_instructions: Some(self.options.max_instructions),
-            ..TimedOptions::new(self.options.cycles.machine.clone())
+            ..conditions.timed(self.options, situation.order)
         }
     }
 
@@ -357,100 +326,16 @@ impl Runs<'_> {
 
     /// Searches the slowest values of the parameters without a slow end. Returns the cycles and the conditions.
     fn search(&mut self, situation: &Situation, caches: StartCaches) -> Option<(u64, Conditions)> {
-        let mut conditions = self.conditions().into_iter().next()?;
-        (conditions.selection, conditions.caches) = (Selection::Slow, caches);
+        let conditions = Conditions::new(self.options, Selection::Slow, caches);
         let timed = self.timed(situation, &conditions);
-        let found = slowest_numbers(self.session, self.kernel, &situation.launch, &timed)?;
+        let found = conditions.search(self.session, self.kernel, &situation.launch, &timed)?;
         self.count += found.runs;
-        conditions.set.extend(found.numbers);
-        Some((found.cycles, conditions))
-    }
-
-    /// Returns the values of the parameters under conditions.
-    fn config(&self, conditions: &Conditions) -> MachineConfig {
-        let selected = self.options.cycles.machine.select(conditions.selection);
-        let set = conditions.set.iter();
-        set.fold(selected, |config, &(parameter, value)| {
-            config.with(parameter, value)
-        })
-    }
-}
-
-/// Slowest values of the parameters without a slow end.
-pub(super) struct SlowestNumbers {
-    pub(super) numbers: Vec<(Parameter, u64)>,
-    /// Cycles of the run with them.
-    pub(super) cycles: u64,
-    /// Runs of the search.
-    pub(super) runs: u64,
-}
-
-/// Searches the slowest values of the parameters without a slow end; `None` if a run does not end.
-pub(super) fn slowest_numbers(
-    session: &Session,
-    kernel: &Kernel,
-    launch: &LaunchFile,
-    timed: &TimedOptions,
-) -> Option<SlowestNumbers> {
-    let hooks = RunHooks {
-        events: None,
-        timeline: None,
-        progress: &mut |_| {},
-    };
-    let run = simulate(session, kernel, launch, timed, hooks).ok()?;
-    let searched = run.report.selection_search;
-    let searched = searched.map_or(Vec::new(), |search| search.numbers);
-    let others = searched.iter().map(|number| number.others as u64);
-    let runs = 1 + others.sum::<u64>();
-    let known = |number: &SearchedParameter| {
-        let parameter = Parameter::named(&number.name).ok()?;
-        Some((parameter, number.value))
-    };
-    Some(SlowestNumbers {
-        numbers: searched.iter().filter_map(known).collect(),
-        cycles: run.report.cycles,
-        runs,
-    })
-}
-
-/// Raises the maximum numbers of header executions, per entry and in total, to cover a run. Loops that a run does not
-/// reach count 0.
-pub(super) fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObservations) {
-    for (counts, seen) in counts
-        .iter_mut()
-        .zip([&seen.max_per_entry, &seen.max_totals])
-    {
-        counts.resize(seen.len(), Some(0));
-        for (most, own) in counts.iter_mut().zip(seen) {
-            let own = own.map_or(0, |own: HeaderMaximum| own.count);
-            *most = (*most).max(Some(own));
-        }
+        Some((found.cycles, found.conditions))
     }
 }
 
 /// Maximum number of intervals between refreshes of DRAM that are tried for a lone warp.
 const MOST_INTERVALS: u64 = 64;
-
-/// Returns at most `most` intervals between refreshes of DRAM: longer than the shortest interval of the machine, and
-/// at most twice as long. The shortest interval has the most refreshes, but with a longer one more of them may meet
-/// requests. For example, a range of 1000 to 5000 cycles and `most` = 4 give 1250, 1500, 1750 and 2000.
-pub(super) fn refresh_intervals(
-    machine: &GpuModel,
-    most: u64,
-) -> impl Iterator<Item = u64> + use<> {
-    let range = machine.range(Parameter::DramRefreshInterval);
-    let refreshes = machine.range(Parameter::DramRefresh).most > 0;
-    let end = range.most.min(range.least.saturating_mul(2));
-    let wide = end.saturating_sub(range.least);
-    // Without refreshes the interval changes nothing.
-    let count = if refreshes { wide.min(most) } else { 0 };
-    let least = range.least;
-    (1..=count).map(move |n| {
-        // The product may need more than 64 bits.
-        let further = u128::from(wide) * u128::from(n) / u128::from(count);
-        least + further as u64
-    })
-}
 
 /// Returns at most `most` numbers below `all`, spread evenly, for warps of a launch.
 fn spread(all: u64, most: u64) -> impl Iterator<Item = u64> {
@@ -459,13 +344,5 @@ fn spread(all: u64, most: u64) -> impl Iterator<Item = u64> {
         // The product of two 64-bit numbers needs 128 bits.
         let (n, last) = (u128::from(n), u128::from(all.saturating_sub(1)));
         (n * last / u128::from(count - 1).max(1)) as u64
-    })
-}
-
-/// Returns the parameters of the overhead of a launch, with their slow ends.
-pub(super) fn launch_overhead(machine: &GpuModel) -> [(Parameter, u64); 2] {
-    [Parameter::LaunchKernel, Parameter::LaunchEnd].map(|parameter| {
-        let most = machine.range(parameter).most;
-        (parameter, most)
     })
 }

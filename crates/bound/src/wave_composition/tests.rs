@@ -1,5 +1,5 @@
 use super::*;
-use crate::composition::LaunchTerm;
+use crate::composition::{LaunchTerm, SchedulerClass};
 
 const SPREAD: WaveSpread = WaveSpread {
     part: (2, 8),
@@ -20,21 +20,30 @@ fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> LaunchShape
 /// Composes times of 100 cycles each, and an end of 7.
 fn composed(shape: LaunchShape, chain: BlockChain, windows_bind: bool) -> LaunchBound {
     let one = WarpBound::from_profile(Cycles(100));
-    let times = WaveTimes {
-        path: &one,
-        followed: &one,
+    let times = LaunchTimes {
+        path: one.clone(),
+        followed: one.clone(),
         chain,
-        core: &one,
-        sm: &one,
-        gpu: &one,
-        windows_bind,
+        schedulers: SchedulerClass::WorkConserving,
+        queued: Cycles(0),
+        barriers: 0,
+        segment: Cycles(0),
+        core: one.clone(),
+        sm: one.clone(),
+        gpu: one.clone(),
         first: Cycles(0),
         lines: Cycles(0),
         ended: Cycles(11),
+        unfinished: one,
         apart: Cycles(0),
+        executed: None,
+    };
+    let waves = WaveTerms {
+        spread: SPREAD,
+        windows_bind,
         end: Cycles(7),
     };
-    LaunchBound::of_waves(&shape, SPREAD, &times, Delays::default()).expect("it fits")
+    LaunchBound::of_waves(&shape, &waves, &times, Delays::default()).expect("it fits")
 }
 
 /// A wave whose own services are in its path waits for the services of others only, unless it finds windows full.

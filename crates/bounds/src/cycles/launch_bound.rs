@@ -12,7 +12,7 @@ use warpbound_analyse::access::{AccessPattern, MemoryUnits};
 use warpbound_base::{Cycles, Diagnostic, Family, UpperBound};
 use warpbound_bound::{
     BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
-    LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread,
+    LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread, WaveTerms,
 };
 use warpbound_cycles::{
     Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
@@ -485,8 +485,12 @@ impl LaunchTime {
                     OtherWarps::Absent => 0,
                     _ => self.numbers.slow(Parameter::LaunchEnd),
                 };
-                let times = wave_launch::times_of(&times, windows_bind, end);
-                LaunchBound::of_waves(&self.shape, spread, &times, delays)
+                let waves = WaveTerms {
+                    spread,
+                    windows_bind,
+                    end: Cycles(end),
+                };
+                LaunchBound::of_waves(&self.shape, &waves, &times, delays)
             }
         };
         let bound = bound.ok_or_else(too_many_bits)?;

@@ -7,18 +7,16 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 use warpbound_timing::InstrFacts;
 
-use super::ReplayedTimes;
 use super::levels::ConfigValues;
+use super::limits::limits_of;
 use super::sm_lines::SmLines;
-use super::trace::{
-    FetchSource, RecordedTrace, TracedAccess, TracedFetch, TracedInstr, TranslationSource,
-};
-use crate::account::{Account, Term};
+use super::trace::{FetchSource, RecordedTrace, TracedFetch, TracedInstr};
+use super::walk::{ReplayedTimes, Request, TraceReader, walk};
+use crate::account::Term;
 use crate::lines::LineWait;
-use crate::memory::{AccessLimits, AccessTimes, AccessWaits, SpaceLimits};
-use crate::numbers::{MILLI, MachineNumbers};
-use crate::outcomes::StepOutcomes;
-use crate::state::{Layout, Part, TimeVector};
+use crate::memory::{AccessLimits, AccessTimes, AccessWaits};
+use crate::numbers::MachineNumbers;
+use crate::state::{Layout, TimeVector};
 use crate::step::Transfer;
 
 /// Replays a warp with the functions of the bound: units and pipes at their worst, no pairs, memory accesses by
@@ -40,56 +38,26 @@ pub fn replay_bounded(
     }
     let transfer = Transfer::new(facts, &accesses, numbers);
     let values = ConfigValues(numbers);
-    let mut vector = TimeVector::start(&transfer.layout, values.cycles(Parameter::LaunchKernel));
-    let mut account = Account::new([Term::Dependencies; crate::state::SCOREBOARDS]);
-    let mut lines = BoundedLines {
+    let mut bounded = BoundedTimes {
         code: SmLines::of_code(values),
         constants: SmLines::of_constants(values),
         service: LineService {
             dram: values.cycles(Parameter::DramBeyond),
         },
+        limits: &limits,
     };
-    let mut issues = Vec::with_capacity(trace.instrs.len());
-    for (number, (instr, own)) in trace.instrs.iter().zip(&limits).enumerate() {
-        let at = vector.get(Part::Requested);
-        for line in &instr.code {
-            let beyond = |latency| {
-                lines
-                    .service
-                    .arrival(&transfer, &mut vector, at, latency, line)
-            };
-            let arrival = lines.code.arrival(at, line, beyond);
-            // The warp waits for its own line; lines ahead are only requested.
-            if line.ahead == 0 {
-                account.wait(&mut vector, arrival, Term::Fetch);
-            }
-        }
-        let mut outcomes = BoundedOutcomes {
-            transfer: &transfer,
-            lines: &mut lines,
-            limits: own.as_ref(),
-            instr,
-        };
-        transfer.issue_with(&mut vector, instr.at, &mut outcomes, &mut account);
-        issues.push((vector.get(Part::LastIssue) / MILLI) as u64);
-        if let Some(next) = trace.instrs.get(number + 1)
-            && transfer.branches(instr.at)
-            && next.at.index() != instr.at.index() + 1
-        {
-            transfer.jump(&mut vector, &mut account);
-        }
-    }
-    ReplayedTimes {
-        issues,
-        end: (transfer.end(&vector) / MILLI) as u64,
-    }
+    let start = values.cycles(Parameter::LaunchKernel);
+    walk(&transfer, trace, start, &mut bounded)
 }
 
-/// Lines of code and constants. The trace says where they are found; they are served as in the bound.
-struct BoundedLines {
+/// Times of a trace as far as the bound knows them.
+struct BoundedTimes<'a> {
+    /// Lines of code and constants. The trace says where they are found; they are served as in the bound.
     code: SmLines,
     constants: SmLines,
     service: LineService,
+    /// Numbers of the access of each instruction of the trace.
+    limits: &'a [Option<AccessLimits>],
 }
 
 /// Lines of the L2 cache.
@@ -125,51 +93,39 @@ impl LineService {
     }
 }
 
-/// Outcomes of an instruction of a trace, as far as the bound knows them.
-struct BoundedOutcomes<'a> {
-    transfer: &'a Transfer<'a>,
-    lines: &'a mut BoundedLines,
-    limits: Option<&'a AccessLimits>,
-    instr: &'a TracedInstr,
-}
-
-impl BoundedOutcomes<'_> {
-    fn constant(&mut self, vector: &mut TimeVector, at: i64, constant: &TracedFetch) -> i64 {
-        let service = self.lines.service;
-        let beyond = |latency| service.arrival(self.transfer, vector, at, latency, constant);
-        self.lines.constants.arrival(at, constant, beyond)
-    }
-}
-
-impl StepOutcomes for BoundedOutcomes<'_> {
-    const KNOWS_PIPE: bool = false;
-
-    fn may_be_second(&self) -> bool {
-        false
-    }
+impl TraceReader for BoundedTimes<'_> {
+    const IS_EXACT: bool = false;
 
     fn issues_pairs(&self) -> bool {
         false
     }
 
-    fn operands(&mut self, vector: &mut TimeVector) -> Option<i64> {
-        let at = vector.get(Part::Requested);
-        let instr = self.instr;
-        let arrivals = instr.operands.iter();
-        arrivals.map(|own| self.constant(vector, at, own)).max()
+    fn code(&mut self, transfer: &Transfer<'_>, vector: &mut TimeVector, of: &Request<'_>) -> i64 {
+        let service = self.service;
+        let beyond = |latency| service.arrival(transfer, vector, of.at, latency, of.fetch);
+        self.code.arrival(of.at, of.fetch, beyond)
     }
 
-    fn words(&self) -> i64 {
-        i64::from(self.instr.bytes / 4).max(1)
+    fn constant(
+        &mut self,
+        transfer: &Transfer<'_>,
+        vector: &mut TimeVector,
+        of: &Request<'_>,
+    ) -> i64 {
+        let service = self.service;
+        let beyond = |latency| service.arrival(transfer, vector, of.at, latency, of.fetch);
+        self.constants.arrival(of.at, of.fetch, beyond)
     }
 
     fn access(
         &mut self,
+        transfer: &Transfer<'_>,
         vector: &mut TimeVector,
         layout: &Layout,
         start: i64,
+        (number, _): (usize, &TracedInstr),
     ) -> Option<(AccessTimes, Term)> {
-        let limits = self.limits?;
+        let limits = self.limits.get(number)?.as_ref()?;
         let walks = |space| {
             let mut spaces = limits.spaces.iter();
             spaces.any(|own| own.space == space && own.may_walk)
@@ -178,26 +134,9 @@ impl StepOutcomes for BoundedOutcomes<'_> {
             walks: [walks(MemorySpace::Global), walks(MemorySpace::Local)],
             counts_misses: false,
         };
-        let most = self.transfer.most_sectors;
-        let memory = &self.transfer.memory;
+        let (memory, most) = (&transfer.memory, transfer.most_sectors);
         let times = memory.access(vector, layout, start, limits, waits, most);
         Some((times, Term::of_access(limits)))
-    }
-
-    fn loaded_constants(
-        &mut self,
-        vector: &mut TimeVector,
-        start: i64,
-        replay: i64,
-    ) -> Option<i64> {
-        let instr = self.instr;
-        let last = start + (instr.loaded.len() as i64 - 1).max(0) * replay;
-        let arrivals = instr.loaded.iter();
-        arrivals.map(|own| self.constant(vector, last, own)).max()
-    }
-
-    fn waits_at_barrier(&self) -> bool {
-        true
     }
 }
 
@@ -218,75 +157,4 @@ fn cover(known: &mut AccessLimits, own: &AccessLimits) {
 fn sectors(limits: &AccessLimits) -> u32 {
     let spaces = limits.spaces.iter();
     spaces.map(|space| space.sectors).max().unwrap_or(0)
-}
-
-/// Returns the numbers of a traced access; `None` if no lane takes part.
-pub(super) fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
-    let shared = instr.shared.map(|shared| SpaceLimits {
-        space: MemorySpace::Shared,
-        requests: shared.transactions.saturating_sub(shared.conflicts),
-        conflicts: shared.conflicts,
-        same_word: shared.same_word,
-        lines: 0,
-        sectors: 0,
-        may_miss: false,
-        may_walk: false,
-        may_evict: false,
-        may_hit_l1: false,
-    });
-    let of_shared = instr.shared.map(|shared| shared.direction);
-    let direction = of_shared.or(instr.accesses.first().map(|access| access.direction))?;
-    let in_space = |is_local| {
-        let accesses = instr.accesses.iter();
-        let own: Vec<_> = accesses
-            .filter(|access| access.is_local == is_local)
-            .collect();
-        (!own.is_empty()).then(|| space_limits(&own, is_local))
-    };
-    let spaces = shared
-        .into_iter()
-        .chain(in_space(true))
-        .chain(in_space(false));
-    Some(AccessLimits {
-        direction,
-        bytes: instr.bytes,
-        always: true,
-        spaces: spaces.collect(),
-    })
-}
-
-/// Returns the numbers of the accesses of an instruction to local or to global memory.
-fn space_limits(accesses: &[&TracedAccess], is_local: bool) -> SpaceLimits {
-    let mut limits = SpaceLimits {
-        space: match is_local {
-            true => MemorySpace::Local,
-            false => MemorySpace::Global,
-        },
-        requests: 0,
-        lines: 0,
-        sectors: 0,
-        conflicts: 0,
-        same_word: 0,
-        may_miss: false,
-        may_walk: false,
-        may_evict: false,
-        may_hit_l1: false,
-    };
-    for request in accesses.iter().flat_map(|access| &access.requests) {
-        limits.requests += 1;
-        limits.lines += request.len() as u32;
-        for line in request {
-            limits.sectors += (line.sectors & !line.merged).count_ones();
-            limits.may_hit_l1 |= line.l1_hits != 0;
-            if let Some(beyond) = &line.beyond {
-                let is_present = beyond.translation == TranslationSource::First;
-                limits.may_walk |= !is_present || beyond.awaits_translation;
-                for line in &beyond.lines {
-                    limits.may_miss |= line.missing > 0 || line.awaits_sectors;
-                    limits.may_evict |= line.evicted > 0;
-                }
-            }
-        }
-    }
-    limits
 }

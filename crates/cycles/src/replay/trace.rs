@@ -5,7 +5,7 @@
 use smallvec::SmallVec;
 use warpbound_ir::OpIndex;
 
-use super::bounded::limits_of;
+use super::limits::limits_of;
 use crate::demands::DramTransfers;
 use crate::memory::{AccessDirection, AccessLimits};
 

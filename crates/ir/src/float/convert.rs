@@ -1,4 +1,4 @@
-//! Conversions: F2F, F2I, I2F, I2I. For example, F2I.S32.F32.TRUNC maps 2.9 to 2, 3e9 to 2147483647, and a NaN to 0.
+//! Conversions: F2F, F2I, I2F. For example, F2I.S32.F32.TRUNC maps 2.9 to 2, 3e9 to 2147483647, and a NaN to 0.
 
 use super::exact::{self, Exact, Unpacked};
 use super::{Flush, Format, Rounding};
@@ -116,7 +116,7 @@ impl IntegerType {
     }
 
     /// Reads the number in the low [`width`](IntegerType::width) bits; other bits are ignored. The operand modifiers
-    /// `|x|` and `-x` of I2F and I2I are applied to the number (assumption: without wrapping).
+    /// `|x|` and `-x` of I2F are applied to the number (assumption: without wrapping).
     #[inline]
     pub const fn read(self, bits: u64) -> i128 {
         let unused = 64 - self.width();
@@ -137,19 +137,6 @@ impl IntegerType {
     #[inline]
     fn clamp(self, value: i128) -> u64 {
         value.clamp(self.least(), self.greatest()) as u64
-    }
-}
-
-/// I2I: the number as another type, wrapped, or clamped with `.SAT`. The result is extended to 64 bits by its sign.
-///
-/// Source: PTX ISA, "cvt" (`.sat` clamps to MININT..MAXINT of the destination; else the high bits
-/// are chopped).
-#[inline]
-pub fn integer_to_integer(value: i128, to: IntegerType, saturate: bool) -> u64 {
-    if saturate {
-        to.clamp(value)
-    } else {
-        to.wrap(value)
     }
 }
 

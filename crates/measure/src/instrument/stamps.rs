@@ -2,16 +2,12 @@
 //! example, the word of the step from block A to block B has the largest time that any thread took from its stamp in
 //! A to its next stamp in B.
 
-use warpbound_analyse::ThreadCfg;
-use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::{Diagnostic, GroupedCode};
-use warpbound_isa::Program;
+use warpbound_base::Diagnostic;
 use warpbound_launch::{ElementType, NpyArray};
 use warpbound_load::Kernel;
 use warpbound_rewrite::CubinRewriter;
-use warpbound_rewrite::liveness::Liveness;
 use warpbound_rewrite::probes::stamps::{stamp_counters, stamp_edits, stamp_points};
-use warpbound_rewrite::probes::{ProbeEdits, ProbeEntry, ProbedCode};
+use warpbound_rewrite::probes::{ProbeEdits, ProbeEntry};
 
 pub use warpbound_report::stamp_plan::StampPlan;
 
@@ -94,41 +90,14 @@ pub fn instrument_stamps(
     file: &[u8],
     kernel: &Kernel,
 ) -> Result<(StampPlan, InstrumentedKernel), Diagnostic> {
-    let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
-    super::check_sections(kernel).map_err(fail)?;
-    let prepared = session.prepare(kernel)?;
-    let Program::Nvidia(program) = &prepared.program else {
-        let message = format!(
-            "these stamps are for code of {}",
-            GroupedCode::architectures("and")
-        );
-        return Err(fail(Diagnostic::new(message)));
-    };
-    let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
-        .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
-    let target = Target {
-        session,
-        prepared: &prepared,
-        program,
-        cfg: &cfg,
-    };
-    target.stamp(file).map_err(fail)
+    super::with_target(session, kernel, "stamps", |target| target.stamp(file))
 }
 
 impl Target<'_> {
     fn stamp(&self, file: &[u8]) -> Result<(StampPlan, InstrumentedKernel), Diagnostic> {
         let kernel = self.prepared.kernel;
-        let liveness = Liveness::with_fault(&self.prepared.code, self.program, self.cfg, None);
-        let mut probed = ProbedCode {
-            code: &self.prepared.code,
-            program: self.program,
-            cfg: self.cfg,
-            liveness: &liveness,
-            registers: kernel.registers,
-            address_offset: 0,
-            first_byte: 8,
-            fault: None,
-        };
+        let liveness = self.liveness(None);
+        let mut probed = self.probed(&liveness, None);
         let points = stamp_points(&probed);
         let counters = stamp_counters(points.len());
         let mut rewriter = CubinRewriter::open(file)?;

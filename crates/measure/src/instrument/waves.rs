@@ -4,15 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic, Family, GroupedCode};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_launch::{GlobalMemory, LOADED_FILE, LaunchFile};
 use warpbound_load::Kernel;
 use warpbound_query::{Prepared, Session};
-use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
-use warpbound_rewrite::gcn::{CodeObjectRewriter, ScalarProbes};
-use warpbound_rewrite::probes::{Increment, ProbedQuantity};
 
-use super::counters_launch;
+use warpbound_report::probe_plan::ProbePlan;
+use warpbound_rewrite::gcn::{CodeObjectRewriter, ScalarProbes};
+use warpbound_rewrite::probes::Increment;
+
+use super::{counters_launch, probed_quantity};
 use crate::ProbeCounters;
 use crate::probes::check_code;
 
@@ -81,22 +82,11 @@ fn instrument(
     let shift = code_address.checked_sub(rewriter.code_address());
     let shift = shift.and_then(|shift| u32::try_from(shift).ok());
     let shift = shift.ok_or_else(outside)?;
-    if !plan.sums.is_empty() {
-        let message = format!(
-            "sums of probes are for code of {}",
-            GroupedCode::architectures("and")
-        );
-        let hint = "make the plan with a counter for each probe";
-        return Err(Diagnostic::new(message).hint(hint));
-    }
     let mut points: BTreeMap<CodeAddr, BTreeSet<Increment>> = BTreeMap::new();
     for (counter, probe) in plan.probes.iter().enumerate() {
         let increment = Increment {
             counter,
-            quantity: match probe.quantity {
-                ProbeQuantity::Issues => ProbedQuantity::Issues,
-                ProbeQuantity::Lanes => ProbedQuantity::Lanes,
-            },
+            quantity: probed_quantity(probe.quantity),
             weight: 1,
         };
         let at = CodeAddr(probe.at.saturating_add(shift));

@@ -48,10 +48,7 @@ pub fn count_intervals(
     prediction: &Prediction,
 ) -> Result<CountIntervals, Diagnostic> {
     let options = BoundOptions {
-        launches: StatedLaunches {
-            file: Some(launch.as_one().into()),
-            ..StatedLaunches::default()
-        },
+        launches: StatedLaunches::one(launch),
         ..BoundOptions::default()
     };
     let context = session.launch(prepared.kernel, &options)?.context;

@@ -10,7 +10,6 @@ use warpbound_ir::{
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_isa::{RegisterKind, SpecialReg};
-use warpbound_simt::{ControlTransfer, Tag};
 
 use super::Launch;
 use super::lanes::LaneValues;
@@ -109,34 +108,8 @@ impl<const W: usize> Compiler<'_, W> {
 
     /// Compiles a control effect. Transfers that the execution model does not have fault when they are executed.
     fn compile_flow(&mut self, op: &Op, steps: &Steps) -> Flow {
-        let tag = |token: StackToken| match token {
-            StackToken::Sync => Some(Tag::Sync),
-            StackToken::Brk => Some(Tag::Brk),
-            StackToken::Cont => Some(Tag::Cont),
-            StackToken::Ret => Some(Tag::Ret),
-            StackToken::LongJmp | StackToken::Exit => None,
-        };
         match &op.control {
-            ControlEffect::Next => Flow::Transfer(ControlTransfer::Next),
-            ControlEffect::Jump(ControlTarget::Op(to)) => {
-                Flow::Transfer(ControlTransfer::Jump(to.0))
-            }
-            ControlEffect::Branch {
-                to: ControlTarget::Op(to),
-                reconvergence,
-            } => Flow::Transfer(ControlTransfer::Branch {
-                target: to.0,
-                reconvergence: reconvergence.map(|at| at.0),
-            }),
-            ControlEffect::Reconverge => Flow::Transfer(ControlTransfer::Reconverge),
-            ControlEffect::Call(ControlTarget::Op(to)) => {
-                Flow::Transfer(ControlTransfer::Call(to.0))
-            }
             ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
-            ControlEffect::Push(token, ControlTarget::Op(to)) => tag(*token)
-                .map_or(Flow::Unsupported, |tag| {
-                    Flow::Transfer(ControlTransfer::Push { tag, resume: to.0 })
-                }),
             // A return goes to the address in registers: waves have no stack.
             ControlEffect::Pop(StackToken::Ret) if self.has_waves => {
                 match op.reads.iter().find_map(|cell| word_number(*cell)) {
@@ -144,10 +117,6 @@ impl<const W: usize> Compiler<'_, W> {
                     None => Flow::Unsupported,
                 }
             }
-            ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, |tag| {
-                Flow::Transfer(ControlTransfer::Pop(tag))
-            }),
-            ControlEffect::Exit => Flow::Transfer(ControlTransfer::Exit),
             ControlEffect::SetActive(mask) => match mask.mask_words() {
                 Some(words) => Flow::SetActive(words.map(|word| word.register().number)),
                 None => Flow::Unsupported,
@@ -170,7 +139,10 @@ impl<const W: usize> Compiler<'_, W> {
             ControlEffect::Indirect {
                 relative: false, ..
             } => Flow::External("a function outside the file".to_owned()),
-            _ => Flow::Unsupported,
+            direct => {
+                let transfer = direct.transfer(|to| Some(to.0));
+                transfer.map_or(Flow::Unsupported, Flow::Transfer)
+            }
         }
     }
 

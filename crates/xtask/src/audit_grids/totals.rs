@@ -1,16 +1,15 @@
 //! Totals of the audit of grids, and the journal from which they are read again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use warpbound_audit::audit::LaunchTimeAudit;
 
 use crate::audit_cycles::quantiles;
+use crate::journal::Journal;
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
@@ -102,58 +101,23 @@ pub(super) struct GridTotals {
     all: usize,
     grids: BTreeMap<String, AuditedGrid>,
     reported: Duration,
-    journal: Option<File>,
-    problems: Vec<String>,
-}
-
-/// First line of a journal.
-#[derive(Serialize, Deserialize)]
-struct JournalHead {
-    seed: u64,
+    journal: Journal,
 }
 
 impl GridTotals {
-    /// Opens a journal, whose lines count as done. Without a path nothing is written.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read or written, or is a journal of another seed.
+    /// Opens a journal, whose lines count as done, as [`Journal::open`] does.
     pub(super) fn open(path: Option<&Path>, seed: u64, all: usize) -> anyhow::Result<GridTotals> {
-        let mut totals = GridTotals {
+        let (journal, done) = Journal::open(path, seed, "grids")?;
+        let done = done.into_iter();
+        Ok(GridTotals {
             seed,
             all,
-            grids: BTreeMap::new(),
+            grids: done
+                .map(|grid: AuditedGrid| (grid.key.clone(), grid))
+                .collect(),
             reported: Duration::ZERO,
-            journal: None,
-            problems: Vec::new(),
-        };
-        let Some(path) = path else {
-            return Ok(totals);
-        };
-        let text = match path.exists() {
-            true => fs::read_to_string(path)?,
-            false => String::new(),
-        };
-        // The last line may be incomplete.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let mut lines = text.get(..whole).unwrap_or_default().lines();
-        if let Some(head) = lines.next() {
-            let head: JournalHead = serde_json::from_str(head).context("no journal of grids")?;
-            if head.seed != seed {
-                bail!("the journal is of seed {}", head.seed);
-            }
-        }
-        for line in lines {
-            let grid: AuditedGrid = serde_json::from_str(line)?;
-            totals.grids.insert(grid.key.clone(), grid);
-        }
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        file.set_len(whole as u64)?;
-        if whole == 0 {
-            writeln!(file, "{}", serde_json::to_string(&JournalHead { seed })?)?;
-        }
-        totals.journal = Some(file);
-        Ok(totals)
+            journal,
+        })
     }
 
     /// Launches that are done.
@@ -163,13 +127,7 @@ impl GridTotals {
 
     /// Adds a result.
     pub(super) fn add(&mut self, grid: AuditedGrid) {
-        if let Some(file) = &mut self.journal {
-            let line = serde_json::to_string(&grid).map_err(anyhow::Error::from);
-            let written = line.and_then(|line| Ok(writeln!(file, "{line}")?));
-            if let Err(error) = written {
-                self.problems.push(format!("the journal: {error:#}"));
-            }
-        }
+        self.journal.add(&grid);
         self.grids.insert(grid.key.clone(), grid);
     }
 
@@ -194,7 +152,7 @@ impl GridTotals {
         let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         let mut estimates: Vec<f64> = Vec::new();
         let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut problems = self.problems;
+        let mut problems = self.journal.finish();
         let mut pairs = BTreeSet::new();
         let mut lines = Vec::new();
         let (mut runs, mut skipped, mut violations, mut grids) = (0, 0, 0, 0);

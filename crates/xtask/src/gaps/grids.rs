@@ -2,14 +2,12 @@
 //! which a later run goes on.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use warpbound_launch::LaunchFile;
 use warpbound_query::{GpuModel, Parameter};
@@ -17,6 +15,7 @@ use warpbound_report::gap::GapReport;
 
 use super::PROGRESS_INTERVAL;
 use crate::audit_cycles::quantiles;
+use crate::journal::Journal;
 
 /// Extent of a campaign.
 pub(super) struct GridCampaign {
@@ -205,73 +204,30 @@ fn refused(task: &GridTask<'_>, why: String) -> GridGap {
     }
 }
 
-/// First line of a journal.
-#[derive(Serialize, Deserialize)]
-struct JournalHead {
-    seed: u64,
-}
-
 /// Gap breakdowns that are done, and their journal.
 struct GridGaps {
     all: usize,
     rows: BTreeMap<String, GridGap>,
-    journal: Option<File>,
+    journal: Journal,
     reported: Duration,
-    problems: Vec<String>,
 }
 
 impl GridGaps {
-    /// Opens a journal, whose lines count as done. Without a path nothing is written.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read or written, or is a journal of another seed.
+    /// Opens a journal, whose lines count as done, as [`Journal::open`] does.
     fn open(path: Option<&Path>, seed: u64, all: usize) -> anyhow::Result<GridGaps> {
-        let mut totals = GridGaps {
+        let (journal, done) = Journal::open(path, seed, "gaps")?;
+        let done = done.into_iter();
+        Ok(GridGaps {
             all,
-            rows: BTreeMap::new(),
-            journal: None,
+            rows: done.map(|row: GridGap| (row.key.clone(), row)).collect(),
+            journal,
             reported: Duration::ZERO,
-            problems: Vec::new(),
-        };
-        let Some(path) = path else {
-            return Ok(totals);
-        };
-        let text = match path.exists() {
-            true => fs::read_to_string(path)?,
-            false => String::new(),
-        };
-        // The last line may be incomplete.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let mut lines = text.get(..whole).unwrap_or_default().lines();
-        if let Some(head) = lines.next() {
-            let head: JournalHead = serde_json::from_str(head).context("no journal of gaps")?;
-            if head.seed != seed {
-                bail!("the journal is of seed {}", head.seed);
-            }
-        }
-        for line in lines {
-            let row: GridGap = serde_json::from_str(line)?;
-            totals.rows.insert(row.key.clone(), row);
-        }
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        file.set_len(whole as u64)?;
-        if whole == 0 {
-            writeln!(file, "{}", serde_json::to_string(&JournalHead { seed })?)?;
-        }
-        totals.journal = Some(file);
-        Ok(totals)
+        })
     }
 
     /// Adds a gap breakdown, and prints the progress on standard error.
     fn add(&mut self, row: GridGap, begin: Instant) {
-        if let Some(file) = &mut self.journal {
-            let line = serde_json::to_string(&row).map_err(anyhow::Error::from);
-            let written = line.and_then(|line| Ok(writeln!(file, "{line}")?));
-            if let Err(error) = written {
-                self.problems.push(format!("the journal: {error:#}"));
-            }
-        }
+        self.journal.add(&row);
         self.rows.insert(row.key.clone(), row);
         let now = begin.elapsed();
         if now >= self.reported + PROGRESS_INTERVAL {
@@ -287,15 +243,15 @@ impl GridGaps {
     /// # Errors
     ///
     /// A chain inverts, or a launch has no gap breakdown for an unexpected reason.
-    fn print(mut self, totals_only: bool) -> anyhow::Result<()> {
+    fn print(self, totals_only: bool) -> anyhow::Result<()> {
         let mut ratios: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
         let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
         let mut lines = Vec::new();
+        let mut problems = self.journal.finish();
         let (mut inversions, mut runs, mut composed) = (0, 0, 0);
         for row in self.rows.values() {
-            let problems = row.problems.iter();
-            self.problems
-                .extend(problems.map(|problem| format!("{}: {problem}", row.key)));
+            let of_row = row.problems.iter();
+            problems.extend(of_row.map(|problem| format!("{}: {problem}", row.key)));
             if let Some(why) = &row.refused {
                 *refused.entry(why).or_default() += 1;
             }
@@ -339,8 +295,8 @@ impl GridGaps {
         for (reason, count) in &refused {
             println!("no gap: {count} {reason}");
         }
-        if inversions > 0 || !self.problems.is_empty() {
-            bail!("{inversions} chains invert; {}", self.problems.join("; "));
+        if inversions > 0 || !problems.is_empty() {
+            bail!("{inversions} chains invert; {}", problems.join("; "));
         }
         Ok(())
     }

@@ -6,19 +6,18 @@
 //! 64 runs.
 
 use warpbound_base::{Diagnostic, Named as _};
-use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
-use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy, Selection};
+use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_machine::{MachineConfig, SchedulerPolicy, Selection};
 use warpbound_runs::runs::timed::simulate_with;
 use warpbound_simulate::timed::{EventListener, Silent};
 
 use super::record::{LaunchRecord, LaunchRecorder};
 use crate::gap::GapOptions;
+use crate::gap::conditions::{
+    Conditions, note_failure, raise_counts, refresh_intervals, selections, start_caches,
+};
 use crate::gap::contents::Contents;
 use crate::{audit::Claims, audit::monitor};
-use crate::{
-    gap::runs::launch_overhead, gap::runs::raise_counts, gap::runs::refresh_intervals,
-    gap::runs::slowest_numbers,
-};
 use warpbound_query::{CacheState, Prepared, Session};
 use warpbound_runs::TimedOptions;
 
@@ -49,20 +48,18 @@ struct Situation {
     issued: Option<u64>,
 }
 
-/// Values of the machine's parameters, caches and schedulers of a run.
+/// Situation, conditions on the machine and scheduler of a run.
 #[derive(Clone)]
-struct Conditions {
+struct LaunchConditions {
     situation: usize,
-    selection: Selection,
-    set: Vec<(Parameter, u64)>,
-    caches: StartCaches,
+    machine: Conditions,
     policy: SchedulerPolicy,
 }
 
 /// Worst run of a launch.
 pub(super) struct WorstLaunch {
     text: String,
-    caches: StartCaches,
+    caches: CacheState,
     /// Cycles, the launch overhead at its slow end included.
     pub(super) cycles: u64,
     /// Values of the parameters.
@@ -81,10 +78,7 @@ impl WorstLaunch {
 
     /// Initial contents of the L2 cache.
     pub(super) fn caches(&self) -> CacheState {
-        match self.caches {
-            StartCaches::Cold => CacheState::Cold,
-            StartCaches::Warm => CacheState::Warm,
-        }
+        self.caches
     }
 }
 
@@ -119,7 +113,7 @@ impl LaunchRuns<'_> {
         let mut loop_counts = [Vec::new(), Vec::new()];
         let mut situations = self.situations(grid, &first, &mut loop_counts)?;
         let conditions = self.conditions(situations.len());
-        let mut worst: Option<(u64, Conditions)> = None;
+        let mut worst: Option<(u64, LaunchConditions)> = None;
         for (number, each) in conditions.iter().enumerate() {
             if let Some(cycles) = self.cycles(&situations, each)
                 && worst.as_ref().is_none_or(|(most, _)| cycles > *most)
@@ -141,7 +135,7 @@ impl LaunchRuns<'_> {
         let extremes = Contents::extremes(grid);
         situations.extend(self.situations(grid, &extremes, &mut loop_counts)?);
         for situation in with_first..situations.len() {
-            let own = Conditions {
+            let own = LaunchConditions {
                 situation,
                 ..conditions.clone()
             };
@@ -152,8 +146,10 @@ impl LaunchRuns<'_> {
             }
         }
         for interval in refresh_intervals(&self.options.cycles.machine, MOST_INTERVALS) {
-            let mut own = conditions.clone();
-            own.set.push((Parameter::DramRefreshInterval, interval));
+            let own = LaunchConditions {
+                machine: conditions.machine.with_interval(interval),
+                ..conditions.clone()
+            };
             if let Some(found) = self.cycles(&situations, &own)
                 && found > cycles
             {
@@ -167,9 +163,9 @@ impl LaunchRuns<'_> {
         let has_counts = !self.depends_on_time && situations.iter().all(|own| own.issued.is_some());
         Ok(WorstLaunch {
             text: self.text(&situations, &conditions),
-            caches: conditions.caches,
+            caches: conditions.machine.cache_state(),
             cycles,
-            config: self.config(&conditions),
+            config: conditions.machine.config(&self.options.cycles.machine),
             record: recorder.finish(),
             loop_counts: has_counts.then_some(loop_counts),
         })
@@ -196,12 +192,7 @@ impl LaunchRuns<'_> {
                 self.violations
             ));
         }
-        if let Some(why) = &self.failed {
-            notes.push(format!(
-                "some runs did not come to their end: {}",
-                why.message
-            ));
-        }
+        note_failure(self.failed.as_ref(), notes);
     }
 
     /// Returns the launch with these contents in both orders, and raises the loop counts to cover runs without time.
@@ -240,32 +231,22 @@ impl LaunchRuns<'_> {
 
     /// Returns combinations of all conditions of runs: first the slow end and the given contents, then others, spread
     /// evenly over the rest.
-    fn conditions(&self, situations: usize) -> Vec<Conditions> {
+    fn conditions(&self, situations: usize) -> Vec<LaunchConditions> {
         let named = [
             Selection::Slow,
             Selection::Typical,
             Selection::Most,
             Selection::Least,
         ];
-        let seeds = (1..=self.options.seeds).map(Selection::Seed);
-        let selections: Vec<Selection> = named.into_iter().chain(seeds).collect();
-        let caches: &[StartCaches] = match self.options.cycles.caches {
-            // A bound for any contents of the caches covers both, so both are tried.
-            CacheState::Any => &[StartCaches::Cold, StartCaches::Warm],
-            CacheState::Warm => &[StartCaches::Warm],
-            CacheState::Cold => &[StartCaches::Cold],
-        };
-        // With the same launch overhead in all runs, the slowest blocks have the worst run.
-        let overhead = launch_overhead(&self.options.cycles.machine);
+        let selections = selections(self.options, named);
         let mut all = Vec::new();
         for &selection in &selections {
             for situation in 0..situations {
-                for &caches in caches {
-                    all.extend(POLICIES.map(|policy| Conditions {
+                for &caches in start_caches(self.options) {
+                    let machine = Conditions::new(self.options, selection, caches);
+                    all.extend(POLICIES.map(|policy| LaunchConditions {
                         situation,
-                        selection,
-                        set: overhead.to_vec(),
-                        caches,
+                        machine: machine.clone(),
                         policy,
                     }));
                 }
@@ -284,15 +265,10 @@ impl LaunchRuns<'_> {
         [of_slow, of_rest].concat()
     }
 
-    fn timed(&self, situation: &Situation, conditions: &Conditions) -> TimedOptions {
+    fn timed(&self, situation: &Situation, conditions: &LaunchConditions) -> TimedOptions {
         TimedOptions {
-            selection: conditions.selection,
-            set: conditions.set.clone(),
-            caches: Some(conditions.caches),
             scheduler: Some(conditions.policy),
-            order: situation.order,
-            max_instructions: Some(self.options.max_instructions),
-            ..TimedOptions::new(self.options.cycles.machine.clone())
+            ..conditions.machine.timed(self.options, situation.order)
         }
     }
 
@@ -300,7 +276,7 @@ impl LaunchRuns<'_> {
     fn run(
         &self,
         situations: &[Situation],
-        conditions: &Conditions,
+        conditions: &LaunchConditions,
         listener: &mut impl EventListener,
     ) -> Result<(u64, u64), Diagnostic> {
         let nothing = || Diagnostic::new("there are no contents");
@@ -312,7 +288,7 @@ impl LaunchRuns<'_> {
     }
 
     /// Simulates a run and returns its cycles; `None` if it does not end.
-    fn cycles(&mut self, situations: &[Situation], conditions: &Conditions) -> Option<u64> {
+    fn cycles(&mut self, situations: &[Situation], conditions: &LaunchConditions) -> Option<u64> {
         match self.run(situations, conditions, &mut Silent) {
             Ok((cycles, issued)) => {
                 self.count += 1;
@@ -332,40 +308,35 @@ impl LaunchRuns<'_> {
     fn search(
         &mut self,
         situations: &[Situation],
-        worst: &Conditions,
-    ) -> Option<(u64, Conditions)> {
-        let mut conditions = Conditions {
-            selection: Selection::Slow,
-            set: launch_overhead(&self.options.cycles.machine).to_vec(),
+        worst: &LaunchConditions,
+    ) -> Option<(u64, LaunchConditions)> {
+        let caches = worst.machine.caches;
+        let conditions = LaunchConditions {
+            machine: Conditions::new(self.options, Selection::Slow, caches),
             ..worst.clone()
         };
         let situation = situations.get(conditions.situation)?;
         let timed = self.timed(situation, &conditions);
-        let kernel = self.prepared.kernel;
-        let found = slowest_numbers(self.session, kernel, &situation.launch, &timed)?;
+        let (kernel, launch) = (self.prepared.kernel, &situation.launch);
+        let machine = conditions.machine;
+        let found = machine.search(self.session, kernel, launch, &timed)?;
         self.count += found.runs;
-        conditions.set.extend(found.numbers);
-        Some((found.cycles, conditions))
-    }
-
-    /// Returns the values of the parameters under conditions.
-    fn config(&self, conditions: &Conditions) -> MachineConfig {
-        let selected = self.options.cycles.machine.select(conditions.selection);
-        let set = conditions.set.iter();
-        set.fold(selected, |config, &(parameter, value)| {
-            config.with(parameter, value)
-        })
+        let slowest = LaunchConditions {
+            machine: found.conditions,
+            ..*worst
+        };
+        Some((found.cycles, slowest))
     }
 
     /// Returns conditions as a phrase.
-    fn text(&self, situations: &[Situation], conditions: &Conditions) -> String {
+    fn text(&self, situations: &[Situation], conditions: &LaunchConditions) -> String {
         let situation = situations.get(conditions.situation);
         let contents = situation.map_or(Contents::Given, |situation| situation.contents);
         let order = situation.map_or("", |situation| situation.order.name());
         format!(
             "{contents}, {order} order, parameters {}, {} caches, scheduler {}",
-            conditions.selection,
-            conditions.caches.name(),
+            conditions.machine.selection,
+            conditions.machine.caches.name(),
             conditions.policy
         )
     }

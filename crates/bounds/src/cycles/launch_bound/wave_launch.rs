@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 
-use warpbound_base::{Cycles, Diagnostic};
-use warpbound_bound::{LaunchTimes, WarpBound, WaveSpread, WaveTimes};
+use warpbound_base::Diagnostic;
+use warpbound_bound::WaveSpread;
 use warpbound_cycles::MachineNumbers;
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, MachineConfig, Parameter, WaveNeeds};
@@ -92,29 +92,6 @@ pub(super) fn machine_of(
         spread: Some(WaveSpread { part, most }),
         stride: (simds * slots).saturating_mul(waves),
     })
-}
-
-/// Returns the times that the bound of a launch of waves is composed of. `windows_bind` says whether windows are a
-/// part of the service of a compute unit, and `end` is the cycles of the end of the launch.
-pub(super) fn times_of(
-    times: &LaunchTimes<WarpBound<Cycles>>,
-    windows_bind: bool,
-    end: u64,
-) -> WaveTimes<'_> {
-    WaveTimes {
-        path: &times.path,
-        followed: &times.followed,
-        chain: times.chain,
-        core: &times.core,
-        sm: &times.sm,
-        gpu: &times.gpu,
-        windows_bind,
-        first: times.first,
-        lines: times.lines,
-        ended: times.ended,
-        apart: times.apart,
-        end: Cycles(end),
-    }
 }
 
 /// Maximum number of steps that are tried one by one.
