@@ -1,7 +1,6 @@
 //! F2F, F2I, I2F.
 
 use num_bigint::BigInt;
-use num_traits::Signed;
 use warpbound_ir::float::convert::{
     IntegerType, IntegralRounding, float_to_float, float_to_integer, float_to_integral,
     integer_to_float,
