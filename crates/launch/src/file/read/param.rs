@@ -4,11 +4,11 @@ use serde::Deserialize;
 use toml::Spanned;
 use warpbound_base::Diagnostic;
 
-use super::data_range::DataRange;
-use super::fill::Fill;
-use super::number::{Number, Numbers};
-use super::{
-    ElementType, Expected, LaunchBuffer, LaunchFile, NpyArray, ParamValue, ReadFile, Vary,
+use crate::file::fill::Fill;
+use crate::file::number::{Number, Numbers};
+use crate::file::{
+    DataRange, ElementType, Expected, LaunchBuffer, LaunchFile, NpyArray, ParamValue, ReadFile,
+    Vary,
 };
 
 /// Largest number of axes of a buffer, as in NumPy.
@@ -18,14 +18,14 @@ const MAX_AXES: usize = 32;
 const MAX_STRUCTURE: usize = 4096;
 
 /// An error, and the byte of the file to which it applies; `None` for the parameter as a whole.
-pub(super) type LocatedError = (Diagnostic, Option<usize>);
+pub(in crate::file) type LocatedError = (Diagnostic, Option<usize>);
 
 /// A `[[param]]`, `[[variable]]` or `[[buffer]]` of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RawParam {
-    pub(super) name: Option<String>,
-    pub(super) position: Option<Spanned<u32>>,
+pub(in crate::file) struct RawParam {
+    pub(in crate::file) name: Option<String>,
+    pub(in crate::file) position: Option<Spanned<u32>>,
     #[serde(rename = "type")]
     element: Option<Spanned<ElementType>>,
     value: Option<Spanned<Number>>,
@@ -62,7 +62,7 @@ struct RawField {
 }
 
 /// A parameter before references to other parameters are resolved.
-pub(super) enum ParsedParam {
+pub(in crate::file) enum ParsedParam {
     Value(ParamValue),
     /// An address in the buffer of the named parameter.
     Alias {
@@ -72,17 +72,17 @@ pub(super) enum ParsedParam {
 }
 
 /// State shared by the parameters of a file while they are read.
-pub(super) struct ParamReader<'a> {
+pub(in crate::file) struct ParamReader<'a> {
     files: &'a ReadFile<'a>,
     /// Total size of the buffers read so far, in bytes.
     total: u64,
     /// Names of the textures and surfaces of the file.
-    pub(super) textures: Vec<String>,
-    pub(super) surfaces: Vec<String>,
+    pub(in crate::file) textures: Vec<String>,
+    pub(in crate::file) surfaces: Vec<String>,
 }
 
 impl<'a> ParamReader<'a> {
-    pub(super) fn new(files: &'a ReadFile<'a>) -> ParamReader<'a> {
+    pub(in crate::file) fn new(files: &'a ReadFile<'a>) -> ParamReader<'a> {
         ParamReader {
             files,
             total: 0,
@@ -159,7 +159,10 @@ fn error_at<T>(message: impl Into<String>, byte: usize) -> Result<T, LocatedErro
 
 impl RawParam {
     /// Reads the parameter. The keys that are present decide its kind.
-    pub(super) fn read(&self, reader: &mut ParamReader<'_>) -> Result<ParsedParam, LocatedError> {
+    pub(in crate::file) fn read(
+        &self,
+        reader: &mut ParamReader<'_>,
+    ) -> Result<ParsedParam, LocatedError> {
         // From here on, one key decides the kind of the parameter.
         self.check_keys()?;
         if let Some((&number, byte)) = with_span(&self.value) {
