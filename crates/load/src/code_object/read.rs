@@ -11,7 +11,7 @@ use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use super::code::{self, CodeSection, FunctionPlace};
-use super::kernel::{self, FieldRelocations, KernelSymbol, RelocatedElf};
+use super::kernel::{self, FieldRelocations, KernelSymbol, RelocatedElf, STT_KERNEL};
 use super::loaded;
 use super::metadata::{self, StatedKernel, StatedKernels};
 use super::notes::{self, Notes};
@@ -28,9 +28,8 @@ use warpbound_base::Isa;
 /// OS ABI of the files of AMD's compute stack (`ELFOSABI_AMDGPU_HSA`).
 const HSA: u8 = 64;
 
-/// Symbol types: functions, and the kernels of version 2.
+/// Symbol type of functions.
 const STT_FUNC: u8 = 2;
-pub(super) const STT_KERNEL: u8 = 10;
 
 /// Bits of the ELF flags with the number of the target.
 const TARGET_BITS: u32 = 0xff;
