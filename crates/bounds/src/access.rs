@@ -25,7 +25,7 @@ use warpbound_isa::instr::{MemoryEffect, MemorySpace};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 
 use crate::assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;

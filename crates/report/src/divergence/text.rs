@@ -26,7 +26,14 @@ const MASK_LEGEND: &str = "
   by data flow: analysis of where values come from
 ";
 
-pub(crate) fn text(report: &DivergenceReport) -> String {
+impl DivergenceReport {
+    /// Returns the report as text: a line per operation, followed by the reasons for its divergence.
+    pub fn text(&self) -> String {
+        text(self)
+    }
+}
+
+fn text(report: &DivergenceReport) -> String {
     let mut out = format!("{}: ", report.kernel);
     let of = |kind| report.items.iter().filter(move |item| item.kind == kind);
     let kinds = [

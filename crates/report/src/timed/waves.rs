@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
+use crate::numbers::{hit_rate, share};
 use crate::table::{Align, counted, section};
-use crate::timed_text::{hit_rate, share};
 
 use Align::{Left, Right};
 

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{escaped, heat};
+use crate::html::{escaped, heat};
 use crate::machine_code::address_order;
-use crate::timed::{InstructionTime, TimedReport};
-use crate::timed_html::stall_text;
+use crate::timed::{InstructionTime, Stalls, TimedReport};
 
 /// Returns the issued instructions in order of address, with the source lines between them.
 pub(crate) fn run_code(report: &TimedReport) -> String {
@@ -58,4 +57,15 @@ pub(crate) fn run_code(report: &TimedReport) -> String {
     }
     out.push_str("</table></div>\n");
     out
+}
+
+/// Returns the reasons that have cycles, as text: `memory 120, dependency 20`.
+pub(crate) fn stall_text(stalls: &Stalls) -> String {
+    let mut named = stalls.named();
+    named.sort_by_key(|(_, cycles)| std::cmp::Reverse(*cycles));
+    let named = named.iter().filter(|(_, cycles)| *cycles > 0);
+    let texts: Vec<String> = named
+        .map(|(name, cycles)| format!("{name} {cycles}"))
+        .collect();
+    texts.join(", ")
 }

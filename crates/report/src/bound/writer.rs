@@ -2,9 +2,10 @@
 
 use std::io::{self, Cursor, Read, Seek, Write};
 
-use crate::bound::{BoundConditions, BoundVerdict, KernelBound, SCHEMA};
+use crate::bound::html::{KernelIndex, Sections};
+use crate::bound::{BoundVerdict, KernelBound, SCHEMA};
+use crate::conditions::BoundConditions;
 use crate::cycle_bound::CycleBoundReport;
-use crate::html::kernel::{KernelIndex, Sections};
 use crate::html::list;
 use crate::html::{foot, head, unfolded};
 use crate::left_out::{LeftOutImages, messages};

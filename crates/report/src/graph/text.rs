@@ -3,7 +3,14 @@
 use crate::graph::{EdgeKind, Graph};
 use crate::table::counted;
 
-pub(crate) fn text(graph: &Graph) -> String {
+impl Graph {
+    /// Returns the graph as text, with one paragraph for each node.
+    pub fn text(&self) -> String {
+        text(self)
+    }
+}
+
+fn text(graph: &Graph) -> String {
     let divergence = graph
         .edges
         .iter()

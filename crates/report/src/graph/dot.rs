@@ -1,8 +1,16 @@
 //! Control-flow graphs in Graphviz's DOT language.
 
+use crate::escape::quoted;
 use crate::graph::{EdgeKind, Graph};
 
-pub(crate) fn dot(graph: &Graph) -> String {
+impl Graph {
+    /// Returns the graph in Graphviz's DOT language.
+    pub fn dot(&self) -> String {
+        dot(self)
+    }
+}
+
+fn dot(graph: &Graph) -> String {
     let mut out = format!("digraph {} {{\n", quoted(&graph.kernel));
     out.push_str("  node [shape=box, fontname=monospace, fontsize=10];\n");
     for (index, node) in graph.nodes.iter().enumerate() {
@@ -39,14 +47,4 @@ pub(crate) fn dot(graph: &Graph) -> String {
     }
     out.push_str("}\n");
     out
-}
-
-/// Quotes a text for DOT.
-pub(crate) fn quoted(text: &str) -> String {
-    // Backslashes first, or the escapes of the others would be escaped again.
-    let escaped = text
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    format!("\"{escaped}\"")
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::build_diff::BuildDiffReport;
-use crate::html::diff::{DiffIndex, lists, section, summary};
+use crate::build_diff::html_parts::{DiffIndex, lists, section, summary};
 use crate::html::shards::PageFolder;
 use crate::html::{foot, head, unfolded};
 

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::cta::CtaReport;
-use crate::cta_dot::{FlatNode, FlatWarp};
+use crate::cta::dot::{FlatNode, FlatWarp};
+use crate::escape::escaped;
 
 const BOX_WIDTH: f64 = 92.0;
 const BOX_HEIGHT: f64 = 40.0;
@@ -24,7 +25,14 @@ fn width(node: &FlatNode) -> f64 {
     }
 }
 
-pub(crate) fn svg(report: &CtaReport) -> String {
+impl CtaReport {
+    /// Returns the abstract warp as an SVG drawing.
+    pub fn svg(&self) -> String {
+        svg(self)
+    }
+}
+
+fn svg(report: &CtaReport) -> String {
     let flat = FlatWarp::of(&report.abstract_warp);
     let layout = Layout::of(&flat);
     let mut out = format!(
@@ -157,10 +165,4 @@ fn draw_node(node: &FlatNode, left: f64, middle: f64, out: &mut String) {
         middle + BOX_HEIGHT / 2.0 + 14.0,
         escaped(at)
     );
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{HtmlCell, HtmlTable, escaped};
-use crate::bound::BoundAssumption;
+use crate::build_diff::text::{iterations, place_text};
 use crate::build_diff::{
     BuildDiffReport, ClassCountAt, FigureChange, KernelDiff, LineChange, LoopChange, LoopSide,
     MixChange, NamedKernel,
 };
-use crate::build_diff_text::{iterations, place_text};
+use crate::conditions::BoundAssumption;
+use crate::html::{HtmlCell, HtmlTable, SECTION_END, escaped, list, section_head};
 
 /// Table of the figures that differ, with a link to the section of each kernel.
 pub(crate) struct DiffIndex(HtmlTable);
@@ -72,7 +72,7 @@ pub(crate) fn summary(report: &BuildDiffReport) -> String {
 
 /// Returns the section of a kernel, folded. `id` is its name in the page.
 pub(crate) fn section(kernel: &KernelDiff, id: &str) -> String {
-    let mut out = super::section_head(&kernel.kernel.name, id);
+    let mut out = section_head(&kernel.kernel.name, id);
     let pair = match &kernel.old_name {
         Some(old) => format!("; was {old}, paired {}", kernel.paired_by.text()),
         None => String::new(),
@@ -108,7 +108,7 @@ pub(crate) fn section(kernel: &KernelDiff, id: &str) -> String {
         &kernel.lost_assumptions,
         &mut out,
     );
-    out.push_str(super::SECTION_END);
+    out.push_str(SECTION_END);
     out
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn lists(report: &BuildDiffReport) -> String {
         &mut out,
     );
     renamed(report, &mut out);
-    super::list(2, "Not compared", &report.not_compared(), &mut out);
+    list(2, "Not compared", &report.not_compared(), &mut out);
     out
 }
 

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::code::machine_code;
-use super::{HtmlCell, HtmlTable, SECTION_END, escaped, list, section_head};
-use crate::bound::{BoundAssumption, BoundVerdict, KernelBound, LoopReport, Origin};
+use crate::bound::{BoundVerdict, KernelBound, LoopReport, Origin};
+use crate::conditions::BoundAssumption;
 use crate::cycle_bound::{ClockTime, CycleBoundReport};
+use crate::html::{HtmlCell, HtmlTable, SECTION_END, escaped, list, section_head};
+use crate::machine_code::html::machine_code;
 use crate::terms::MachineTerms;
 
 /// Table of all kernels of a report, with a link to the section of each.

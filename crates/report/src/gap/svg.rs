@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
+use crate::escape::{escaped, printable};
 use crate::gap::{GapReport, part};
-use crate::svg::{escaped, printable};
 
 /// Width of a bar, and distance from a bar to the next one.
 const BAR: f64 = 72.0;

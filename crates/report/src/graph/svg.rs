@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::escape::escaped;
 use crate::graph::{EdgeKind, Graph};
 
 /// Width of a character and height of a line of the 11 px monospaced font.
@@ -48,6 +49,13 @@ struct Route {
     edge: usize,
     cells: Vec<usize>,
     back: bool,
+}
+
+impl Graph {
+    /// Returns the graph as an SVG drawing.
+    pub fn svg(&self) -> String {
+        svg(self, "")
+    }
 }
 
 /// Draws a graph. `ids` distinguishes its arrowheads from the arrowheads of other drawings in the same document.
@@ -460,23 +468,6 @@ fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
     format!(
         "M{x1:.1},{y1:.1} L{x1:.1},{low:.1} L{lane:.1},{low:.1} L{lane:.1},{high:.1} L{x2:.1},{high:.1} L{x2:.1},{y2:.1}"
     )
-}
-
-/// Returns at most 100 characters of a text, without control characters, which XML does not allow.
-pub(crate) fn printable(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    // The name of a template may have thousands of characters.
-    let mut shown: String = text.chars().map(visible).take(100).collect();
-    if text.chars().nth(100).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

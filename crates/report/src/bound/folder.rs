@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::bound::KernelBound;
-use crate::html::kernel::{KernelIndex, Sections};
+use crate::bound::html::{KernelIndex, Sections};
 use crate::html::list;
 use crate::html::shards::PageFolder;
 use crate::left_out::LeftOutImages;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{escaped, heat};
+use crate::graph::svg::svg;
+use crate::html::{escaped, heat};
 use crate::machine_code::{AnnotatedInstruction, MachineCodeReport};
-use crate::svg::svg;
 
 /// Maximum number of blocks in a drawn graph, because larger drawings are not legible.
 const MAX_BLOCKS: usize = 120;

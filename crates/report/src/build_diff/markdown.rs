@@ -1,7 +1,7 @@
 //! Comparison of two builds as Markdown, for summaries of continuous integration and for comments on pull requests.
 
+use crate::build_diff::text::{kernel_lines, place_text, values};
 use crate::build_diff::{BuildDiffReport, FigureChange, KernelDiff, NamedKernel};
-use crate::build_diff_text::{kernel_lines, place_text, values};
 
 /// Maximum number of kernels with details, because comments on pull requests are limited in length.
 const DETAILED: usize = 40;

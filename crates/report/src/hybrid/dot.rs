@@ -1,14 +1,27 @@
 //! Drawings of instrumentation points (`wavefront-splitting-2022`, Figure 5.3): the control-flow graph with its
 //! points, and the graph of the points.
 
-use crate::dot::quoted;
+use crate::escape::quoted;
+use crate::graph::svg::POINTS;
 use crate::graph::{EdgeKind, Graph, GraphEdge, GraphNode};
 use crate::hybrid::{HybridEdge, HybridReport};
-use crate::svg::POINTS;
+
+impl HybridReport {
+    /// Returns the graph of the points in Graphviz's DOT language, with the largest times for the first number of
+    /// slots.
+    pub fn dot(&self) -> String {
+        dot(self)
+    }
+
+    /// Returns the graph of the points as an SVG drawing, with the same times.
+    pub fn svg(&self) -> String {
+        svg(self)
+    }
+}
 
 /// Returns both graphs in Graphviz's DOT language. Edges between points have their largest times for the first number
 /// of reserve slots; edges that no run has passed are dashed.
-pub(crate) fn dot(report: &HybridReport) -> String {
+fn dot(report: &HybridReport) -> String {
     let mut out = format!("digraph {} {{\n", quoted(&report.kernel));
     out.push_str("  node [fontname=monospace, fontsize=10];\n");
     out.push_str("  subgraph cluster_cfg {\n    label=\"control flow\";\n");
@@ -56,7 +69,7 @@ pub(crate) fn dot(report: &HybridReport) -> String {
 
 /// Returns the graph of the points as an SVG drawing. Each box lists the edges from its point with their largest
 /// times.
-pub(crate) fn svg(report: &HybridReport) -> String {
+fn svg(report: &HybridReport) -> String {
     let edges = first_edges(report);
     let line = |edge: &HybridEdge| {
         let via = edge

@@ -65,7 +65,14 @@ impl FlatWarp {
     }
 }
 
-pub(crate) fn dot(report: &CtaReport) -> String {
+impl CtaReport {
+    /// Returns the abstract warp in Graphviz's DOT language, as in Figure 3 of the paper.
+    pub fn dot(&self) -> String {
+        dot(self)
+    }
+}
+
+fn dot(report: &CtaReport) -> String {
     let flat = FlatWarp::of(&report.abstract_warp);
     let mut out = format!("digraph {:?} {{\n", report.kernel);
     out.push_str("  rankdir=LR;\n  node [fontname=monospace, fontsize=10];\n");

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::html::run_code::run_code;
-use crate::html::{HtmlCell, HtmlTable, escaped, foot, head, list, note_text, number, size};
+use crate::functional::html::note_text;
+use crate::html::{HtmlCell, HtmlTable, escaped, foot, head, list, number, size};
+use crate::timed::html_code::run_code;
+use crate::timed::waves::{SplittingReport, WaveReport};
 use crate::timed::{
-    LineTime, Misses, ParameterValue, Rerun, SimulatedWarp, Stalls, TheoreticalOccupancy,
-    TimedReport,
+    LineTime, Misses, ParameterValue, Rerun, SimulatedWarp, TheoreticalOccupancy, TimedReport,
 };
-use crate::timed_waves::{SplittingReport, WaveReport};
 
 impl TimedReport {
     /// Returns the report as one page of HTML: cycles and their reasons, memory, source lines, machine code, SMs, and
@@ -435,17 +435,6 @@ impl SplittingReport {
         }
         table.write(out);
     }
-}
-
-/// Returns the reasons that have cycles, as text: `memory 120, dependency 20`.
-pub(crate) fn stall_text(stalls: &Stalls) -> String {
-    let mut named = stalls.named();
-    named.sort_by_key(|(_, cycles)| std::cmp::Reverse(*cycles));
-    let named = named.iter().filter(|(_, cycles)| *cycles > 0);
-    let texts: Vec<String> = named
-        .map(|(name, cycles)| format!("{name} {cycles}"))
-        .collect();
-    texts.join(", ")
 }
 
 /// Returns text that begins with a capital letter.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::functional::{FunctionalReport, IssueCounts};
-use crate::html::{HtmlCell, HtmlTable, escaped, foot, head, list, note_text, size};
+use crate::functional::{FunctionalReport, IssueCounts, RunNote};
+use crate::html::{HtmlCell, HtmlTable, escaped, foot, head, list, size};
 
 impl FunctionalReport {
     /// Returns the report as a page of HTML: totals, then counts by source line, class, opcode, branch and memory.
@@ -116,4 +116,12 @@ impl IssueTable {
         // Cells beyond the heads would be dropped, so `more` must have as many numbers as `new` had heads.
         self.0.row(&cells);
     }
+}
+
+/// Returns a note of a run as text.
+pub(crate) fn note_text(note: &RunNote) -> String {
+    let place = note.source.as_deref().unwrap_or(&note.address);
+    let (mnemonic, message) = (&note.mnemonic, &note.message);
+    let (location, times) = (&note.location, note.times);
+    format!("{place}: {mnemonic} {message}, first in {location}; times: {times}")
 }

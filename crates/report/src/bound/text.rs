@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::bound::{BoundVerdict, KernelBound, LoopReport, Origin, PathBlock, ProfileReport};
+use crate::numbers::truncated_share;
 use crate::table::{Align, counted, table};
 use crate::terms::MachineTerms;
 
@@ -163,7 +164,7 @@ impl KernelBound {
         let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
         for b in &heaviest {
             let mut row = vec![
-                share(b.total, all),
+                truncated_share(b.total, all),
                 b.total.to_string(),
                 format!("= {}", b.count),
                 format!("x {}", b.instructions),
@@ -197,7 +198,7 @@ impl KernelBound {
             out.push_str(&format!(
                 "    and {} with {total} instructions in all, {} (--format json lists them)\n",
                 counted(rest, "block"),
-                share(total, all)
+                truncated_share(total, all)
             ));
         }
     }
@@ -253,16 +254,6 @@ fn derivation(l: &LoopReport) -> String {
             "  ".repeat(l.depth.saturating_sub(1) as usize)
         ),
     }
-}
-
-/// Formats `part` of `all` in percent, truncated to one decimal.
-pub(crate) fn share(part: u128, all: u128) -> String {
-    // Saturation makes a huge share too small, which only affects the display.
-    let thousandths = part
-        .saturating_mul(1000)
-        .checked_div(all)
-        .unwrap_or_default();
-    format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 
 /// Returns the name of an origin in text.

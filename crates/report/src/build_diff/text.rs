@@ -1,10 +1,11 @@
 //! Text of the comparison of two builds.
 
-use crate::bound::{BoundAssumption, Origin};
+use crate::bound::Origin;
 use crate::build_diff::{
     BuildDiffReport, ClassCountAt, DiffPlace, FigureChange, KernelDiff, LineChange, LoopChange,
     LoopSide, NamedKernel, difference,
 };
+use crate::conditions::BoundAssumption;
 use crate::table::counted;
 
 /// Maximum number of names, lines and places in a list.
