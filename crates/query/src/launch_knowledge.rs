@@ -9,8 +9,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, WordRange};
-use warpbound_analyse::stated_data::StatedData;
+use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, StatedData, WordRange};
 use warpbound_base::{Diagnostic, Family};
 use warpbound_launch::{Launch, LaunchFile, ParamValue, check_limits};
 use warpbound_load::{Image, Kernel, NamePattern};

@@ -13,9 +13,9 @@ use super::stack::LaneStack;
 use super::{BlockTally, WarpTally};
 use crate::launch_profile::alternative::tag_of;
 use crate::launch_profile::decisive_cells::DecisiveCells;
+use crate::launch_profile::launch::ShapedWarp;
 use crate::launch_profile::operation::WarpInputs;
 use crate::launch_profile::row::{LaneRow, ValueOrigin};
-use crate::launch_profile::run::ShapedWarp;
 use crate::launch_profile::{LaunchValues, NoProfile, NoProfileReason};
 
 /// Largest number of stack entries.
