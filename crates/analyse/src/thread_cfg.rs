@@ -49,7 +49,8 @@ pub struct ThreadCfg {
     pub steps: Vec<Vec<WarpStep>>,
     /// Time after which analyses of the graph are given up, from [`Limits`].
     pub deadline: Deadline,
-    /// The code as one lane executes it, if operations write the mask of active lanes ([`Masks::lane_view`]).
+    /// The code as one lane executes it, if operations write the mask of active lanes
+    /// ([`Masks::lane_view`](crate::masks::Masks::lane_view)).
     pub(crate) lane_code: Option<Code>,
     /// The steps, except steps to the end.
     graph: Digraph,

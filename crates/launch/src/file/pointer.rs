@@ -9,7 +9,7 @@ pub struct LaunchPointer {
     pub location: PointerLocation,
     /// Byte offset of the first address in the object.
     pub offset: u64,
-    /// The target buffer, as index in [`LaunchFile::buffers`].
+    /// The target buffer, as index in [`LaunchFile::buffers`](super::LaunchFile::buffers).
     pub buffer: usize,
     /// Byte offset in the target buffer to which the first address points; at most the size of the buffer.
     pub to_offset: u64,
@@ -26,9 +26,9 @@ pub struct LaunchPointer {
 pub enum PointerLocation {
     /// The parameter at this position, a structure passed by value.
     Param(usize),
-    /// The buffer with this index in [`LaunchFile::buffers`].
+    /// The buffer with this index in [`LaunchFile::buffers`](super::LaunchFile::buffers).
     Buffer(usize),
-    /// The variable with this index in [`LaunchFile::variables`].
+    /// The variable with this index in [`LaunchFile::variables`](super::LaunchFile::variables).
     Variable(usize),
 }
 
