@@ -9,6 +9,7 @@
 mod arrangement;
 mod count;
 mod known;
+mod numbers;
 mod shape;
 mod span;
 mod stated;
@@ -23,102 +24,15 @@ use warpbound_isa::instr::MemorySpace;
 
 use crate::LaunchContext;
 use crate::addresses::{LaneAddresses, NearLanes};
-use arrangement::LaneOffsets;
+use arrangement::{LaneMask, LaneOffsets, PERIOD, TakingLanes};
 use known::AffineForm;
-use span::LaneMask;
+use shape::CountedForm;
 
 pub use known::KnownCounts;
+pub use numbers::AccessCounts;
 pub use shape::{AccessMode, AccessShape, constant_address};
 pub use stated::StatedAccess;
 pub use units::{BankRule, MemoryUnits};
-
-/// Bytes after which the counts of an access repeat when its base moves: a multiple of the bytes of a line and of the
-/// bytes over which the banks are spread, both banks of words (32·4) and banks of bytes (32).
-const PERIOD: u64 = 128;
-
-/// Numbers of one execution of an access by a warp.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct AccessCounts {
-    /// Requests. Global and local memory: groups of consecutive lanes ([`MemoryUnits::request_lanes`]). Shared
-    /// memory: pools of lanes, or groups of lanes for each word of the access.
-    pub requests: u32,
-    /// Global and local memory: lines, counted separately for each request. Shared memory: accesses to the banks of
-    /// words. Constants: distinct words.
-    pub transactions: u32,
-    /// Sectors of global and local memory, counted separately for each request.
-    pub sectors: u32,
-    /// Distinct lines of global and local memory.
-    pub lines: u32,
-    /// Transactions of shared memory due to bank conflicts, with banks of words.
-    pub conflicts: u32,
-    /// The same with banks of bytes, which some machines may have ([`BankRule::Groups`]).
-    pub byte_conflicts: u32,
-}
-
-impl AccessCounts {
-    /// Combines two records number by number.
-    fn zip(self, other: AccessCounts, with: impl Fn(u32, u32) -> u32) -> AccessCounts {
-        let (own, other) = (self.numbers(), other.numbers());
-        AccessCounts::of_numbers(std::array::from_fn(|n| with(own[n], other[n])))
-    }
-
-    /// Returns all numbers, in the order of the fields.
-    pub fn numbers(self) -> [u32; 6] {
-        let AccessCounts {
-            requests,
-            transactions,
-            sectors,
-            lines,
-            conflicts,
-            byte_conflicts,
-        } = self;
-        [
-            requests,
-            transactions,
-            sectors,
-            lines,
-            conflicts,
-            byte_conflicts,
-        ]
-    }
-
-    /// The record with these numbers, in the order of the fields.
-    pub fn of_numbers(numbers: [u32; 6]) -> AccessCounts {
-        let [
-            requests,
-            transactions,
-            sectors,
-            lines,
-            conflicts,
-            byte_conflicts,
-        ] = numbers;
-        AccessCounts {
-            requests,
-            transactions,
-            sectors,
-            lines,
-            conflicts,
-            byte_conflicts,
-        }
-    }
-
-    /// Returns the greater of each pair of numbers.
-    #[must_use]
-    pub fn max(self, other: AccessCounts) -> AccessCounts {
-        self.zip(other, u32::max)
-    }
-
-    /// Returns the smaller of each pair of numbers.
-    #[must_use]
-    pub fn min(self, other: AccessCounts) -> AccessCounts {
-        self.zip(other, u32::min)
-    }
-
-    /// Whether no number exceeds the same number of another record.
-    pub fn is_within(self, limits: AccessCounts) -> bool {
-        self.max(limits) == limits
-    }
-}
 
 /// Relation between the addresses of the lanes of a warp, for reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -232,16 +146,6 @@ struct Access<'a> {
     executing: Option<&'a [bool]>,
     /// Offsets of the lanes, if they are affine and can be listed.
     offsets: Option<&'a [LaneOffsets]>,
-}
-
-/// Properties of an access, apart from its addresses, that its counts depend on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct CountedForm {
-    /// Bytes per lane.
-    bytes: u32,
-    /// Power of two that divides all addresses.
-    align: u32,
-    mode: AccessMode,
 }
 
 /// Classification of accesses for one launch.
@@ -604,19 +508,6 @@ fn worst_of_offsets(
         }
     }
     (worst, !differ && of_full_warps == Some(worst))
-}
-
-/// Lanes that may take part in an access.
-#[derive(Clone, Copy)]
-struct TakingLanes<'a> {
-    /// Threads of a block in x, y, z, if known.
-    block: Option<[u32; 3]>,
-    /// Lanes of a warp.
-    lanes: usize,
-    /// Maximum number of lanes that take part if the block is unknown.
-    live: usize,
-    /// Threads of the block that may take part, by number; all may without it.
-    executing: Option<&'a [bool]>,
 }
 
 /// Whether all lanes have one address.

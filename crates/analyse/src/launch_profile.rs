@@ -14,176 +14,34 @@ pub(crate) mod control;
 pub(crate) mod decisive_cells;
 pub(crate) mod effects;
 mod executions;
+mod forecast;
+pub(crate) mod launch;
 mod lines;
 mod loop_iterations;
 pub(crate) mod operation;
+mod record;
 pub(crate) mod row;
 pub(crate) mod run;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpbound_base::Deadline;
-use warpbound_ir::{Code, OpIndex};
+use warpbound_ir::OpIndex;
 use warpbound_simt::lowest_lanes;
 
 use accesses::AccessRecorder;
 use decisive_cells::DecisiveCells;
 use executions::ExecutionRecorder;
+use forecast::StepForecast;
+use launch::{LoopBits, ShapedWarp};
 use row::{LANES, LaneRow};
-use run::{ShapedWarp, WarpRun};
+use run::WarpRun;
 
-pub use accesses::LaunchRecord;
 pub use executions::{BlockKind, CountedAccesses, LaunchExecutions, MAX_KIND_NUMBERS};
-pub use row::ValueOrigin;
-
-/// Steps between two looks at the clock.
-const DEADLINE_STEPS: u64 = 1 << 12;
-
-/// Word of a constant bank of a launch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ConstantWord {
-    /// Its value; any bits where they are unknown.
-    pub word: u32,
-    /// Its known bits. The bits next to a parameter of one or two bytes are unknown unless another parameter defines
-    /// them.
-    pub known: u32,
-    /// Whether it follows from the addresses of buffers, variables or windows, which another run may choose otherwise.
-    pub is_address: bool,
-}
-
-impl ConstantWord {
-    /// Returns the value, if all bits are known.
-    pub fn whole(self) -> Option<u32> {
-        (self.known == u32::MAX).then_some(self.word)
-    }
-
-    fn origin(self) -> ValueOrigin {
-        match self.is_address {
-            true => ValueOrigin::ADDRESS,
-            false => ValueOrigin::NONE,
-        }
-    }
-}
-
-/// Global memory whose contents a profile may read as constants.
-pub trait GlobalContents {
-    /// The byte at an address, if it is the same during the whole launch.
-    fn byte(&self, address: u64) -> Option<u8>;
-
-    /// A thread may write this number of bytes at an address, which is `None` if it is not known.
-    fn write(&self, address: Option<u64>, bytes: u64);
-
-    /// Whether a thread may write contents that are read as constants; results that were computed with them will not
-    /// be used.
-    fn is_outdated(&self) -> bool {
-        false
-    }
-}
-
-/// Loop whose header a thread executes at most `bound` times for each entry of the loop.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StatedLoop {
-    /// Its only header.
-    pub header: OpIndex,
-    /// Its operations; none of them is also executed outside it.
-    pub body: BTreeSet<OpIndex>,
-    /// Maximum number of header executions.
-    pub bound: u64,
-}
-
-/// Launch to be profiled: what is known of its values.
-pub struct LaunchValues<'a> {
-    /// Code of the kernel.
-    pub code: &'a Code,
-    /// Blocks of the grid in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
-    pub block: [u32; 3],
-    /// Word of a constant bank at a byte address.
-    pub constant: &'a dyn Fn(u8, u32) -> Option<ConstantWord>,
-    /// Memory that loads may read; without it, all that they load is unknown.
-    pub contents: Option<&'a dyn GlobalContents>,
-    /// Whether global memory has this number of bytes at an address; without it, no access is compared with it.
-    pub holds: Option<&'a dyn Fn(u64, u32) -> bool>,
-    /// For indirect jumps, all operations that they can reach.
-    pub indirect: &'a BTreeMap<OpIndex, BTreeSet<OpIndex>>,
-    /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].
-    pub loops: &'a [StatedLoop],
-    /// Maximum number of warp instructions that are executed for all warps together.
-    pub steps: u64,
-    /// Time at which profiles end without a result.
-    pub deadline: Deadline,
-}
-
-impl LaunchValues<'_> {
-    /// Largest number of loops with a bound.
-    pub const MAX_LOOPS: usize = 64;
-
-    /// Default of [`LaunchValues::steps`].
-    pub const STEPS: u64 = 50_000_000;
-
-    /// Uses up a step; fails if none is left, after the deadline, or if the result will not be used.
-    pub(crate) fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
-        *left = left.checked_sub(1).ok_or(NoProfileReason::Steps)?;
-        if !left.is_multiple_of(DEADLINE_STEPS) {
-            return Ok(());
-        }
-        // A loop that waits for a write may be endless with the contents from before.
-        if self.contents.is_some_and(|contents| contents.is_outdated()) {
-            return Err(NoProfileReason::Outdated);
-        }
-        match self.deadline.is_past() {
-            true => Err(NoProfileReason::TimeLimit),
-            false => Ok(()),
-        }
-    }
-}
-
-/// Instructions of one warp.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WarpIssues {
-    /// Maximum number of instructions that it issues.
-    pub issues: u64,
-    /// Whether every run of the launch issues exactly this number, because no unknown value decided anything.
-    pub exact: bool,
-}
-
-/// Reason why a warp has no profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NoProfileReason {
-    /// An operation that profiles do not follow.
-    Unsupported,
-    /// An indirect jump whose target is unknown.
-    IndirectJump,
-    /// Unknown values decide too often: most likely a loop without a bound.
-    Decisions,
-    /// Too many instructions.
-    Steps,
-    /// Too many stack entries: most likely an endless recursion.
-    StackHeight,
-    /// The deadline has passed.
-    TimeLimit,
-    /// Contents that were read as constants are written in the launch.
-    Outdated,
-}
-
-/// Failure of a profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoProfile {
-    /// Operation at which it ends.
-    pub at: OpIndex,
-    /// Reason.
-    pub reason: NoProfileReason,
-}
-
-/// Warp of a launch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct LaunchedWarp {
-    /// Index of its block.
-    pub block: [u32; 3],
-    /// Its number in the block.
-    pub warp: u32,
-}
+pub use launch::{
+    GlobalContents, LaunchValues, LaunchedWarp, NoProfile, NoProfileReason, StatedLoop, WarpIssues,
+};
+pub use record::LaunchRecord;
+pub use row::{ConstantWord, ValueOrigin};
 
 /// Profile of all warps of a launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -229,57 +87,6 @@ pub struct LaunchProfiler<'a> {
     accesses: Option<AccessRecorder>,
     /// Executions, if they are counted.
     executions: Option<ExecutionRecorder>,
-}
-
-/// Blocks after which the steps of the others are forecast.
-const FORECAST_BLOCKS: u64 = 1024;
-
-/// Forecast of the steps of the blocks of a launch whose index decides what they do.
-///
-/// Recognises early that the steps of a launch do not suffice: each block takes at least one step, and if the first
-/// blocks all take more, the others are expected to take as many as the least of them. A wrong forecast loses a
-/// profile, and nothing else.
-struct StepForecast {
-    /// Blocks that are not done.
-    blocks: u128,
-    done: u64,
-    /// Minimum number of steps of a block so far.
-    least: u64,
-    steps_left: u64,
-}
-
-impl StepForecast {
-    fn new(grid: [u32; 3], steps_left: u64) -> StepForecast {
-        StepForecast {
-            blocks: grid.iter().map(|&blocks| u128::from(blocks)).product(),
-            done: 0,
-            least: u64::MAX,
-            steps_left,
-        }
-    }
-
-    /// Enters another block, after which `steps_left` remain; returns whether the other blocks need more.
-    fn exceeds(&mut self, steps_left: u64) -> bool {
-        self.least = self.least.min(self.steps_left.saturating_sub(steps_left));
-        self.steps_left = steps_left;
-        self.blocks = self.blocks.saturating_sub(1);
-        self.done += 1;
-        let each = match self.done {
-            1 => 1,
-            FORECAST_BLOCKS => self.least.max(1),
-            _ => return false,
-        };
-        self.blocks.saturating_mul(each.into()) > u128::from(steps_left)
-    }
-}
-
-/// Loops of [`LaunchValues::loops`] at an operation, as bits.
-#[derive(Clone, Copy, Default, Debug)]
-struct LoopBits {
-    /// Loops that contain it.
-    around: u64,
-    /// Loops whose header it is.
-    headed: u64,
 }
 
 /// Results of executed warps, by the properties that decided them. Warps that agree in these have equal results.
@@ -561,27 +368,4 @@ pub(crate) fn thread_rows(block: [u32; 3]) -> Vec<[LaneRow; 3]> {
         std::array::from_fn(|axis| LaneRow::of_lanes(rows[axis], origins[axis]))
     };
     all.iter().map(with_origins).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{FORECAST_BLOCKS, StepForecast};
-
-    #[test]
-    fn blocks_beyond_the_steps_that_are_left_are_forecast() {
-        // Each of nine further blocks takes a step at least.
-        assert!(StepForecast::new([5, 2, 1], 20).exceeds(8));
-        assert!(!StepForecast::new([5, 2, 1], 20).exceeds(9));
-        // The others are expected to take three, as the least of the first ones.
-        let after_some = |further: u32, left: u64| {
-            let blocks = FORECAST_BLOCKS as u32 + further;
-            let mut forecast = StepForecast::new([blocks, 1, 1], 4 * FORECAST_BLOCKS + left);
-            let least = (1..FORECAST_BLOCKS)
-                .any(|done| forecast.exceeds(4 * (FORECAST_BLOCKS - done) + left));
-            assert!(!least);
-            forecast.exceeds(left + 1)
-        };
-        assert!(after_some(1000, 2998));
-        assert!(!after_some(1000, 2999));
-    }
 }

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_ir::Width;
 use warpbound_isa::Axis;
-
-use crate::stated_data::StatedData;
 
 /// Set of 32-bit words: all words congruent modulo 2³² to a number between two limits that has a given remainder. For
 /// example, the limits 0 and 10 with the remainder 2 modulo 4 give the words 2, 6 and 10.
@@ -97,6 +96,37 @@ impl SizeLimits {
 impl Default for SizeLimits {
     fn default() -> SizeLimits {
         SizeLimits::CUDA
+    }
+}
+
+/// Range of the integers in a buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StatedData {
+    /// Name of the buffer.
+    pub name: String,
+    /// Bytes of a number: 1, 2 or 4.
+    pub bytes: u8,
+    /// Lower limit of the numbers.
+    pub least: i64,
+    /// Upper limit of the numbers, at least `least`.
+    pub most: i64,
+}
+
+impl StatedData {
+    /// Limits of the numbers that a load of this width finds in each of its words; `None` if it does not load whole
+    /// numbers, or reads their sign differently.
+    pub(crate) fn loaded(&self, width: Width) -> Option<(i64, i64)> {
+        let (bytes, limits) = match width {
+            Width::U8 => (1, (0, i64::from(u8::MAX))),
+            Width::S8 => (1, (i8::MIN.into(), i8::MAX.into())),
+            Width::U16 => (2, (0, u16::MAX.into())),
+            Width::S16 => (2, (i16::MIN.into(), i16::MAX.into())),
+            // A word has no sign until it is read as a number.
+            Width::Words => (4, (i32::MIN.into(), u32::MAX.into())),
+        };
+        // Otherwise the load reads some numbers of the range with another sign.
+        let is_within = limits.0 <= self.least && self.most <= limits.1;
+        (self.bytes == bytes && is_within).then_some((self.least, self.most))
     }
 }
 

@@ -4,11 +4,25 @@
 //! graph. It runs twice over the same program space: for one lane alone ([`thread_cfg`]), which resolves jump tables
 //! and gives the thread-level graph, and for a whole warp ([`warp_cfg`]).
 //!
+//! The analyses stand on five floors. Each imports its own floor and lower ones, as a test of this list
+//! demands (`testkit/tests/it/rooms.rs`):
+//!
+//! 1. *Vocabulary*: `refusal`, `context`, `blocks`, `program_space`, `values`, `relevant`, `indirect`, `agreement`,
+//!    `launch_ranges`, `warp_graph`. Places of a program, effects of one step, knowledge about a launch.
+//! 2. *Graphs*: `thread_cfg`, `masks`, `warp_cfg`, `dependence`, `gsa`, `loops`, `branch_sites`, `warp_numbers`. Control
+//!    flow of a lane and of a warp, and where each value is defined.
+//! 3. *Values*: `symbolic`, `stated_data`, `loop_bounds`, `addresses`, `access`, `guarded_lanes`, `runtime_pointers`.
+//!    Words as polynomials, and the iterations, addresses and lanes that follow from them.
+//! 4. *Findings*: `divergence`, `divergence_by_agreement`, `determinacy`, `missed_reconvergence`, `split_sites`,
+//!    `fingerprint`, `instrumentation`. Answers about a kernel, for all launches.
+//! 5. *Counts*: `launch_profile`, `prediction`, `count_formulas`, `iterations`, `warp_profile`. How often the warps of a
+//!    launch execute an operation.
+//!
 //! # Concepts
 //!
 //! * blocks: `analyse/src/blocks.rs`
 //! * call strings: `analyse/src/context.rs`
-//! * thread-level CFG: `analyse/src/thread_cfg.rs`
+//! * thread-level CFG: `analyse/src/thread_cfg.rs`, built in `analyse/src/thread_cfg/build.rs`
 //! * warp-level CFG: `analyse/src/warp_cfg.rs`
 //! * Algorithm 1 of `warp-cfg-2023`: `analyse/src/warp_graph.rs` (for any execution model); steps of stacks and frames:
 //!   `simt/src/warp.rs`, `simt/src/warp/steps.rs`
@@ -20,30 +34,33 @@
 //! * missed reconvergence: `analyse/src/missed_reconvergence.rs`
 //! * lanes that satisfy a guard on the thread index: `analyse/src/guarded_lanes.rs`; row: `simt/src/counts.rs`
 //! * masks in words of the warp, stale cells where lanes become active: `analyse/src/masks.rs`,
-//!   `analyse/src/masks/domain.rs`, `flow.rs`, `regions.rs`
+//!   `analyse/src/masks/domain.rs`, `word.rs`, `literals.rs`, `flow.rs`, `regions.rs`
 //! * code as one lane of a wave executes it: `ThreadCfg::lane_code` in `analyse/src/thread_cfg.rs`
 //! * exits of loops that a mask decides: `MaskExit` in `analyse/src/loop_bounds/exits.rs`
 //! * kinds of branches of waves (split, skip, latch, constant): `analyse/src/branch_sites.rs`
 //! * sites at which waves may split, merge points, obstacles: `analyse/src/split_sites.rs`,
-//!   `analyse/src/split_sites/idle.rs`, `relation.rs`, `join.rs`, `obstacle.rs`
-//! * addresses of the lanes of an access, as functions of the lane: `analyse/src/addresses.rs`,
-//!   `analyse/src/addresses/finder.rs`; near each other: `near.rs`
+//!   `analyse/src/split_sites/walk.rs`, `idle.rs`, `relation.rs`, `join.rs`, `obstacle.rs`
+//! * addresses of the lanes of an access, as functions of the lane: `analyse/src/addresses/lanes.rs`, `finder.rs`;
+//!   near each other: `near.rs`
 //! * access classes (most requests, transactions, sectors, lines, conflicts): `analyse/src/access.rs`; units of
-//!   families: `analyse/src/access/units.rs`; shared by kernels: `known.rs`
+//!   families: `analyse/src/access/units.rs`; numbers: `numbers.rs`; shared by kernels: `known.rs`
 //! * iteration counts of blocks of mini-SIMT: `analyse/src/iterations.rs`
 //! * warp profiles of blocks of mini-SIMT: `analyse/src/warp_profile.rs`
 //! * launch profiles (warps executed with values known or unknown): `analyse/src/launch_profile.rs`; checks:
 //!   `testkit/src/launch_profiles.rs`
 //! * known bits of words in predictions and profiles: `analyse/src/launch_profile/row/bits.rs`
-//! * accesses and executions that a launch fixes one by one: `analyse/src/launch_profile/accesses.rs`, `executions.rs`
+//! * launch to be profiled, reasons why a warp has no profile: `analyse/src/launch_profile/launch.rs`
+//! * accesses and executions that a launch fixes one by one: `analyse/src/launch_profile/record.rs`, `accesses.rs`,
+//!   `executions.rs`
 //! * lines of global memory that a warp touches: `analyse/src/launch_profile/lines.rs`
-//! * launches as ranges: `analyse/src/launch_ranges.rs`
-//! * derived loop bounds: `analyse/src/loop_bounds.rs`; random programs with their threads:
-//!   `testkit/src/counted_loops.rs`; compared with runs: `audit/src/audit/derived.rs`
+//! * launches as ranges: `analyse/src/launch_ranges.rs`; loads of stated ranges: `analyse/src/symbolic/loads.rs`
+//! * derived loop bounds: `analyse/src/loop_bounds.rs`, `analyse/src/loop_bounds/solve.rs`, `verdict.rs`; random
+//!   programs with their threads: `testkit/src/counted_loops.rs`; compared with runs: `audit/src/audit/derived.rs`
 //! * words as polynomials over atoms: `analyse/src/symbolic/atoms.rs`, `polynomial.rs`, `values.rs`
 //! * limits of words, words read as integers: `analyse/src/symbolic/ranges.rs`, `span.rs`, `integers.rs`
 //! * pairs of words, words of one case: `analyse/src/symbolic/wide.rs`, `replacing.rs`
-//! * exits and steps of counted loops: `analyse/src/loop_bounds/exits.rs`, `induction.rs`, `counting.rs`
+//! * exits and steps of counted loops: `analyse/src/loop_bounds/exits.rs`, `progression.rs`, `induction.rs`,
+//!   `counting.rs`
 //! * unrolled loops, words that are one of two, halving searches, totals: `analyse/src/loop_bounds/unrolling.rs`,
 //!   `choices.rs`, `halving.rs`, `totals.rs`
 //! * ways on which a loop is reached, what a count rests on: `analyse/src/loop_bounds/arrivals.rs`, `footing.rs`
@@ -58,42 +75,51 @@
 //! * closed forms of counts: `analyse/src/count_formulas.rs`, `analyse/src/count_formulas/regions.rs`, `words.rs`,
 //!   `rounds.rs`, `sums.rs`
 
-pub mod access;
-pub mod addresses;
+// Vocabulary.
 pub mod agreement;
 pub mod blocks;
-pub mod branch_sites;
 pub mod context;
-pub mod count_formulas;
+pub mod indirect;
+pub mod launch_ranges;
+pub mod program_space;
+pub mod refusal;
+pub mod relevant;
+pub mod values;
+pub mod warp_graph;
+
+// Graphs.
+pub mod branch_sites;
 pub mod dependence;
+pub mod gsa;
+pub mod loops;
+pub mod masks;
+pub mod thread_cfg;
+pub mod warp_cfg;
+mod warp_numbers;
+
+// Values.
+pub mod access;
+pub mod addresses;
+pub mod guarded_lanes;
+pub mod loop_bounds;
+pub mod runtime_pointers;
+pub mod stated_data;
+mod symbolic;
+
+// Findings.
 pub mod determinacy;
 pub mod divergence;
 pub mod divergence_by_agreement;
 pub mod fingerprint;
-pub mod gsa;
-pub mod guarded_lanes;
-pub mod indirect;
 pub mod instrumentation;
+pub mod missed_reconvergence;
+pub mod split_sites;
+
+// Counts.
+pub mod count_formulas;
 pub mod iterations;
 pub mod launch_profile;
-pub mod launch_ranges;
-pub mod loop_bounds;
-pub mod loops;
-pub mod masks;
-pub mod missed_reconvergence;
 pub mod prediction;
-pub mod program_space;
-pub mod refusal;
-pub mod relevant;
-pub mod runtime_pointers;
-pub mod split_sites;
-pub mod stated_data;
-mod symbolic;
-pub mod thread_cfg;
-pub mod values;
-pub mod warp_cfg;
-pub mod warp_graph;
-mod warp_numbers;
 pub mod warp_profile;
 
 pub use agreement::LaunchContext;

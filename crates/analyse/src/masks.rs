@@ -9,7 +9,9 @@
 
 mod domain;
 mod flow;
+mod literals;
 mod regions;
+mod word;
 
 use std::collections::BTreeMap;
 
@@ -20,8 +22,9 @@ use warpbound_simt::NodeId;
 
 use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
-use domain::{LiteralHalves, MaskState};
-pub use domain::{MaskClaim, MaskSite};
+use domain::MaskState;
+use literals::LiteralHalves;
+pub use literals::{MaskClaim, MaskSite};
 
 /// Maximum number of sites; code with more has no facts about masks, and every write of the mask of active lanes may
 /// activate any.

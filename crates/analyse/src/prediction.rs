@@ -19,8 +19,8 @@ use warpbound_simt::lowest_lanes;
 
 use crate::blocks::Blocks;
 use crate::launch_profile::decisive_cells::DecisiveCells;
+use crate::launch_profile::launch::ShapedWarp;
 use crate::launch_profile::row::{LANES, LaneRow};
-use crate::launch_profile::run::ShapedWarp;
 use crate::launch_profile::{
     LaunchValues, LaunchedWarp, NoProfile, ValueOrigin, WarpShape, thread_rows,
 };

@@ -11,6 +11,7 @@ mod idle;
 mod join;
 mod obstacle;
 mod relation;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ use warpbound_ir::{Cell, Code, ControlEffect, OpIndex};
 use warpbound_isa::Reg;
 use warpbound_simt::NodeId;
 
-use crate::branch_sites::{BranchSite, classify_end, side_without_lanes};
+use crate::branch_sites::{BranchSite, classify_end};
 use crate::dependence::Dependence;
 use crate::masks::Masks;
 use crate::refusal::{Reason, Refusal};
@@ -27,16 +28,8 @@ use idle::IdleRegion;
 use join::{Liveness, MergePoint};
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
 use relation::SplitPart;
-
-/// Facts about a kernel, apart from its operations, on which the sites depend.
-#[derive(Clone, Debug, Default)]
-pub struct SiteContext {
-    /// Operations that send messages (s_sendmsg): each split would send them.
-    pub messages: BTreeSet<OpIndex>,
-    /// Whether the compiler knows that each group is one wave: it then leaves out barriers, and lanes may exchange data
-    /// through shared memory without them.
-    pub omits_barriers: bool,
-}
+pub use walk::SiteContext;
+use walk::Walk;
 
 /// Answer for a site.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -171,55 +164,6 @@ fn add_context(known: &mut FoundSite, found: FoundSite) {
     for list in [&mut known.apart, &mut known.merged] {
         list.sort_unstable();
         list.dedup();
-    }
-}
-
-/// The kernel, as the analyses of sites walk over it.
-#[derive(Clone, Copy)]
-struct Walk<'a> {
-    code: &'a Code,
-    thread: &'a ThreadCfg,
-    dependence: &'a Dependence,
-    context: &'a SiteContext,
-}
-
-impl<'a> Walk<'a> {
-    /// Whether a node ends with a branch on the mask of active lanes.
-    fn ends_with_site(&self, node: NodeId) -> bool {
-        let resolved = self.thread.resolved.get(node.index());
-        let resolved = resolved.and_then(Option::as_ref);
-        resolved.is_some_and(|resolved| resolved.condition.guard == Some(Cell::of(Reg::EXEC)))
-    }
-
-    /// Nodes after a node, and the exit.
-    fn successors(&self, node: usize) -> &'a [usize] {
-        self.dependence.graph.successors(node)
-    }
-
-    /// The first node that all paths from a node reach, or the exit.
-    fn join(&self, node: usize) -> usize {
-        self.dependence.live_reconvergence(node)
-    }
-
-    /// Operations of a node; none of the exit.
-    fn ops(&self, node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
-        let block =
-            (node < self.thread.space.len()).then(|| self.thread.space.block(NodeId(node as u32)));
-        let (first, end) = block.map_or((0, 0), |block| (block.first.0, block.last.0 + 1));
-        (first..end).map(OpIndex)
-    }
-
-    /// Nodes between a branch and its join, ascending.
-    fn region(&self, branch: usize) -> BTreeSet<usize> {
-        let join = self.join(branch);
-        let mut region = BTreeSet::new();
-        let mut open: Vec<usize> = self.successors(branch).to_vec();
-        while let Some(node) = open.pop() {
-            if node != join && region.insert(node) {
-                open.extend(self.successors(node));
-            }
-        }
-        region
     }
 }
 
@@ -408,11 +352,4 @@ impl SiteFinder<'_> {
 /// meaning of an operation holds with all contents of MODE with which it may be reached.
 fn is_followed_apart(cell: Cell) -> bool {
     Cell::EXEC_WORDS.contains(&cell) || cell == Cell::of(Reg::MODE)
-}
-
-/// The successor of a branch on the mask of active lanes at which no lane is active.
-fn idle_side(walk: Walk<'_>, branch: usize) -> Option<usize> {
-    let resolved = walk.thread.resolved.get(branch)?.as_ref()?;
-    let side = side_without_lanes(walk.thread, NodeId(branch as u32), resolved)?;
-    Some(side.index())
 }

@@ -7,6 +7,7 @@
 pub(crate) mod atoms;
 pub(crate) mod conditions;
 pub(crate) mod integers;
+mod loads;
 pub(crate) mod polynomial;
 pub(crate) mod ranges;
 mod replacing;

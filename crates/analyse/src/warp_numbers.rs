@@ -24,13 +24,19 @@ impl LaunchContext {
     }
 }
 
+impl ThreadCfg {
+    /// Lets the lanes of a warp agree on shifts of the thread index that are the number of their warp, in launches
+    /// with the stated block. The graph was built from `code`.
+    pub fn agree_on_warp_numbers(&mut self, code: &Code, launch: &LaunchContext) {
+        if let Some(code) = with_warp_numbers(self.lane_code(code), self, launch) {
+            self.lane_code = Some(code);
+        }
+    }
+}
+
 /// Returns `code` with values that the lanes of a warp agree on for the operations that compute its number; `None` if
 /// there are none.
-pub(crate) fn with_warp_numbers(
-    code: &Code,
-    thread: &ThreadCfg,
-    launch: &LaunchContext,
-) -> Option<Code> {
+fn with_warp_numbers(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> Option<Code> {
     let bits = launch.bits_within_warp()?;
     let shifted: BTreeMap<OpIndex, Cell> = (0..)
         .map(OpIndex)

@@ -23,8 +23,8 @@ use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::instr::{MemoryEffect, MemorySpace};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
+use warpbound_report::BoundAssumption;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
-use warpbound_report::bound::BoundAssumption;
 
 use crate::assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;

@@ -4,7 +4,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::agreement::UsedAssumptions;
 use warpbound_launch::{DataRange, LaunchFile};
 use warpbound_query::BoundOptions;
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 
 /// Returns an assumption by its name.
 pub(crate) fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {

@@ -28,8 +28,9 @@ use warpbound_analyse::{Reason, Refusal};
 use warpbound_base::{Diagnostic, Instructions};
 use warpbound_bound::{Contradiction, Effort, Ipet, NumberTooLarge, StatedCounts, Verdict};
 use warpbound_load::Kernel;
+use warpbound_report::BoundAssumption;
 use warpbound_report::MachineCodeReport;
-use warpbound_report::bound::{BoundAssumption, BoundVerdict, KernelBound};
+use warpbound_report::bound::{BoundVerdict, KernelBound};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountVar;
 

@@ -17,7 +17,7 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::{ControlEffect, Meaning, OpIndex};
 use warpbound_load::Kernel;
 use warpbound_query::mini;
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::cta::{CtaReport, CtaStepReport, ElementReport, LoopCount};
 use warpbound_runs::runs::mini::launch_cells;
 use warpbound_simt::NodeId;

@@ -274,7 +274,7 @@ pub(crate) fn occupancy(
     };
     // The warp's next access to shared memory holds the unit until the atomic operation is complete.
     let atomic = match access.filter(is_atomic) {
-        Some(_) => transfer.memory.shared_atomic(),
+        Some(_) => transfer.memory.shared.atomic(),
         None => 0,
     };
     transfer.occupancies[facts.unit as usize] * words + atomic

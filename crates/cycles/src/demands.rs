@@ -148,7 +148,7 @@ impl Demands {
         for space in &access.spaces {
             // Shared memory is on the SM: it has no sectors, and no window limits its accesses.
             if space.space == MemorySpace::Shared {
-                let own = memory.shared_service(direction, space);
+                let own = memory.shared.service(direction, space);
                 self.take(SharedResource::SharedMemory, own);
                 continue;
             }

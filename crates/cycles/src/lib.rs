@@ -13,7 +13,8 @@
 //!
 //! # Concepts
 //!
-//! * times of a warp and their change by an instruction: `cycles/src/state.rs`, `step.rs`, `memory.rs`
+//! * times of a warp and their change by an instruction: `cycles/src/state.rs`, `step.rs`, `cycles/src/memory/path.rs`,
+//!   `times.rs`
 //! * time of a wave of GCN3 that runs alone: `cycles/src/wave_step.rs`; inputs: `bounds/src/cycles/wave_inputs.rs`;
 //!   random programs: `testkit/src/wave_programs.rs`
 //! * services that splits of a wave take from each other: `cycles/src/siblings.rs`; the bound with all splits:

@@ -2,7 +2,8 @@
 //! ones in a bound, the recorded ones in a replay. For example, a load may find its sectors in the L2 cache or not.
 
 use crate::account::Term;
-use crate::memory::{AccessLimits, AccessTimes, MemoryTimes};
+use crate::memory::times::MemoryTimes;
+use crate::memory::{AccessLimits, AccessTimes};
 use crate::state::{Layout, Part, TimeVector};
 use crate::step::OpWaits;
 

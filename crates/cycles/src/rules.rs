@@ -7,7 +7,7 @@ use crate::code::TimedCode;
 use crate::kernel::{OtherWarps, TimedKernel};
 use crate::leads::Leads;
 use crate::lines::LineWait;
-use crate::memory::MemoryTimes;
+use crate::memory::times::MemoryTimes;
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, Part, TimeVector};
 use crate::step::{OpWaits, Transfer};

@@ -12,7 +12,8 @@ use warpbound_timing::{Completion, Distance, InstrFacts, UnitModel};
 
 use crate::account::{Account, Term};
 use crate::lines::LineWait;
-use crate::memory::{AccessLimits, AccessTimes, AccessWaits, MemoryTimes, floor};
+use crate::memory::times::MemoryTimes;
+use crate::memory::{AccessLimits, AccessTimes, AccessWaits, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::outcomes::{StepOutcomes, WorstOutcomes};
 use crate::state::{Layout, LayoutShape, Part, SCOREBOARDS, TimeVector};

@@ -13,7 +13,8 @@ use warpbound_timing::{IssueKind, WaveFacts};
 
 use crate::account::{Account, Term};
 use crate::kernel::{OtherWarps, ScalarLimits, TimedKernel, WaveSplits};
-use crate::memory::{AccessDirection, AccessLimits, AccessTimes, MemoryTimes, SpaceAccess, floor};
+use crate::memory::times::MemoryTimes;
+use crate::memory::{AccessDirection, AccessLimits, AccessTimes, SpaceAccess, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, LayoutShape, Part, TimeVector};
 use crate::step::{OpWaits, most_sectors};

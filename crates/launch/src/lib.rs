@@ -7,7 +7,7 @@
 //!
 //! # Concepts
 //!
-//! * launch files: `launch/src/file.rs`, `launch/src/file/param.rs`, `fill.rs`
+//! * launch files: `launch/src/file.rs`; read: `launch/src/file/read.rs`, `launch/src/file/read/param.rs`
 //! * launch sets (the file, contents between launches): `launch/src/file/set.rs`, `launch/src/file/set/contents.rs`
 //! * constant banks of a launch: `launch/src/constants.rs`
 //! * buffers and variables of a launch: `launch/src/buffers.rs`, `memory.rs`, `bindings.rs`

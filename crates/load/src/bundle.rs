@@ -10,12 +10,10 @@ use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use crate::elf::fault;
-use crate::fatbin::{EntryKind, FatbinEntry, Packing};
+use crate::entry::{EntryKind, FatbinEntry, Packing};
 use crate::source::Window;
 use warpbound_base::Gfx;
 use warpbound_base::Isa;
-
-pub(crate) use compressed::Unpacker;
 
 /// First bytes of a bundle, and of a compressed one.
 pub(crate) const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";

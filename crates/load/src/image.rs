@@ -6,7 +6,8 @@ use warpbound_base::Diagnostic;
 
 use crate::attribute::Attribute;
 use crate::code_object::LoadedFile;
-use crate::kernel::{Kernel, demangle};
+use crate::demangle::demangle;
+use crate::kernel::Kernel;
 use crate::name::{NamePattern, list_candidates};
 use crate::variable::Variable;
 use warpbound_base::Isa;

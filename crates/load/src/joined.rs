@@ -13,22 +13,9 @@ use bytes::BytesMut;
 use warpbound_base::{CodeAddr, Diagnostic, SmFacts};
 
 use crate::image::Linkage;
-use crate::kernel::{Function, Kernel};
-use crate::line::LineTable;
+use crate::kernel::{Function, JoinedSection, Kernel};
 use crate::metadata::IndirectBranch;
 use crate::relocation::Relocation;
-
-/// A code section of a function that a kernel may call, placed after the kernel's own section.
-#[derive(Clone, Debug)]
-pub struct JoinedSection {
-    /// Mangled name of the section's first function.
-    pub name: Arc<str>,
-    /// Address of the section's first byte in the code of the kernel.
-    pub start: CodeAddr,
-    /// Byte offset of the section in the file.
-    pub file_offset: u64,
-    pub(crate) lines: LineTable,
-}
 
 /// Minimum size of a metadata record in a file, in bytes.
 const RECORD_BYTES: usize = 16;

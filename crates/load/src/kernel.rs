@@ -1,18 +1,16 @@
 //! Kernel: its code and its metadata. For example, a kernel compiled with `__launch_bounds__(256)` has
 //! [`Kernel::max_threads`] 256, 1, 1; one compiled without has `None`.
 
-use std::fmt;
 use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cpp_demangle::DemangleOptions;
 use warpbound_base::CodeAddr;
 
 use crate::attribute::Attribute;
 use crate::bank::ConstBank;
 use crate::code_object::CodeObjectKernel;
-use crate::joined::JoinedSection;
+use crate::demangle::demangle;
 use crate::line::{LineTable, SourceLine};
 use crate::metadata::{IndirectBranch, Param, ParamBlock};
 use crate::relocation::Relocation;
@@ -29,6 +27,18 @@ pub struct Function {
     pub size: u32,
     /// Bytes of local memory of one frame per thread (`FRAME_SIZE`), where stated.
     pub frame_size: Option<u32>,
+}
+
+/// A code section of a function that a kernel may call, placed after the kernel's own section.
+#[derive(Clone, Debug)]
+pub struct JoinedSection {
+    /// Mangled name of the section's first function.
+    pub name: Arc<str>,
+    /// Address of the section's first byte in the code of the kernel.
+    pub start: CodeAddr,
+    /// Byte offset of the section in the file.
+    pub file_offset: u64,
+    pub(crate) lines: LineTable,
 }
 
 /// One kernel of a supported architecture. Addresses are relative to the start of its code section; the sections of
@@ -110,9 +120,6 @@ pub struct Kernel {
     pub(crate) code: Bytes,
     pub(crate) lines: LineTable,
 }
-
-/// Maximum length in bytes of a mangled name that is demangled, and of the result. Longer names stay mangled.
-const DEMANGLE_LIMIT: usize = 16 * 1024;
 
 impl Kernel {
     /// The bytes of the code section and of the sections joined to it: the kernel, the functions placed after it, and
@@ -228,34 +235,4 @@ pub fn text_digest(text: &str) -> String {
     let mut hasher = fnv::FnvHasher::default();
     hasher.write(text.as_bytes());
     format!("{:016x}", hasher.finish())
-}
-
-/// Demangles a C++ name; returns other names, and names of excessive length, unchanged.
-pub fn demangle(name: &str) -> String {
-    let mangled = || name.to_owned();
-    if !name.starts_with("_Z") || name.len() > DEMANGLE_LIMIT {
-        return mangled();
-    }
-    let Ok(symbol) = cpp_demangle::Symbol::new(name) else {
-        return mangled();
-    };
-    let mut out = Bounded(String::new());
-    // `Display` of the symbol has no limit on its output.
-    match symbol.structured_demangle(&mut out, &DemangleOptions::default()) {
-        Ok(()) => out.0,
-        Err(fmt::Error) => mangled(),
-    }
-}
-
-/// Text buffer limited to [`DEMANGLE_LIMIT`]: substitutions let a short mangled name stand for a very long one.
-struct Bounded(String);
-
-impl fmt::Write for Bounded {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len() + text.len() > DEMANGLE_LIMIT {
-            return Err(fmt::Error);
-        }
-        self.0.push_str(text);
-        Ok(())
-    }
 }

@@ -20,7 +20,7 @@
 //!
 //! * images of a file (directory of entries): `load/src/library.rs`, `inventory.rs`
 //! * kinds of containers, recognised by their first bytes: `load/src/container.rs`
-//! * fat binaries, host files: `load/src/fatbin.rs`, `host.rs`
+//! * fat binaries, host files: `load/src/fatbin.rs`, `host.rs`; entries and their unpacking: `load/src/entry.rs`
 //! * cubins: `load/src/elf.rs`, `attribute.rs`, `metadata.rs`, `bank.rs`, `relocation.rs`, `line.rs`; assembled in
 //!   `assemble.rs`
 //! * numbers of the ELF format: `load/src/elf_numbers.rs`
@@ -33,7 +33,7 @@
 //! * code of a kernel among those that share a section: `load/src/code_object/code.rs`
 //! * offload bundles: `load/src/bundle.rs`
 //! * variables of a file: `load/src/variable.rs`
-//! * names and patterns of kernels: `load/src/name.rs`
+//! * names and patterns of kernels: `load/src/name.rs`; demangled: `load/src/demangle.rs`
 
 // Values in this crate come from input files: indices and casts must be checked.
 #![cfg_attr(
@@ -48,8 +48,10 @@ mod bundle;
 mod code_object;
 mod compat;
 mod container;
+mod demangle;
 mod elf;
 pub mod elf_numbers;
+mod entry;
 mod fatbin;
 mod host;
 mod image;
@@ -78,10 +80,10 @@ pub use code_object::{
     KernelArg, LoadedFile, LoadedSegment,
 };
 pub use container::begins_like_code;
-pub use fatbin::{EntryKind, FatbinEntry, Packing};
+pub use demangle::demangle;
+pub use entry::{EntryKind, FatbinEntry, Packing};
 pub use image::{Image, Linkage, OtherItem, OtherKind, RefusedKernel};
-pub use joined::JoinedSection;
-pub use kernel::{Function, Kernel, demangle, text_digest};
+pub use kernel::{Function, JoinedSection, Kernel, text_digest};
 pub use library::{ContainerKind, ImageDirectory};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};

@@ -1,6 +1,6 @@
 //! Kernel names as users write them: mangled, as C++ source spells them, or parts of these.
 
-use crate::kernel::demangle;
+use crate::demangle::demangle;
 
 /// Kernel name as a user writes it.
 ///

@@ -15,7 +15,7 @@ use warpbound_launch::MarkedSites;
 use warpbound_load::Kernel;
 use warpbound_machine::{GpuModel, Selection};
 use warpbound_query::split_sites::site_context;
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::splits::{ChoiceReport, ChosenBy, ObstacleReport, SiteReport, SplitsReport};
 
 use choice::SiteChoice;

@@ -10,8 +10,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, WordRange};
-use warpbound_analyse::stated_data::StatedData;
+use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, StatedData, WordRange};
 use warpbound_base::{ConstantBanks, Diagnostic, Family};
 use warpbound_launch::{LaunchFile, ParamValue, check_limits};
 use warpbound_load::{Image, Kernel, NamePattern};

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::KernelReport;
-use crate::bound::BoundAssumption;
+use crate::conditions::BoundAssumption;
 use crate::table::{Align, table};
 use warpbound_base::Family;
 

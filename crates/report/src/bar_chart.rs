@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use crate::svg::{escaped, printable};
+use crate::escape::{escaped, printable};
 
 /// Width of a group of bars, and distance to the next one.
 const GROUP: f64 = 64.0;

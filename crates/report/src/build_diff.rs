@@ -1,8 +1,14 @@
 //! Report of `diff`: two builds, kernel by kernel.
 
+mod html;
+mod html_parts;
+mod markdown;
+mod text;
+
 use serde::Serialize;
 
-use crate::bound::{BoundAssumption, Origin};
+use crate::bound::Origin;
+use crate::conditions::BoundAssumption;
 use crate::left_out::{LeftOutImages, messages};
 
 /// Comparison of two builds.

@@ -4,9 +4,12 @@
 //! evaluates the predicate of a loop once more than it iterates. The bound holds for every run of the launch
 //! (SOUNDNESS 6).
 
+mod dot;
+mod svg;
+
 use serde::Serialize;
 
-use crate::bound::BoundAssumption;
+use crate::conditions::BoundAssumption;
 use crate::table::{Align, counted, table};
 
 /// Result for one launch.
@@ -207,16 +210,6 @@ impl CtaReport {
         }
         self.write_results(&mut out);
         out
-    }
-
-    /// Returns the abstract warp in Graphviz's DOT language, as in Figure 3 of the paper.
-    pub fn dot(&self) -> String {
-        crate::cta_dot::dot(self)
-    }
-
-    /// Returns the abstract warp as an SVG drawing.
-    pub fn svg(&self) -> String {
-        crate::cta_svg::svg(self)
     }
 
     /// Appends the estimate, the bound, the missing facts and the assumptions.

@@ -7,10 +7,9 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use crate::bound::{BoundAssumption, BoundConditions};
-use crate::bound_text::share;
+use crate::conditions::{BoundAssumption, BoundConditions};
+use crate::numbers::{cycles as in_cycles, duration, truncated_share};
 use crate::table::{Align, counted, table};
-use crate::timed_text::{cycles as in_cycles, duration};
 
 /// Maximum number of source lines that the text lists.
 const MAX_LINES: usize = 10;
@@ -269,7 +268,7 @@ impl CycleBoundReport {
     /// Appends the terms other than 0, and their sum.
     fn write_terms(&self, out: &mut String, bound: u64) {
         let row = |name: &str, cycles: u64| {
-            let share = share(cycles.into(), bound.into());
+            let share = truncated_share(cycles.into(), bound.into());
             vec![name.to_owned(), cycles.to_string(), share]
         };
         let mut rows = vec![
@@ -303,7 +302,7 @@ impl CycleBoundReport {
             "starts of blocks" => "starts of blocks",
             _ => "refreshes of DRAM",
         };
-        let share = share(term.cycles.into(), bound.into());
+        let share = truncated_share(term.cycles.into(), bound.into());
         out.push_str(&format!("  limited most by {limit} ({share})\n"));
     }
 
@@ -319,7 +318,7 @@ impl CycleBoundReport {
         let rest = lines.split_off(lines.len().min(MAX_LINES));
         let mut rows = vec![["line", "cycles", "share"].map(str::to_owned).to_vec()];
         rows.extend(lines.iter().map(|line| {
-            let share = share(line.cycles.into(), bound.into());
+            let share = truncated_share(line.cycles.into(), bound.into());
             vec![line.line.clone(), line.cycles.to_string(), share]
         }));
         out.push_str(&table(4, &[Align::Left, Align::Right, Align::Right], &rows));
@@ -331,7 +330,7 @@ impl CycleBoundReport {
                 "    and {} with {} in all, {} (--format json lists them)\n",
                 counted(rest.len(), "line"),
                 in_cycles(total),
-                share(total.into(), bound.into())
+                truncated_share(total.into(), bound.into())
             ));
         }
     }

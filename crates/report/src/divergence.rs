@@ -3,6 +3,8 @@
 //! For example, a branch on `tid.x < 16` is divergent in a warp of 32 lanes, and the chain of its reason ends at the
 //! read of the thread index.
 
+mod text;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -28,11 +30,6 @@ pub struct DivergenceReport {
 impl DivergenceReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.divergence/1";
-
-    /// Returns the report as text: a line per operation, followed by the reasons for its divergence.
-    pub fn text(&self) -> String {
-        crate::divergence_text::text(self)
-    }
 }
 
 /// Operation and the answers of the analyses.

@@ -1,5 +1,8 @@
 //! Report of the untimed execution of one launch.
 
+pub(crate) mod html;
+pub(crate) mod text;
+
 use serde::Serialize;
 
 /// Result of the complete, untimed execution of a grid.

@@ -4,6 +4,9 @@
 //! For example, a bound of 1000 and a worst run of 700 cycles leave a gap of 300. If the bound with the run's loop
 //! counts is 900, "loops" explains 100 of it.
 
+mod html;
+mod svg;
+
 use serde::Serialize;
 
 use crate::table::{Align, section, wrapped};

@@ -3,6 +3,9 @@
 //! For example, a kernel whose row allows 1000 instructions and whose bound is 1040 is over its budget; without a
 //! bound, the figure is not proved. Both outcomes differ, because only the first one shows a regression.
 
+mod junit;
+mod sarif;
+
 use serde::Serialize;
 
 use crate::build_diff::NamedKernel;

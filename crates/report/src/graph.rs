@@ -1,5 +1,9 @@
 //! Report of a control-flow graph.
 
+pub(crate) mod dot;
+pub(crate) mod svg;
+mod text;
+
 use serde::Serialize;
 
 /// Control-flow graph of a kernel.
@@ -22,21 +26,6 @@ pub struct Graph {
 impl Graph {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.cfg/1";
-
-    /// Returns the graph as text, with one paragraph for each node.
-    pub fn text(&self) -> String {
-        crate::graph_text::text(self)
-    }
-
-    /// Returns the graph in Graphviz's DOT language.
-    pub fn dot(&self) -> String {
-        crate::dot::dot(self)
-    }
-
-    /// Returns the graph as an SVG drawing.
-    pub fn svg(&self) -> String {
-        crate::svg::svg(self, "")
-    }
 }
 
 /// Node: a block in a calling context.

@@ -4,15 +4,9 @@
 //! Numbers are the same as in the JSON report: nothing is computed or rounded here, and shares are drawn, not
 //! written.
 
-pub(crate) mod code;
-pub(crate) mod diff;
-pub(crate) mod kernel;
-pub(crate) mod run_code;
 pub(crate) mod shards;
 
 use std::fmt::Write as _;
-
-use crate::functional::RunNote;
 
 /// Style sheet of all pages.
 pub(crate) const STYLE: &str = include_str!("html/page.css");
@@ -79,14 +73,6 @@ pub(crate) fn number(value: f64) -> String {
 /// Returns a size in x, y and z.
 pub(crate) fn size([x, y, z]: [u32; 3]) -> String {
     format!("{x} × {y} × {z}")
-}
-
-/// Returns a note of a run as text.
-pub(crate) fn note_text(note: &RunNote) -> String {
-    let place = note.source.as_deref().unwrap_or(&note.address);
-    let (mnemonic, message) = (&note.mnemonic, &note.message);
-    let (location, times) = (&note.location, note.times);
-    format!("{place}: {mnemonic} {message}, first in {location}; times: {times}")
 }
 
 /// Appends lines of text under a head. Its level is 2 in a page and 3 in a section.

@@ -4,6 +4,8 @@
 //! For example, if the largest observed times on the edges P0 → P1 and P1 → P2 are 40 and 60 cycles, a path over both
 //! counts 100, although no run may have had both (SOUNDNESS 13).
 
+mod dot;
+
 use serde::Serialize;
 
 use crate::graph::Graph;
@@ -319,17 +321,6 @@ impl HybridReport {
                 number(estimate.merges, "merge"),
             ));
         }
-    }
-
-    /// Returns the graph of the points in Graphviz's DOT language, with the largest times for the first number of
-    /// slots.
-    pub fn dot(&self) -> String {
-        crate::hybrid_dot::dot(self)
-    }
-
-    /// Returns the graph of the points as an SVG drawing, with the same times.
-    pub fn svg(&self) -> String {
-        crate::hybrid_dot::svg(self)
     }
 }
 

@@ -6,8 +6,8 @@
 use serde::Serialize;
 
 use crate::audit::AuditReport;
+use crate::functional::text::{lanes, note_line};
 use crate::functional::{IssueCounts, RunNote};
-use crate::functional_text::{lanes, note_line};
 use crate::table::{Align, counted, table};
 use crate::terms::MachineTerms;
 

@@ -4,61 +4,54 @@
 //! are an interface of the command, so `#[serde(rename)]` keeps a key where the field's Rust name differs. For
 //! example, `observed` is `most` in JSON.
 //!
+//! Each report is a file with its data, for example `bound.rs`. A folder of the same name has its formats, for example
+//! `bound/text.rs`, `bound/html.rs`; they import the data, and the data imports no format. Small reports have their text
+//! in the file of the data. Formats share these files: `table` (text), `html` (pages), `escape` (texts inside DOT and
+//! SVG), `numbers`, `terms` (warps or waves), `bar_chart`, `conditions`, `report_writer` (several kernels in one
+//! document).
+//!
 //! # Concepts
 //!
-//! * machine code next to a bound: `report/src/machine_code.rs`
+//! * machine code next to a bound: `report/src/machine_code.rs`; joined: `report/src/bound/annotate.rs`
 //! * pages of HTML, their style sheet and script: `report/src/html.rs`; tests: `cli/tests/it/html.rs`, in a browser:
 //!   `xtask/src/html_check.rs`
-//! * pages of HTML of builds, runs and gap breakdowns: `report/src/build_diff_html.rs`, `timed_html.rs`,
-//!   `functional_html.rs`, `gap_html.rs`
-//! * reports of many kernels in a folder with an index: `report/src/bound_writer.rs`, `bound_folder.rs`,
+//! * pages of HTML of bounds, builds, runs and gap breakdowns: `report/src/bound/html.rs`,
+//!   `report/src/build_diff/html.rs`, `report/src/timed/html.rs`, `report/src/functional/html.rs`,
+//!   `report/src/gap/html.rs`
+//! * reports of many kernels in a folder with an index: `report/src/bound/writer.rs`, `folder.rs`,
 //!   `report/src/html/shards.rs`
-//! * reports of bounds in cycles, waterfalls: `report/src/cycle_bound.rs`, `gap.rs`, `gap_svg.rs`
-//! * reports of runs with time, in the terms of the family: `report/src/timed.rs`, `timed_waves.rs`, `terms.rs`
+//! * reports of bounds in cycles, waterfalls: `report/src/cycle_bound.rs`, `gap.rs`, `report/src/gap/svg.rs`
+//! * conditions and assumptions of bounds in reports: `report/src/conditions.rs`
+//! * reports of runs with time, in the terms of the family: `report/src/timed.rs`, `report/src/timed/waves.rs`,
+//!   `report/src/terms.rs`
 //! * bar charts: `report/src/bar_chart.rs`
 //! * timelines (Trace Event Format): `report/src/trace.rs`
-//! * differences of builds as text, Markdown and HTML: `report/src/build_diff.rs`, `build_diff_text.rs`,
-//!   `build_diff_markdown.rs`
-//! * results of a gate as JUnit and SARIF: `report/src/gate.rs`, `gate_junit.rs`, `gate_sarif.rs`
+//! * differences of builds as text, Markdown and HTML: `report/src/build_diff.rs`, `report/src/build_diff/text.rs`,
+//!   `markdown.rs`, `html_parts.rs`
+//! * results of a gate as JUnit and SARIF: `report/src/gate.rs`, `report/src/gate/junit.rs`, `sarif.rs`
 //! * plans of probes and of stamps as files: `report/src/probe_plan.rs`, `stamp_plan.rs`
 
 pub mod access;
 pub mod audit;
 pub mod bar_chart;
 pub mod bound;
-mod bound_folder;
-mod bound_text;
-mod bound_writer;
 pub mod build_diff;
-mod build_diff_html;
-mod build_diff_markdown;
-mod build_diff_text;
+mod conditions;
 pub mod count_formulas;
 pub mod counts_audit;
 pub mod cta;
-mod cta_dot;
-mod cta_svg;
 pub mod cycle_bound;
 pub mod derivation;
 pub mod divergence;
-mod divergence_text;
-mod dot;
+mod escape;
 pub mod events;
 pub mod formula;
 pub mod functional;
-mod functional_html;
-mod functional_text;
 pub mod gap;
-mod gap_html;
-mod gap_svg;
 pub mod gate;
-mod gate_junit;
-mod gate_sarif;
 pub mod graph;
-mod graph_text;
 mod html;
 pub mod hybrid;
-mod hybrid_dot;
 pub mod launch_set;
 pub mod left_out;
 pub mod lint;
@@ -67,7 +60,7 @@ pub mod listing;
 pub mod machine_code;
 pub mod memory_metrics;
 pub mod metrics;
-mod metrics_text;
+mod numbers;
 pub mod predict;
 pub mod predict_tree;
 pub mod probe_plan;
@@ -76,22 +69,19 @@ mod run;
 pub mod set_bound;
 pub mod splits;
 pub mod stamp_plan;
-mod svg;
 mod table;
 pub mod terms;
 pub mod timed;
-mod timed_html;
-mod timed_text;
-pub mod timed_waves;
 pub mod trace;
 pub mod warp_hybrid;
 
 pub use access::AccessReport;
 pub use audit::AuditReport;
 pub use bound::KernelBound;
-pub use bound_folder::BoundFolder;
-pub use bound_writer::{BoundFormat, BoundWriter};
+pub use bound::folder::BoundFolder;
+pub use bound::writer::{BoundFormat, BoundWriter};
 pub use build_diff::BuildDiffReport;
+pub use conditions::BoundAssumption;
 pub use counts_audit::CountsAuditReport;
 pub use cta::CtaReport;
 pub use cycle_bound::CycleBoundReport;

@@ -1,5 +1,7 @@
 //! Report of metrics that follow from the executions of blocks: activity, memory intensity, instruction mix.
 
+mod text;
+
 use serde::Serialize;
 
 use crate::bar_chart::{BarArrangement, BarPanel, BarUnit, bar_charts};

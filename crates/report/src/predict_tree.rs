@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::dot::quoted;
+use crate::escape::quoted;
 
 /// Computation tree of a kernel. A statement occurs once, even if several paths reach it.
 #[derive(Clone, Debug, Serialize)]

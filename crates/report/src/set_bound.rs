@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::bound::BoundAssumption;
+use crate::conditions::BoundAssumption;
 use crate::cycle_bound::ClockTime;
 use crate::table::{Align, table};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::bound::BoundAssumption;
+use crate::conditions::BoundAssumption;
 use crate::report_writer::KernelReport;
 use crate::table::{Align, counted, section, table, wrapped};
 

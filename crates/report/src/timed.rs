@@ -1,10 +1,15 @@
 //! Report of the timed simulation of one launch.
 
+mod html;
+mod html_code;
+mod text;
+pub mod waves;
+
 use serde::{Serialize, Serializer};
 
 use crate::functional::{IssueCounts, RunNote};
 use crate::terms::MachineTerms;
-use crate::timed_waves::WaveReport;
+use crate::timed::waves::WaveReport;
 
 /// Result of the complete simulation of a grid on a machine of the timing model.
 #[derive(Clone, Debug, Serialize)]

@@ -97,18 +97,38 @@ impl ImportGraph {
         module
     }
 
+    /// Returns the modules that a module imports.
+    fn imported_by(&self, module: &Module) -> BTreeSet<Module> {
+        let paths = self.imports.get(module).into_iter().flatten();
+        let targets = paths.map(|path| self.resolve(path, 0));
+        targets
+            .filter(|target| target != module && self.imports.contains_key(target))
+            .collect()
+    }
+
+    /// Returns all imports, each as the paths of the importing and of the imported module; the root has an empty path.
+    pub fn edges(&self) -> Vec<(String, String)> {
+        let of_module = |module: &Module| {
+            let from = module.join("/");
+            let targets = self.imported_by(module).into_iter();
+            targets
+                .map(move |to| (from.clone(), to.join("/")))
+                .collect::<Vec<_>>()
+        };
+        self.imports.keys().flat_map(of_module).collect()
+    }
+
     /// Returns the circles of imports of more than one file, as the paths of their modules; the largest first.
     pub fn circles(&self) -> Vec<Vec<String>> {
         let nodes: Vec<&Module> = self.imports.keys().collect();
         let number: BTreeMap<&Module, usize> = nodes.iter().copied().zip(0..).collect();
-        let edges: Vec<BTreeSet<usize>> = self
-            .imports
+        let edges: Vec<BTreeSet<usize>> = nodes
             .iter()
-            .map(|(module, paths)| {
-                let targets = paths.iter().map(|path| self.resolve(path, 0));
-                let others = targets.filter(|target| target != module);
-                others
-                    .filter_map(|target| number.get(&target).copied())
+            .map(|module| {
+                let targets = self.imported_by(module);
+                targets
+                    .iter()
+                    .filter_map(|target| number.get(target).copied())
                     .collect()
             })
             .collect();

@@ -2,17 +2,34 @@
 
 use std::collections::BTreeSet;
 
-use super::span::LaneMask;
-use super::{PERIOD, TakingLanes};
-
 /// Offset of the address of each lane that holds a thread, modulo 2⁶⁴.
 pub(super) type LaneOffsets = Vec<Option<u64>>;
+
+/// Lanes of a warp that may take part.
+pub(super) type LaneMask = Vec<bool>;
+
+/// Bytes after which the counts of an access repeat when its base moves: a multiple of the bytes of a line and of the
+/// bytes over which the banks are spread, both banks of words (32·4) and banks of bytes (32).
+pub(super) const PERIOD: u64 = 128;
 
 /// Maximum number of threads of a block (CUDA C++ Programming Guide, compute capabilities).
 const MOST_THREADS: u64 = 1024;
 
 /// Distance between two runs of lanes that have no address in common, a multiple of the period.
 const FAR: u64 = 1 << 40;
+
+/// Lanes that may take part in an access.
+#[derive(Clone, Copy)]
+pub(super) struct TakingLanes<'a> {
+    /// Threads of a block in x, y, z, if known.
+    pub(super) block: Option<[u32; 3]>,
+    /// Lanes of a warp.
+    pub(super) lanes: usize,
+    /// Maximum number of lanes that take part if the block is unknown.
+    pub(super) live: usize,
+    /// Threads of the block that may take part, by number; all may without it.
+    pub(super) executing: Option<&'a [bool]>,
+}
 
 impl TakingLanes<'_> {
     /// Returns the offsets of the lanes of every warp of a block that may take part, for coefficients of the thread

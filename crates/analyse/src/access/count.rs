@@ -3,7 +3,9 @@
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
 
-use super::{AccessCounts, AccessMode, BankRule, CountedForm, MemoryUnits};
+use super::numbers::AccessCounts;
+use super::shape::{AccessMode, CountedForm};
+use super::units::{BankRule, MemoryUnits};
 
 /// Lanes of the widest warps.
 const MOST_LANES: usize = 64;

@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use warpbound_isa::instr::MemorySpace;
 
-use super::{AccessCounts, CountedForm, MemoryUnits};
+use super::numbers::AccessCounts;
+use super::shape::CountedForm;
+use super::units::MemoryUnits;
 
 /// Maximum number of forms that are kept; the kernels of a library have some hundreds.
 const MOST_FORMS: usize = 1 << 16;

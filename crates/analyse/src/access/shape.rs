@@ -31,6 +31,34 @@ pub struct AccessShape {
     pub second_half: Option<u32>,
 }
 
+/// Properties of an access, apart from its addresses, that its counts depend on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct CountedForm {
+    /// Bytes per lane.
+    pub(super) bytes: u32,
+    /// Power of two that divides all addresses.
+    pub(super) align: u32,
+    pub(super) mode: AccessMode,
+}
+
+impl MemoryUnits {
+    /// Returns the properties of an access that its counts depend on.
+    pub(super) fn form(&self, shape: AccessShape) -> CountedForm {
+        let AccessShape {
+            space, bytes, mode, ..
+        } = shape;
+        let (bytes, align) = match (space, mode) {
+            // Constants need not be aligned, because the hardware reads the word that contains the address.
+            (MemorySpace::Constant, _) => (1, 1),
+            _ if !self.keeps_masks => (bytes, bytes),
+            // GCN3: words are aligned, and accesses that name LDS to their size.
+            (MemorySpace::Shared, _) => (bytes, bytes.next_power_of_two()),
+            _ => (bytes, bytes.min(4)),
+        };
+        CountedForm { bytes, align, mode }
+    }
+}
+
 impl AccessShape {
     /// A load or store by the lanes.
     pub const fn plain(space: MemorySpace, bytes: u32) -> AccessShape {

@@ -2,11 +2,10 @@
 
 use warpbound_isa::instr::MemorySpace;
 
-use super::{AccessCounts, AccessMode, BankRule, CountedForm, MemoryUnits};
+use super::numbers::AccessCounts;
+use super::shape::{AccessMode, CountedForm};
+use super::units::{BankRule, MemoryUnits};
 use crate::addresses::NearLanes;
-
-/// Lanes of a warp that may take part.
-pub(super) type LaneMask = Vec<bool>;
 
 /// Returns upper bounds on the counts of an access by the lanes of a mask. Their aligned addresses are as near each
 /// other as `near` says ([`LaneAddresses::Near`](crate::addresses::LaneAddresses::Near)); a single entry is about all

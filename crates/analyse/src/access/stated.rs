@@ -2,8 +2,9 @@
 
 use warpbound_isa::instr::MemorySpace;
 
+use super::numbers::AccessCounts;
 use super::units::{BankRule, MemoryUnits};
-use super::{AccessClass, AccessCounts, AccessPattern};
+use super::{AccessClass, AccessPattern};
 
 /// Stated numbers of each execution of an access by a warp; `None` where nothing is stated.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -1,11 +1,7 @@
 //! Units of memory access, by machine family.
 
 use warpbound_base::Family;
-use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
-
-use super::CountedForm;
-use super::shape::AccessShape;
 
 /// Units of memory access that all machines of a family share; the numbers are in their machine files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -75,21 +71,5 @@ impl MemoryUnits {
     /// 8 lanes become 2 lanes for 16 bytes per lane.
     pub(super) fn group_lanes(lanes: u32, bytes: u32) -> usize {
         (lanes / (bytes / 4).max(1)).max(1) as usize
-    }
-
-    /// Returns the properties of an access that its counts depend on.
-    pub(super) fn form(&self, shape: AccessShape) -> CountedForm {
-        let AccessShape {
-            space, bytes, mode, ..
-        } = shape;
-        let (bytes, align) = match (space, mode) {
-            // Constants need not be aligned, because the hardware reads the word that contains the address.
-            (MemorySpace::Constant, _) => (1, 1),
-            _ if !self.keeps_masks => (bytes, bytes),
-            // GCN3: words are aligned, and accesses that name LDS to their size.
-            (MemorySpace::Shared, _) => (bytes, bytes.next_power_of_two()),
-            _ => (bytes, bytes.min(4)),
-        };
-        CountedForm { bytes, align, mode }
     }
 }

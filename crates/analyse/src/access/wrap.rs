@@ -1,7 +1,8 @@
 //! Accesses whose index may wrap around among the lanes of a warp (SOUNDNESS 5.13).
 
 use super::arrangement::LaneOffsets;
-use super::{AccessCounts, CountedForm};
+use super::numbers::AccessCounts;
+use super::shape::CountedForm;
 
 /// Returns upper bounds on the counts of an access to global memory that has `counts` without the wrap-around. Lanes
 /// whose address is beyond some limit access memory that is far away, at addresses with the same remainders.

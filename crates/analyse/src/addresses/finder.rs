@@ -10,7 +10,7 @@ use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::NodeId;
 use warpbound_simt::groups::ACTIVE;
 
-use super::LaneAddresses;
+use super::lanes::LaneAddresses;
 use super::near::FollowedAddress;
 use crate::access::constant_address;
 use crate::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};

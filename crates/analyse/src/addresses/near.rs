@@ -10,7 +10,7 @@ use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp};
 use warpbound_isa::{Axis, SpecialReg};
 
 use super::finder::AddressFinder;
-use super::{LaneAddresses, NearLanes};
+use super::lanes::{LaneAddresses, NearLanes};
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
 use crate::symbolic::integers::{Facts, Integer, NumberId};
 use crate::symbolic::span::Reading;

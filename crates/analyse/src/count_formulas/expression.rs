@@ -2,7 +2,7 @@
 
 use warpbound_graph::LoopIndex;
 
-use super::{NoFormula, NoFormulaReason};
+use super::reason::{NoFormula, NoFormulaReason};
 use crate::symbolic::conditions::Condition;
 
 /// Maximum number of products of a sum, and of factors of a product.

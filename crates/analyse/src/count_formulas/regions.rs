@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_graph::{Digraph, Dominators, LoopIndex};
 
 use super::expression::{Count, Factor};
-use super::{NoFormula, NoFormulaReason};
+use super::reason::{NoFormula, NoFormulaReason};
 use crate::dependence::Dependence;
 
 /// Part of a region: a node, or a loop inside it, which an iteration enters at most once.

@@ -6,7 +6,7 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::{BinaryOp, Cell, Meaning, OpIndex, TernaryOp, ValueDependence};
 use warpbound_simt::NodeId;
 
-use super::{NoFormula, NoFormulaReason};
+use super::reason::{NoFormula, NoFormulaReason};
 use crate::gsa::{Definition, ValueId};
 use crate::loop_bounds::exits::{Sides, sides};
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial, constant};

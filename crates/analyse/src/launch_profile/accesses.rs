@@ -1,7 +1,7 @@
 //! Accesses of a launch by the addresses that the launch fixes: upper bounds on what each execution can cause,
 //! whatever memory contains (SOUNDNESS 6.5).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use warpbound_ir::{Expr, Meaning, Op, OpIndex};
@@ -9,10 +9,8 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::lanes_of;
 
 use super::effects::{AccessRow, OpLanes};
-use super::executions::{ExecutionRecorder, LaunchExecutions};
 use super::lines::TouchedAddresses;
 use super::row::{LANES, LaneRow, ValueOrigin};
-use super::{LaunchProfiler, LaunchValues, NoProfile};
 use crate::access::{
     AccessCounts, AccessMode, AccessShape, MemoryUnits, constant_address, count_addresses,
 };
@@ -21,14 +19,14 @@ use crate::access::{
 pub(super) struct AccessRecorder {
     units: MemoryUnits,
     /// For each operation, its access, with the greatest numbers so far; none if an address was unknown.
-    found: Vec<Option<RecordedAccess>>,
+    pub(super) found: Vec<Option<RecordedAccess>>,
     /// Whether addresses are compared with the buffers.
     pub(super) looks_outside: bool,
 }
 
 /// Range from the lowest to the highest of the bytes that were added.
 #[derive(Clone, Copy)]
-struct Extent {
+pub(super) struct Extent {
     first: u64,
     end: u64,
 }
@@ -44,7 +42,7 @@ impl Extent {
         self.end = self.end.max(address.saturating_add(bytes.into()));
     }
 
-    fn range(self) -> Range<u64> {
+    pub(super) fn range(self) -> Range<u64> {
         match self.first < self.end {
             true => self.first..self.end,
             false => 0..0,
@@ -53,13 +51,13 @@ impl Extent {
 }
 
 #[derive(Clone, Copy)]
-struct RecordedAccess {
-    shape: AccessShape,
+pub(super) struct RecordedAccess {
+    pub(super) shape: AccessShape,
     /// Numbers of an execution without lanes.
     least: AccessCounts,
-    counts: Option<AccessCounts>,
+    pub(super) counts: Option<AccessCounts>,
     /// Address range of all executions.
-    extent: Extent,
+    pub(super) extent: Extent,
     /// Whether some thread certainly accesses global memory where there is none.
     is_outside: bool,
 }
@@ -75,7 +73,7 @@ pub(super) struct RecordedExecution {
 }
 
 impl AccessRecorder {
-    fn new(ops: &[Op], units: MemoryUnits) -> AccessRecorder {
+    pub(super) fn new(ops: &[Op], units: MemoryUnits) -> AccessRecorder {
         let found = ops.iter().map(|op| {
             let shape = AccessShape::of(op, &units)?;
             // An execution without lanes counts as one by one lane.
@@ -93,15 +91,6 @@ impl AccessRecorder {
             found: found.collect(),
             looks_outside: false,
         }
-    }
-
-    /// Whether an operation accesses memory at an address.
-    pub(super) fn is_access(op: &Op) -> bool {
-        let by_address = matches!(
-            op.meaning,
-            Some(Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. })
-        );
-        by_address || constant_address(op).is_some()
     }
 
     /// Whether an operation is an access that is recorded.
@@ -189,7 +178,7 @@ impl AccessRecorder {
     }
 
     /// Accesses by which some thread certainly leaves global memory.
-    fn outside(&self) -> BTreeSet<OpIndex> {
+    pub(super) fn outside(&self) -> BTreeSet<OpIndex> {
         let found = (0..).map(OpIndex).zip(&self.found);
         let outside = found.filter(|(_, recorded)| recorded.is_some_and(|of| of.is_outside));
         outside.map(|(at, _)| at).collect()
@@ -205,71 +194,5 @@ fn addresses_of(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRo
             .is_plain()
             .then(|| AccessRow::new(address, 0, evaluate)),
         _ => Some(AccessRow::of_word(evaluate(constant_address(op)?))),
-    }
-}
-
-/// Accesses and executions of all warps of a launch, whatever memory contains.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LaunchRecord {
-    /// Maximum of each count, for each access whose addresses follow from the launch in all executions. The counts
-    /// hold in every run of the launch with the same addresses of buffers and without misaligned accesses.
-    pub accesses: BTreeMap<OpIndex, AccessCounts>,
-    /// For accesses to global memory, a range that contains all addresses that the access may touch in the launch.
-    pub extents: BTreeMap<OpIndex, Range<u64>>,
-    /// Executions of some operations.
-    pub executions: LaunchExecutions,
-    /// Properties of the launch from which this follows.
-    pub decided: ValueOrigin,
-}
-
-impl<'a> LaunchProfiler<'a> {
-    /// Profiles the accesses of all warps of a launch, and the executions of these operations.
-    ///
-    /// # Errors
-    ///
-    /// [`NoProfile`] of a warp that cannot be followed.
-    pub fn record(
-        values: LaunchValues<'a>,
-        units: MemoryUnits,
-        counted: impl IntoIterator<Item = OpIndex>,
-    ) -> Result<LaunchRecord, NoProfile> {
-        let ops = &values.code.ops;
-        let executions = ExecutionRecorder::new(ops.len(), &units, counted);
-        let recorder = AccessRecorder::new(ops, units);
-        let mut profiler = LaunchProfiler::following(values, Some(recorder));
-        profiler.executions = Some(executions);
-        let executions = profiler.count_executions()?;
-        let found = profiler.accesses.map(|recorder| recorder.found);
-        let (mut accesses, mut extents) = (BTreeMap::new(), BTreeMap::new());
-        for (at, recorded) in (0..).map(OpIndex).zip(found.unwrap_or_default()) {
-            let Some((recorded, counts)) = recorded.and_then(|own| Some((own, own.counts?))) else {
-                continue;
-            };
-            accesses.insert(at, counts);
-            if recorded.shape.space == MemorySpace::Global {
-                extents.insert(at, recorded.extent.range());
-            }
-        }
-        Ok(LaunchRecord {
-            accesses,
-            extents,
-            executions,
-            decided: profiler.decided,
-        })
-    }
-
-    /// Returns the accesses by which some thread of the launch certainly leaves the buffers of global memory
-    /// ([`LaunchValues::holds`]), where they lie in these values. Warps after one that cannot be followed are not
-    /// considered.
-    pub fn find_outside(values: LaunchValues<'a>, units: MemoryUnits) -> BTreeSet<OpIndex> {
-        let recorder = AccessRecorder {
-            looks_outside: true,
-            ..AccessRecorder::new(&values.code.ops, units)
-        };
-        let mut profiler = LaunchProfiler::following(values, Some(recorder));
-        // What cannot be followed only leaves accesses out.
-        let _ = profiler.count_executions();
-        let found = profiler.accesses.as_ref().map(AccessRecorder::outside);
-        found.unwrap_or_default()
     }
 }

@@ -8,7 +8,6 @@ use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::CellSet;
 
-use super::accesses::AccessRecorder;
 use crate::access::constant_address;
 
 /// Followed cells, each with its position in the rows of a warp.
@@ -35,7 +34,7 @@ impl DecisiveCells {
             {
                 cells.insert(base.index());
             }
-            if accesses && AccessRecorder::is_access(op) {
+            if accesses && is_access(op) {
                 insert_address_cells(op, &mut cells);
                 op.condition
                     .cells()
@@ -133,6 +132,15 @@ pub(super) fn is_of_global_memory(op: &Op) -> bool {
         ) => matches!(space, MemorySpace::Global | MemorySpace::Generic),
         _ => false,
     }
+}
+
+/// Whether an operation accesses memory at an address.
+fn is_access(op: &Op) -> bool {
+    let by_address = matches!(
+        op.meaning,
+        Some(Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. })
+    );
+    by_address || constant_address(op).is_some()
 }
 
 /// Adds the cells of the address of an access.

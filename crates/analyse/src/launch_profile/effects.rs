@@ -11,9 +11,8 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::lanes_of;
 
 use super::decisive_cells::DecisiveCells;
+use super::launch::{GlobalContents, LaunchValues, ShapedWarp};
 use super::row::{LANES, LaneRow, ValueOrigin};
-use super::run::ShapedWarp;
-use super::{GlobalContents, LaunchValues};
 
 /// Lanes that execute an operation.
 #[derive(Clone, Copy, Debug)]

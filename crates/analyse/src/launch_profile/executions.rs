@@ -8,11 +8,6 @@ use warpbound_ir::OpIndex;
 use crate::access::{AccessCounts, MemoryUnits};
 
 use super::lines::{LineWaits, TouchedAddresses, TouchedLines};
-use super::{LaunchProfiler, LaunchedWarp, NoProfile, StepForecast, ValueOrigin};
-
-/// Maximum number of warps of a launch whose executions are counted: with the maximum number of steps of a profile,
-/// sums have less than 64 bits.
-const MAX_WARPS: u64 = 1 << 36;
 
 /// Maximum number of counts that are kept for the warps of a launch.
 const MAX_NUMBERS: usize = 1 << 24;
@@ -188,7 +183,7 @@ impl ExecutionRecorder {
     }
 
     /// Executions of warps, in the order of their numbers.
-    fn by_number(&self) -> Vec<&WarpExecutions> {
+    pub(super) fn by_number(&self) -> Vec<&WarpExecutions> {
         let mut warps: Vec<_> = self.warps.iter().collect();
         warps.sort_unstable_by_key(|(_, number)| **number);
         warps.into_iter().map(|(warp, _)| warp).collect()
@@ -228,12 +223,12 @@ impl ExecutionRecorder {
 
 /// Blocks of a launch by the numbers of their warps, and how many blocks there are of each.
 #[derive(Default)]
-struct BlockKinds {
-    blocks: HashMap<Vec<usize>, u64>,
+pub(super) struct BlockKinds {
+    pub(super) blocks: HashMap<Vec<usize>, u64>,
 }
 
 impl BlockKinds {
-    fn executions(&self, warps: &[&WarpExecutions]) -> LaunchExecutions {
+    pub(super) fn executions(&self, warps: &[&WarpExecutions]) -> LaunchExecutions {
         let whole: Vec<_> = warps.iter().map(|warp| warp.whole()).collect();
         let mut found = LaunchExecutions::default();
         for of_warp in &whole {
@@ -331,68 +326,4 @@ fn of_chain(warps: &[&WarpExecutions]) -> Option<BTreeMap<OpIndex, u64>> {
         add(&mut sum, &most, 1);
     }
     Some(sum)
-}
-
-impl LaunchProfiler<'_> {
-    /// Profiles all warps of the launch, and counts the executions of the operations that its recorder counts.
-    ///
-    /// # Errors
-    ///
-    /// [`NoProfile`] of a warp that cannot be followed, or if there are too many numbers.
-    pub(super) fn count_executions(&mut self) -> Result<LaunchExecutions, NoProfile> {
-        let too_many = self.too_many_steps();
-        let [width, height, depth] = self.values.grid;
-        let blocks = [width, height, depth].map(u64::from);
-        let blocks = blocks
-            .iter()
-            .try_fold(1u64, |product, &n| product.checked_mul(n));
-        let blocks = blocks.ok_or(too_many)?;
-        let warps = u64::from(self.warps());
-        // Sums over more warps might not fit in 64 bits.
-        if blocks.checked_mul(warps).is_none_or(|all| all > MAX_WARPS) {
-            return Err(too_many);
-        }
-        let mut kinds = BlockKinds::default();
-        let mut forecast = StepForecast::new(self.values.grid, self.steps_left);
-        'blocks: for z in 0..depth {
-            for y in 0..height {
-                for x in 0..width {
-                    let mut differs = false;
-                    let mut block = Vec::with_capacity(self.warps() as usize);
-                    for warp in 0..self.warps() {
-                        let place = LaunchedWarp {
-                            block: [x, y, z],
-                            warp,
-                        };
-                        let profiled = self.decided_profile(place);
-                        // One warp without a profile leaves the launch without these numbers (SOUNDNESS 6.5).
-                        profiled.result?;
-                        block.extend(profiled.recorded);
-                        differs |= ValueOrigin::BLOCK
-                            .iter()
-                            .any(|&axis| profiled.decided.has(axis));
-                        if self
-                            .executions
-                            .as_ref()
-                            .is_some_and(ExecutionRecorder::is_full)
-                        {
-                            return Err(too_many);
-                        }
-                    }
-                    if !differs && kinds.blocks.is_empty() {
-                        // All blocks are like the first one.
-                        kinds.blocks.insert(block, blocks);
-                        break 'blocks;
-                    }
-                    *kinds.blocks.entry(block).or_default() += 1;
-                    if differs && forecast.exceeds(self.steps_left) {
-                        return Err(too_many);
-                    }
-                }
-            }
-        }
-        let recorder = self.executions.as_ref();
-        let warps = recorder.map_or_else(Vec::new, ExecutionRecorder::by_number);
-        Ok(kinds.executions(&warps))
-    }
 }

@@ -2,7 +2,7 @@
 
 use warpbound_simt::lanes_of;
 
-use super::LaunchValues;
+use super::launch::LaunchValues;
 use super::row::LANES;
 
 /// Lower bounds, for each loop with a stated bound and each lane, on the header executions since the loop was entered.

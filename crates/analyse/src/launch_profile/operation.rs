@@ -3,11 +3,10 @@
 use warpbound_ir::{Cell, Expr, Op, ValueDependence, cc_test, eval};
 use warpbound_simt::lanes_of;
 
-use super::LaunchValues;
 use super::decisive_cells::{DecisiveCells, may_write_memory};
 use super::effects::{self, OpLanes, RowDomain};
+use super::launch::{LaunchValues, ShapedWarp};
 use super::row::{LaneRow, ValueOrigin};
-use super::run::ShapedWarp;
 
 /// Inputs of the operations of one warp, apart from the rows of its followed cells.
 pub(crate) struct WarpInputs<'r, 'a> {

@@ -8,8 +8,6 @@ use warpbound_ir::float::{FloatOp, Flush, Format, convert::IntegerType};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 use warpbound_isa::nvidia::WARP_LANES;
 
-use super::ConstantWord;
-
 use bits::KnownBits;
 
 /// Lanes of a row.
@@ -41,6 +39,32 @@ impl ValueOrigin {
     /// Returns whether the set has all properties of another one.
     pub const fn has(self, other: ValueOrigin) -> bool {
         self.0 & other.0 == other.0
+    }
+}
+
+/// Word of a constant bank of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConstantWord {
+    /// Its value; any bits where they are unknown.
+    pub word: u32,
+    /// Its known bits. The bits next to a parameter of one or two bytes are unknown unless another parameter defines
+    /// them.
+    pub known: u32,
+    /// Whether it follows from the addresses of buffers, variables or windows, which another run may choose otherwise.
+    pub is_address: bool,
+}
+
+impl ConstantWord {
+    /// Returns the value, if all bits are known.
+    pub fn whole(self) -> Option<u32> {
+        (self.known == u32::MAX).then_some(self.word)
+    }
+
+    pub(crate) fn origin(self) -> ValueOrigin {
+        match self.is_address {
+            true => ValueOrigin::ADDRESS,
+            false => ValueOrigin::NONE,
+        }
     }
 }
 

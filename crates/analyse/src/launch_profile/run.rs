@@ -14,11 +14,11 @@ use super::control::{indirect_targets, transfer_of};
 use super::decisive_cells::{DecisiveCells, is_of_global_memory};
 use super::effects::OpLanes;
 use super::executions::ExecutionRecorder;
+use super::launch::{LaunchValues, LoopBits, NoProfile, NoProfileReason, ShapedWarp, WarpIssues};
 use super::lines::TouchedAddresses;
 use super::loop_iterations::LoopIterations;
 use super::operation::WarpInputs;
 use super::row::{LaneRow, ValueOrigin};
-use super::{LaunchValues, LoopBits, NoProfile, NoProfileReason, WarpIssues};
 
 /// Largest number of decisions by unknown values in one warp.
 const MAX_DECISIONS: u32 = 1 << 17;
@@ -29,17 +29,6 @@ const MAX_UNKNOWN_IN_A_ROW: u32 = 1 << 11;
 
 /// Largest number of stack entries. Each decision copies the stack, and some hundred copies may be open at a time.
 const MAX_HEIGHT: usize = 1 << 12;
-
-/// Warp to be executed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ShapedWarp {
-    /// Index of its block.
-    pub(crate) block: [u32; 3],
-    /// Its lanes that have threads.
-    pub(crate) lanes: u32,
-    /// Thread index of its lanes along each axis.
-    pub(crate) threads: [LaneRow; 3],
-}
 
 /// One warp under execution.
 pub(super) struct WarpRun<'r, 'a> {

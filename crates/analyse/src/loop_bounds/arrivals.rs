@@ -11,9 +11,9 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::Cell;
 use warpbound_simt::NodeId;
 
-use super::LoopSolver;
 use super::exits::{self, Exit, add_fact};
-use super::induction::Step;
+use super::progression::Step;
+use super::solver::LoopSolver;
 use crate::gsa::Definition;
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
 use crate::symbolic::conditions::{Condition, conditions};

@@ -2,11 +2,11 @@
 
 use warpbound_graph::LoopIndex;
 
-use super::LoopSolver;
 use super::arrivals::Arrival;
 use super::choices::choice_among;
 use super::exits;
-use super::induction::{Progression, Step};
+use super::progression::{Progression, Step};
+use super::solver::LoopSolver;
 use crate::symbolic::atoms::{WordPolynomial, constant};
 use crate::symbolic::conditions::Condition;
 use crate::symbolic::integers::{Facts, Integer, Integers};

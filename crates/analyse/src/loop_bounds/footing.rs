@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use warpbound_isa::SpecialReg;
 
 use super::counting::CountedLoop;
-use super::{CountPattern, LoopSolver};
+use super::solver::LoopSolver;
+use super::verdict::CountPattern;
 use crate::symbolic::atoms::{Atom, AtomId};
 use crate::symbolic::conditions::Condition;
 

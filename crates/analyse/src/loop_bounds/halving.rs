@@ -2,8 +2,8 @@
 
 use warpbound_ir::{BinaryOp, TernaryOp};
 
-use super::LoopSolver;
 use super::counting::CountedLoop;
+use super::solver::LoopSolver;
 use crate::gsa::Definition;
 use crate::symbolic::atoms::{Atom, AtomId, Atoms, WordPolynomial, constant};
 use crate::symbolic::conditions::{Condition, truth_value};

@@ -2,9 +2,10 @@
 
 use warpbound_graph::LoopIndex;
 
-use super::LoopSolver;
 use super::exits;
-use super::induction::{HeaderWord, Step};
+use super::induction::HeaderWord;
+use super::progression::Step;
+use super::solver::LoopSolver;
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
 use crate::symbolic::integers::Facts;
 use crate::symbolic::ranges::joined_residue;

@@ -4,36 +4,14 @@
 use warpbound_graph::LoopIndex;
 use warpbound_ir::Cell;
 
-use super::LoopSolver;
 use super::counting::CountedLoop;
+use super::progression::{Progression, Step};
+use super::solver::LoopSolver;
 use crate::gsa::{Definition, ValueId};
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial, constant};
 use crate::symbolic::integers::Facts;
 use crate::symbolic::polynomial::Polynomial;
 use crate::symbolic::span::Reading;
-
-/// Change of a word from one iteration to the next.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    /// The same in all iterations.
-    Exact(WordPolynomial),
-    /// A number between these, which may differ from iteration to iteration.
-    Between(i64, i64),
-}
-
-impl Step {
-    /// No change.
-    pub(super) fn none() -> Step {
-        Step::Exact(constant(0))
-    }
-}
-
-/// Word as a function of the iteration `k`: `first + k·step`, or `first` and `k` steps.
-#[derive(Clone, Debug)]
-pub(super) struct Progression {
-    pub(super) first: WordPolynomial,
-    pub(super) step: Step,
-}
 
 /// Word at the header of a loop: its contents on entry, and at the end of an iteration.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use warpbound_graph::LoopIndex;
 
-use super::LoopSolver;
 use super::counting::Count;
 use super::exits;
-use super::induction::Step;
+use super::progression::Step;
+use super::solver::LoopSolver;
 use crate::symbolic::integers::{Integer, NumberId};
 
 /// Maximum number of iterations of an outer loop that are added up.

@@ -1,8 +1,8 @@
 //! Spans of the words at a header, iteration by iteration, until the loop cannot go on (shifts, products). For
 //! example, `for (s = 128; s > 0; s >>= 1)` cannot go on after 8 iterations.
 
-use super::LoopSolver;
 use super::counting::CountedLoop;
+use super::solver::LoopSolver;
 use crate::symbolic::atoms::{AtomId, WordPolynomial};
 use crate::symbolic::conditions::Condition;
 use crate::symbolic::ranges::Overlay;

@@ -5,7 +5,8 @@ use warpbound_graph::DataflowProblem;
 use warpbound_ir::{Cell, ControlEffect, Meaning, OpIndex};
 use warpbound_simt::NodeId;
 
-use super::domain::{MaskSite, MaskState, predicate_of, takes_ballot};
+use super::domain::{MaskState, predicate_of, takes_ballot};
+use super::literals::MaskSite;
 use super::{Masks, check};
 use crate::refusal::Refusal;
 

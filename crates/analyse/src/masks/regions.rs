@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use warpbound_ir::{Cell, ControlEffect, Op, OpIndex};
 use warpbound_simt::NodeId;
 
-use super::domain::{MaskSite, MaskState};
+use super::domain::MaskState;
+use super::literals::MaskSite;
 use super::{Masks, flow};
 
 /// Maximum number of sites from which the cells written since are collected for one operation; the nearest ones are

@@ -14,9 +14,9 @@ use super::slice::Slice;
 use super::{BlockTally, WarpTally};
 use crate::launch_profile::control::{indirect_targets, transfer_of};
 use crate::launch_profile::decisive_cells::DecisiveCells;
+use crate::launch_profile::launch::ShapedWarp;
 use crate::launch_profile::operation::WarpInputs;
 use crate::launch_profile::row::{LaneRow, ValueOrigin};
-use crate::launch_profile::run::ShapedWarp;
 use crate::launch_profile::{LaunchValues, NoProfile, NoProfileReason};
 
 /// Largest number of stack entries.

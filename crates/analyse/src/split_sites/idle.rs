@@ -17,7 +17,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::NodeId;
 
 use super::obstacle::{ObstacleReason, SplitObstacle};
-use super::{Walk, idle_side};
+use super::walk::{Walk, idle_side};
 #[cfg(doc)]
 use crate::masks::Masks;
 

@@ -8,7 +8,7 @@ use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex};
 use warpbound_simt::NodeId;
 use warpbound_simt::bitset::BitSet;
 
-use super::Walk;
+use super::walk::Walk;
 use crate::dependence::Dependence;
 use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;

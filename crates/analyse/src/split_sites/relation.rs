@@ -17,10 +17,10 @@ use warpbound_ir::{
 };
 use warpbound_simt::NodeId;
 
-use super::Walk;
 use super::idle::{IdleRegion, LaneBit, WordBits, exchanges_lanes};
 use super::join::MergePoint;
 use super::obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
+use super::walk::Walk;
 
 /// Relation of a scalar register in a split to the same register in the whole wave, if they may differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

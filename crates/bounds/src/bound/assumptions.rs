@@ -12,7 +12,8 @@ use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_ir::{ControlEffect, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_load::Kernel;
-use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin};
+use warpbound_report::BoundAssumption;
+use warpbound_report::bound::{ExternalCall, LoopReport, Origin};
 use warpbound_simt::warp::DivergenceOrder;
 
 use super::query::BoundQuery;

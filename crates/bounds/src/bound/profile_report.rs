@@ -5,9 +5,8 @@ use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::{Diagnostic, Family, Instructions};
 use warpbound_bound::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
-use warpbound_report::bound::{
-    BoundAssumption, CodePlace, ProfileReport, ReportedWarp, UndecidedWarp,
-};
+use warpbound_report::BoundAssumption;
+use warpbound_report::bound::{CodePlace, ProfileReport, ReportedWarp, UndecidedWarp};
 
 use super::query::BoundQuery;
 use crate::ProfileOptions;

@@ -9,7 +9,7 @@ use crate::bound::bound;
 use warpbound_base::{Diagnostic, Named};
 use warpbound_launch::{LaunchFile, LaunchSet, SetContents, SetLaunch};
 use warpbound_load::Kernel;
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::set_bound::{SetBoundReport, SetLaunchBound};
 use warpbound_runs::runs::set::kernels_of_set;
 

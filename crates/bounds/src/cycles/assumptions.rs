@@ -6,7 +6,7 @@
 use warpbound_analyse::access::MemoryUnits;
 use warpbound_base::Family;
 use warpbound_machine::Provenance;
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
 
 use super::{CacheState, CycleOptions, clock, runtime_memory};

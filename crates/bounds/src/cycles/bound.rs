@@ -15,7 +15,7 @@ use warpbound_cycles::{
 };
 use warpbound_isa::Program;
 use warpbound_machine::Parameter;
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
 use warpbound_report::terms::MachineTerms;
 use warpbound_simt::NodeId;

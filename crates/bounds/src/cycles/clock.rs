@@ -4,7 +4,7 @@
 //! cycles per millisecond.
 
 use warpbound_machine::{ClockBasis, GpuModel, Parameter};
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::cycle_bound::ClockTime;
 
 /// Returns the durations of a number of cycles: at the lowest frequency that the user states, in each mode of the

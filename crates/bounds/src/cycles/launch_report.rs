@@ -3,7 +3,7 @@
 use warpbound_base::{Diagnostic, Named};
 use warpbound_bound::{BlockChain, LaunchShape, LaunchTerm, SchedulerClass};
 use warpbound_query::AnalysedKernel;
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::cycle_bound::{CtaEstimate, CycleBoundReport, CycleTerm, LaunchShapeReport};
 
 use super::bound::{lines, reason};

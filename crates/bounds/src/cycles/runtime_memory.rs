@@ -8,7 +8,7 @@ use warpbound_analyse::runtime_pointers::may_reach_accesses;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Cell, Code};
 use warpbound_launch::{Launch, LaunchFile};
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{KernelFlow, Session};

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_report::bound::{BoundAssumption, KernelBound};
+use warpbound_report::BoundAssumption;
+use warpbound_report::bound::KernelBound;
 use warpbound_report::build_diff::{
     ClassCountAt, DiffPlace, FigureChange, LineChange, LoopChange, LoopSide, MixChange, change,
 };

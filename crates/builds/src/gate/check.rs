@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use warpbound_base::{Diagnostic, Named as _};
-use warpbound_report::bound::BoundAssumption;
+use warpbound_report::BoundAssumption;
 use warpbound_report::gate::{
     GateCheck, GateOutcome, GatePlace, GateReport, GateSummary, GatedKernel, StaleRow,
 };

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_load::Isa;
-use warpbound_report::bound::{BoundAssumption, KernelBound};
+use warpbound_report::BoundAssumption;
+use warpbound_report::bound::KernelBound;
 
 use super::budget::BudgetFigure;
 use super::check::{DecidedLimits, GateOptions};

@@ -15,12 +15,11 @@ use toml::Spanned;
 use warpbound_base::Diagnostic;
 
 use super::number::Number;
-use super::param::{ParamReader, RawParam};
-use super::pointer::RawPointer;
-use super::{
-    ElementType, LaunchFile, LocatedError, MAX_GRID, ParamValue, PointerLocation, Raw, ReadFile,
-    StartCaches, from_toml, size,
-};
+use super::read::image::{RawSurface, RawTexture};
+use super::read::param::{ParamReader, RawParam};
+use super::read::pointer::RawPointer;
+use super::read::{LocatedError, MAX_GRID, Raw, from_toml, size};
+use super::{ElementType, LaunchFile, ParamValue, PointerLocation, ReadFile, StartCaches};
 
 pub use contents::SetContents;
 
@@ -124,9 +123,9 @@ struct RawSet {
     #[serde(default)]
     buffer: Vec<Spanned<RawParam>>,
     #[serde(default)]
-    texture: Vec<Spanned<super::image::RawTexture>>,
+    texture: Vec<Spanned<RawTexture>>,
     #[serde(default)]
-    surface: Vec<Spanned<super::image::RawSurface>>,
+    surface: Vec<Spanned<RawSurface>>,
     #[serde(default)]
     pointer: Vec<Spanned<RawPointer>>,
 }

@@ -2,76 +2,17 @@
 //! Bundler"; sizes of the fields: `RawCompressedBundleHeader` in its sources). For example, the bytes `CCOB`, 2, 0,
 //! 1, 0 begin a bundle of version 2 that Zstandard has compressed.
 
-use std::io::{self, Read};
-
 use bytes::Bytes;
-use flate2::bufread::ZlibDecoder;
-use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use warpbound_base::Diagnostic;
 
 use super::{COMPRESSED_MAGIC, Target, kind_and_isa, targets};
 use crate::elf::fault;
-use crate::fatbin::{FatbinEntry, Packing};
+use crate::entry::{FatbinEntry, Packing, Unpacker};
 use crate::source::Window;
 
 /// Maximum size of an unpacked bundle in bytes. Without a limit, a small file could state any size, and unpacking
 /// takes time for each byte.
 const MAX_UNPACKED: u64 = 4 << 30;
-
-/// Unpacks a stream, in order, without more memory than the format needs.
-pub(crate) enum Unpacker<'a> {
-    Zlib(ZlibDecoder<&'a [u8]>),
-    Zstd(Box<StreamingDecoder<&'a [u8], FrameDecoder>>),
-}
-
-impl<'a> Unpacker<'a> {
-    /// Begins to unpack.
-    ///
-    /// # Errors
-    ///
-    /// The head of the stream is damaged, or it is packed in another way.
-    pub(crate) fn new(packing: Packing, packed: &'a [u8]) -> Result<Unpacker<'a>, String> {
-        match packing {
-            Packing::Zlib => Ok(Unpacker::Zlib(ZlibDecoder::new(packed))),
-            Packing::Zstd => {
-                let decoder = StreamingDecoder::new(packed).map_err(|error| error.to_string())?;
-                Ok(Unpacker::Zstd(Box::new(decoder)))
-            }
-            Packing::None | Packing::Lz4 => Err(format!("{packing} is no stream")),
-        }
-    }
-
-    /// Returns the next bytes, fewer than `size` at the end of the stream.
-    pub(crate) fn take_bytes(&mut self, size: u64) -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        // The vector grows with the bytes that arrive, so a forged size allocates nothing.
-        let read = self.take(size).read_to_end(&mut bytes);
-        read.map_err(|error| error.to_string())?;
-        Ok(bytes)
-    }
-
-    /// Skips bytes; returns their number, which is less than `size` at the end of the stream.
-    pub(crate) fn skip(&mut self, size: u64) -> Result<u64, String> {
-        io::copy(&mut self.take(size), &mut io::sink()).map_err(|error| error.to_string())
-    }
-
-    /// Number of packed bytes that no step has used. Once the stream has ended, they all follow it.
-    fn unused(&self) -> usize {
-        match self {
-            Unpacker::Zlib(decoder) => decoder.get_ref().len(),
-            Unpacker::Zstd(decoder) => decoder.get_ref().len(),
-        }
-    }
-}
-
-impl Read for Unpacker<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Unpacker::Zlib(decoder) => decoder.read(buffer),
-            Unpacker::Zstd(decoder) => decoder.read(buffer),
-        }
-    }
-}
 
 /// Header of a compressed bundle. It ends with a hash of the unpacked bytes, which is not checked: no loader needs
 /// it.

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 
 use super::metadata::StatedKernel;
-use super::read::STT_KERNEL;
 use super::{CodeObjectVersion, GcnDescriptor};
 use crate::elf::{Elf, RawRelocation, RawSymbol, Relocations, SymbolLocation, fault};
+
+/// Symbol type of the kernels of version 2.
+pub(super) const STT_KERNEL: u8 = 10;
 
 /// Symbol of a kernel: it marks the descriptor, or in version 2 the header before the code.
 pub(super) struct KernelSymbol<'elf> {

@@ -13,7 +13,7 @@ use warpbound_base::Gfx;
 use warpbound_base::Isa;
 
 use super::code::{self, CodeSection, FunctionPlace};
-use super::kernel::{self, FieldRelocations, KernelSymbol, RelocatedElf};
+use super::kernel::{self, FieldRelocations, KernelSymbol, RelocatedElf, STT_KERNEL};
 use super::loaded;
 use super::metadata::{self, StatedKernel, StatedKernels};
 use super::notes::{self, Notes};
@@ -28,9 +28,6 @@ use crate::variable;
 
 /// OS ABI of the files of AMD's compute stack (`ELFOSABI_AMDGPU_HSA`).
 const HSA: u8 = 64;
-
-/// Symbol type of the kernels of version 2.
-pub(super) const STT_KERNEL: u8 = 10;
 
 /// Bits of the ELF flags with the number of the target.
 const TARGET_BITS: u32 = 0xff;

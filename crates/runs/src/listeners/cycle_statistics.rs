@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_report::timed::waves::{RefusedSplits, ScalarMemoryCount};
 use warpbound_report::timed::{Misses, OccupancyReport, SmReport, TheoreticalOccupancy};
-use warpbound_report::timed_waves::{RefusedSplits, ScalarMemoryCount};
 use warpbound_simulate::timed::{
     AccessKind, Event, EventListener, HitLevel, SplitRefusal, StallCycles, WarpPlace,
 };

@@ -2,7 +2,7 @@
 
 use warpbound_isa::amd::{GcnClass, GcnProgram};
 use warpbound_machine::{MachineConfig, Parameter};
-use warpbound_report::timed_waves::{LaneCycles, UnitTime, WaveReport};
+use warpbound_report::timed::waves::{LaneCycles, UnitTime, WaveReport};
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::{SplitPipelines, WaveSetup};
 use warpbound_timing::{IssueKind, WaveFacts, gcn_facts};

@@ -5,6 +5,7 @@
 mod exact;
 mod float;
 mod integer;
+mod lane_rule;
 mod lanes;
 mod scalar;
 pub mod syntax;

@@ -13,7 +13,7 @@ use warpbound_machine::{
 use warpbound_query::{Prepared, Session};
 use warpbound_report::terms::MachineTerms;
 use warpbound_report::timed::TheoreticalOccupancy;
-use warpbound_report::timed_waves::WaveReport;
+use warpbound_report::timed::waves::WaveReport;
 use warpbound_simulate::functional::{Counts, Fault};
 use warpbound_simulate::timed::{
     EventListener, Interlock, Setup, TimedResult, WaveSetup, run_waves,

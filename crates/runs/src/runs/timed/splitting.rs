@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic, Named};
 use warpbound_isa::amd::{GcnOpcode, GcnProgram, GcnValue};
-use warpbound_report::timed_waves::{RefusedSite, RefusedSplits, SplitCount, SplittingReport};
+use warpbound_report::timed::waves::{RefusedSite, RefusedSplits, SplitCount, SplittingReport};
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::{SplitMarking, SplitSetup, SplitSite};
 

@@ -1,7 +1,7 @@
 //! Integer operations of a lane.
 
 use super::Kind::{I64, U16, U32, U64};
-use super::lanes::{Compute, LaneEnv, LaneOutput, LaneRule};
+use super::lane_rule::{Compute, LaneEnv, LaneOutput, LaneRule};
 use super::{ComparedBits, Kind};
 
 fn value(inputs: &[Kind], output: Kind, compute: fn(&[u64]) -> u64) -> LaneRule {

@@ -2,45 +2,11 @@
 
 use std::cell::Cell;
 
+use super::lane_rule::{LaneEnv, LaneOutput, LaneRule};
 use super::syntax::{AsmInstr, AsmOperand, AsmValue};
 use super::{
     ComparedBits, EXEC, FloatKind, Kind, LANES, VCC, WaveChanges, WaveState, float, integer,
 };
-
-/// Rule by which a lane computes.
-pub(super) struct LaneRule {
-    /// Kinds of the sources.
-    pub(super) inputs: Vec<Kind>,
-    pub(super) output: LaneOutput,
-    /// Whether the old value of the destination is a further source, of the kind of the result.
-    pub(super) reads_destination: bool,
-    pub(super) compute: Compute,
-    pub(super) compare: ComparedBits,
-}
-
-/// Result of a lane.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LaneOutput {
-    /// A value.
-    Value(Kind),
-    /// A bit of a mask.
-    Mask,
-    /// A value, and a bit of a mask.
-    Both(Kind),
-}
-
-/// Computes the value, and the bit of the mask.
-pub(super) type Compute = Box<dyn Fn(&LaneEnv, &[u64]) -> Option<(u64, bool)>>;
-
-/// State besides the operands that a lane reads.
-pub(super) struct LaneEnv {
-    pub(super) lane: u32,
-    pub(super) mode: u32,
-    /// Bit of VCC.
-    pub(super) vcc: bool,
-    /// Set where the result is not documented, or differs between documents.
-    pub(super) is_unknown: Cell<bool>,
-}
 
 pub(super) fn execute(instr: &AsmInstr, state: &WaveState) -> Option<WaveChanges> {
     match instr.name.as_str() {
@@ -253,7 +219,7 @@ impl<'a> Wave<'a> {
         }
         let (value, bit) = (self.rule.compute)(env, &inputs)?;
         let value = match (self.clamps, self.rule.output) {
-            (true, LaneOutput::Value(kind)) => float::clamp(kind.float()?, value, env.mode),
+            (true, LaneOutput::Value(kind)) => float::mode::clamp(kind.float()?, value, env.mode),
             _ => value,
         };
         Some((value, bit))
@@ -262,7 +228,7 @@ impl<'a> Wave<'a> {
     /// Whether a part of a NaN, whose bits are not documented, or of an approximation is written.
     fn is_uncertain_part(&self, value: u64) -> bool {
         let is_uncertain = match self.rule.compare {
-            ComparedBits::AnyNan(kind) => float::is_nan(kind, value),
+            ComparedBits::AnyNan(kind) => float::mode::is_nan(kind, value),
             ComparedBits::Ulps(..) | ComparedBits::Absolute => true,
             ComparedBits::Exact => false,
         };
