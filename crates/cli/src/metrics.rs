@@ -92,7 +92,7 @@ fn measured(
     };
     let prepared = session.prepare(kernel)?;
     stages.end("parse");
-    let run = warpbound_runs::execute(&session, kernel, grid, &options, &mut |_| ())?;
+    let run = warpbound_runs::execute_prepared(&session, &prepared, grid, &options, &mut |_| ())?;
     let run = run.as_expected()?;
     stages.end("execute");
     let mut metrics = run.metrics(&prepared, grid)?;

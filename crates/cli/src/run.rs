@@ -13,7 +13,7 @@ use warpbound_query::{LaunchFile, PathOrder, StartCaches};
 use warpbound_query::{Library, Session, SplitMarks, SplitOptions};
 use warpbound_query::{SchedulerPolicy, Selection};
 use warpbound_report::to_json;
-use warpbound_runs::{Interlock, SingleWarp, simulate};
+use warpbound_runs::{Interlock, SingleWarp, execute_prepared, simulate};
 use warpbound_runs::{Override, RunHooks, RunOptions, RunProgress, TimedOptions};
 
 use crate::arguments::{
@@ -390,9 +390,10 @@ fn run_functional(
     let open_outputs = outputs(path, grid)?;
     let mut progress = Progress::new();
     let all = blocks(grid);
-    let run = warpbound_runs::execute(
+    let prepared = session.prepare(kernel)?;
+    let run = execute_prepared(
         &session,
-        kernel,
+        &prepared,
         grid,
         &run_options(arguments),
         &mut |done| {
@@ -403,7 +404,6 @@ fn run_functional(
     let run = run?;
     write_outputs(open_outputs, run.outputs(grid))?;
     if let Some(path) = &arguments.counts {
-        let prepared = session.prepare(kernel)?;
         print(
             Output::open(Some(path))?,
             &MeasuredCounts::of_run(&prepared, &run.counts),

@@ -161,6 +161,33 @@ fn what_is_not_proved_is_named() {
     assert!(result.refusal().contains("cannot be read"));
 }
 
+/// A limit that is exceeded is not hidden by another figure that is not proved, nor by a file that cannot be read.
+#[test]
+fn a_broken_budget_is_not_hidden() {
+    let budget = "[[kernel]]\nname = \"*\"\nbound = 100000\nregisters = 1\n";
+    let result = gate("hidden", "bfs.sm_61.cubin", budget, &[]);
+    assert!(result.stdout.contains("is not proved"), "{}", result.stdout);
+    assert!(result.stdout.contains("more than 1"), "{}", result.stdout);
+    assert_eq!(result.code, Some(1));
+    let damaged = scratch("gate.hidden.cubin", b"\x7fELF, but no more");
+    let budget = scratch("gate.hidden.too.toml", budget);
+    let both = run(&["gate", BASE, &damaged, "--budget", &budget]);
+    assert_eq!(both.code, Some(1), "{}", both.stderr);
+    assert!(both.stderr.contains("gate.hidden.cubin"), "{}", both.stderr);
+    // `bound --limit` has the same order.
+    let bound = [
+        "bound",
+        "bfs.sm_61.cubin",
+        "--cost",
+        "cycles",
+        "--limit",
+        "1",
+    ];
+    let some = ["--block", "64", "--machine", "gtx1080"];
+    let result = run(&[&bound[..], &some].concat());
+    assert_eq!(result.code, Some(1), "{}", result.stderr);
+}
+
 /// A row without a kernel is an error, unless it is optional; kernels without a row may be one.
 #[test]
 fn rows_and_kernels_fit() {

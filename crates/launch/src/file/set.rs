@@ -18,8 +18,8 @@ use super::number::Number;
 use super::param::{ParamReader, RawParam};
 use super::pointer::RawPointer;
 use super::{
-    ElementType, LaunchFile, LocatedError, MAX_GRID, ParamValue, PointerLocation, Raw, ReadFile,
-    StartCaches, from_toml, size,
+    ElementType, LaunchFile, LocatedError, ParamValue, PointerLocation, Raw, ReadFile, StartCaches,
+    from_toml, size,
 };
 
 pub use contents::SetContents;
@@ -550,7 +550,7 @@ fn grid_steps(grid: [u32; 3], by: &[i64], rounds: u64) -> Result<[i64; 3], Diagn
         let message = format!("the grid of round {rounds} is not from 1 on in each axis");
         Diagnostic::new(message)
     })?;
-    size("grid of the last round", &last, MAX_GRID, 1 << 31)?;
+    size("grid of the last round", &last, 1 << 31)?;
     Ok(steps)
 }
 
