@@ -61,13 +61,13 @@ pub(crate) enum Command {
     Divergence(Deferred<DivergenceArguments>),
     /// Report the class of each memory access: the most requests, transactions and sectors that it can cause
     Access(Deferred<AccessArguments>),
-    /// Report the branches at which waves of GCN3 may split, with costs, and which to choose
+    /// Report the branches where waves of GCN3 may split, with costs, and which to choose
     Splits(Deferred<SplitsArguments>),
-    /// Plan the fewest probes from which all counts of a kernel follow, with the proof
+    /// Plan the fewest probes that determine all counts of a kernel, with the proof
     Probes(Deferred<ProbesArguments>),
     /// Reconstruct the counts of a launch from the counters of a plan of probes
     Decode(Deferred<DecodeArguments>),
-    /// Print a template of a facts file, with a line per loop
+    /// Print a template of a facts file, with a line for each loop
     Facts(Deferred<TemplateArguments>),
     /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
     Bound(Deferred<BoundArguments>),

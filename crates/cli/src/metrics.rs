@@ -26,7 +26,7 @@ pub(crate) struct MetricsArguments {
     /// Launch file: grid, block, parameters; may be repeated, also for several kernels
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) launch: Vec<PathBuf>,
-    /// Name of the kernel [default: that of the launch file, or the only one]
+    /// Name of the kernel [default: the one that the launch file names, or the only one]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Add tables by class, memory space, branch, source line and block

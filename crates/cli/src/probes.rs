@@ -29,7 +29,7 @@ enum Blocks {
     All,
     /// Blocks on the sides of branches that depend on the thread index
     Tainted,
-    /// The least weight from which all wanted counts follow
+    /// As few and as cheap probes as all wanted counts follow from
     Plan,
 }
 
@@ -75,11 +75,11 @@ pub(crate) struct ProbesArguments {
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
     blocks: Blocks,
-    /// Give each probe a counter of its own, although sums of them give what is wanted
+    /// Give each probe a counter of its own, although sums over several probes would suffice
     #[arg(long)]
     each: bool,
-    /// Contents of the launch's buffers that a prediction may use: none (any), or those of buffers that the kernel does not
-    /// write (as-given)
+    /// What a prediction may use of the contents of the launch's buffers: nothing (any), or the contents of buffers that
+    /// the kernel does not write (as-given)
     #[arg(long, value_name = "C", value_parser = named::<Contents>(), requires = "launch")]
     contents: Option<Contents>,
     /// Print the times of the stages to standard error
@@ -100,10 +100,10 @@ pub(crate) struct DecodeArguments {
     /// Plan of the probes, as `probes --write` makes it
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// Values of the counters: .csv with lines ADDRESS,QUANTITY,VALUE, or .npy with the digest of the plan and the values
+    /// Values of the counters: a .csv with lines ADDRESS,QUANTITY,VALUE, or a .npy with the digest of the plan and the values
     #[arg(long, value_name = "FILE")]
     counters: PathBuf,
-    /// Launch that was measured, for a plan that is for no single launch
+    /// Launch that was measured, if the plan is not for a single launch
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
     /// Output format
