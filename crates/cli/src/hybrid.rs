@@ -52,7 +52,7 @@ pub(crate) struct HybridArguments {
     /// When splits become one wave again: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(long, value_enum)]
     merge: Option<SplitMerge>,
-    /// Number of random contents of the buffers of each launch, with which runs supply times as well
+    /// Number of further runs of each launch with random contents of its buffers, which supply times as well
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
     contents: u64,
     /// Do not run with serialised pipelines

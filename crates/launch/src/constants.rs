@@ -333,7 +333,7 @@ fn launch_block(
     for ((param, given), bytes) in kernel.params.iter().zip(&file.params).zip(values) {
         if bytes.len() != usize::from(param.size) {
             return Err(format!(
-                "parameter {} has {} bytes, that of the kernel {}",
+                "parameter {} has {} bytes, and {} in the kernel",
                 given.name,
                 bytes.len(),
                 param.size

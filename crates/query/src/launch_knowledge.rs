@@ -216,7 +216,7 @@ fn check_file(
         };
         if size != usize::from(own.size) {
             return fail(format!(
-                "parameter {} has {size} bytes, that of the kernel {}",
+                "parameter {} has {size} bytes, and {} in the kernel",
                 given.name, own.size
             ));
         }

@@ -216,7 +216,9 @@ impl Writer {
         let limit = LimitWord::draw(rng);
         let test = match limit.is_of_lane() {
             true => LoopTest::Lanes,
-            false if nests || outer.is_some() => [LoopTest::Head, LoopTest::Bottom][rng.usize(0..2)],
+            false if nests || outer.is_some() => {
+                [LoopTest::Head, LoopTest::Bottom][rng.usize(0..2)]
+            }
             false => [LoopTest::Head, LoopTest::Bottom, LoopTest::Lanes][rng.usize(0..3)],
         };
         // A loop of some lanes has no loops in it: scalar counters are for all lanes.
@@ -259,7 +261,8 @@ impl Writer {
             true => (S_CMP_GE_I32, S_CMP_LT_I32),
             false => (S_CMP_GE_U32, S_CMP_LT_U32),
         };
-        self.code.sop1(S_MOV_B32, counter, Source::Number(own.first));
+        self.code
+            .sop1(S_MOV_B32, counter, Source::Number(own.first));
         let (head, end) = (self.code.label(), self.code.label());
         self.code.land(head);
         let header = self.here();
@@ -279,7 +282,9 @@ impl Writer {
                 self.code.sop2(S_ADD_U32, counter, of_counter, step);
                 self.code.branch(S_BRANCH, head);
             }
-            LoopTest::Bottom | LoopTest::Lanes => self.repeat_while(after, [of_counter, limit], head),
+            LoopTest::Bottom | LoopTest::Lanes => {
+                self.repeat_while(after, [of_counter, limit], head)
+            }
         }
         self.code.land(end);
         header
@@ -308,7 +313,8 @@ impl Writer {
         self.code.land(head);
         let header = self.here();
         let step = Source::Number(own.step);
-        self.code.vop2(V_ADD_U32, COUNTER_VECTOR, step, COUNTER_VECTOR);
+        self.code
+            .vop2(V_ADD_U32, COUNTER_VECTOR, step, COUNTER_VECTOR);
         self.code.vop2(V_CMP_GT_U32, 0, limit, COUNTER_VECTOR);
         self.code.sop2(S_AND_B64, EXEC, exec, Source::Scalar(VCC));
         self.code.branch(S_CBRANCH_EXECNZ, head);

@@ -232,7 +232,7 @@ fn other_launches_than_the_kernel_allows() {
         "block = [32]\nparam = [{param}, {param}, {param}, {param}]"
     ));
     assert!(
-        message.ends_with("parameter 0 has 4 bytes, that of the kernel 8"),
+        message.ends_with("parameter 0 has 4 bytes, and 8 in the kernel"),
         "{message}"
     );
     let message = run(&[

@@ -294,7 +294,7 @@ fn explicit_arguments() {
     let short = text.replace("\"s16\"", "\"s32\"");
     let error = bound(&image, "call", &short, &Code::default()).expect_err("too large");
     assert!(
-        error.contains("parameter n has 4 bytes, that of the kernel 2"),
+        error.contains("parameter n has 4 bytes, and 2 in the kernel"),
         "{error}"
     );
     let none = bound(

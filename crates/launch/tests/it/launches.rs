@@ -480,7 +480,7 @@ fn buffers_from_files() {
         ),
         (
             "file = \"in/x.npy\"\nshape = [6]",
-            "l.toml: line 6: parameter a: in/x.npy: its shape is [2, 3], that of the buffer [6]; use reshape, or change the shape",
+            "l.toml: line 6: parameter a: in/x.npy: its shape is [2, 3], and the buffer has [6]; use reshape, or change the shape",
         ),
         (
             "file = \"text.npy\"",
@@ -508,7 +508,7 @@ fn buffers_from_files() {
     }
     let said = buffer("type = \"u32\"\nfile = \"in/x.npy\"", &files).unwrap_err();
     assert!(said.ends_with(
-        "in/x.npy: its numbers are s32, those of the buffer u32; convert them with astype, or change the type"
+        "in/x.npy: its numbers are s32, and the buffer has u32; convert them with astype, or change the type"
     ), "{said}");
 }
 

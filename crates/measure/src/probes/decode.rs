@@ -232,7 +232,7 @@ impl PlannedKernel<'_> {
             };
             let needs_launch = derivation.known.iter().any(|(at, _)| known(*at).is_none());
             if needs_launch {
-                let message = "the plan is for no single launch, so that of the counters is needed";
+                let message = "the plan is not for a single launch, so the launch that was measured is needed";
                 return Err(Diagnostic::new(message).hint("give --launch"));
             }
             let value = derivation.value(known, |slot| {

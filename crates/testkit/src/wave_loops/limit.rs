@@ -124,12 +124,14 @@ impl LimitWord {
             LimitSource::SizeAndRemainder => launch.remainder << 16 | launch.block[2],
             LimitSource::Argument(number) => launch.arguments[number],
         };
-        self.changes.iter().fold(word, |word, change| match *change {
-            LimitChange::And(mask) => word & mask,
-            LimitChange::Shift(bits) => word >> bits,
-            LimitChange::Add(more) => word.wrapping_add(more),
-            LimitChange::Min(most) => word.min(most),
-        })
+        self.changes
+            .iter()
+            .fold(word, |word, change| match *change {
+                LimitChange::And(mask) => word & mask,
+                LimitChange::Shift(bits) => word >> bits,
+                LimitChange::Add(more) => word.wrapping_add(more),
+                LimitChange::Min(most) => word.min(most),
+            })
     }
 
     /// Writes the computation of the word, into the register of a loop or into the vector register.
