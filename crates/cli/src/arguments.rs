@@ -25,7 +25,7 @@ use warpbound_query::input;
 pub(crate) struct DisasmArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Columns with decoded control words, or the plain text of nvdisasm
@@ -125,7 +125,7 @@ pub(crate) struct AuditArguments {
 pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Output format
@@ -162,7 +162,7 @@ pub(crate) struct AccessArguments {
 pub(crate) struct TemplateArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Also list the memory accesses whose addresses are not known, the most expensive first
@@ -188,7 +188,7 @@ pub(crate) struct TemplateArguments {
 pub(crate) struct BoundArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
@@ -296,7 +296,7 @@ pub(crate) struct CycleArguments {
     pub(crate) merge: Option<SplitMerge>,
 }
 
-/// Place at which splits become one again.
+/// Place where splits become one again.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SplitMerge {
     None,
@@ -348,13 +348,13 @@ pub(crate) struct LaunchInput {
 /// Input file, and the selection of its images.
 #[derive(Args)]
 pub(crate) struct Input {
-    /// Cubin, file with embedded cubins (fat binary, executable, shared object, object file, archive), or mini-SIMT
-    /// text; `-` is standard input
+    /// Cubin or code object, file with embedded ones (fat binary, offload bundle, executable, shared object, object file,
+    /// archive), or mini-SIMT text; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Images for this architecture only, such as sm_61 or gfx803
+    /// Use only images for this architecture, such as sm_61 or gfx803
     #[arg(long, alias = "sm", value_name = "ARCH")]
     pub(crate) arch: Option<Isa>,
-    /// Image of this number only (see `warpbound list`)
+    /// Use only the image with this number (see `warpbound list`)
     #[arg(long, value_name = "N")]
     image: Option<usize>,
 }

@@ -15,7 +15,7 @@ use warpbound_query::input;
 /// Options of bounds that are about all kernels of a build.
 #[derive(Args)]
 pub(crate) struct BuildArguments {
-    /// Kernels for this architecture only, such as sm_61 or gfx803
+    /// Only kernels for this architecture, such as sm_61 or gfx803
     #[arg(long, alias = "sm", value_name = "ARCH")]
     pub(crate) arch: Option<Isa>,
     /// Bound of loops without a derived one: executions of their header per entry

@@ -31,7 +31,7 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "warpbound", version)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has no bound, 3 unusable input, 64 wrong usage."
+    after_help = "Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has no bound, 3 unusable input, 64 wrong usage. If several apply, 1 comes before 3, and 3 before 2."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// List the kernels of a cubin, or the images of a library
     List(Deferred<ListArguments>),
-    /// Write images of a library as cubins
+    /// Write images of a library as files of their own
     Extract(Deferred<ExtractArguments>),
     /// Disassemble kernels, with decoded control words
     Disasm(Deferred<DisasmArguments>),
@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Gap(Deferred<GapArguments>),
     /// Estimate the time of a kernel from observed times of its parts, with waves that split
     Hybrid(Deferred<HybridArguments>),
-    /// Write a cubin whose kernel counts the executions of its blocks
+    /// Write a cubin or code object whose kernel counts the executions of its blocks
     Instrument(Deferred<InstrumentArguments>),
     /// Predict how often each block of a kernel runs in a launch, without running it
     Predict(Deferred<predict::PredictArguments>),

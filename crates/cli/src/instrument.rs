@@ -101,7 +101,7 @@ pub(crate) struct InstrumentArguments {
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
     blocks: BlockRule,
-    /// Counts that are wanted, separated by commas
+    /// Wanted counts, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
     metrics: Vec<Wanted>,
     /// Give each probe a counter of its own, although sums over several probes would suffice

@@ -69,7 +69,7 @@ impl From<Metric> for ProbeMetric {
 pub(crate) struct ProbesArguments {
     #[command(flatten)]
     query: QueryArguments,
-    /// Counts that are wanted, separated by commas
+    /// Wanted counts, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
     metrics: Vec<Metric>,
     /// Blocks that get probes

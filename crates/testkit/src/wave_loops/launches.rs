@@ -45,15 +45,14 @@ pub struct LaunchStatement {
 }
 
 impl LoopLaunch {
-    /// Draws any launch that AMD's GPUs have: at most 1024 work-items in a group, fewer than 2^32 along each axis.
+    /// Draws any launch of the kernel: at most 256 work-items in a group, fewer than 2^32 along each axis.
     pub fn draw(rng: &mut Rng) -> LoopLaunch {
-        let mut block = draw_block(rng);
+        let block = draw_block(rng);
         let mut grid = [0; 3].map(|_| rng.u32(1..4));
         // Most launches have many groups along one axis.
         let long = rng.usize(0..3);
         if rng.u8(0..4) > 0 {
             grid[long] = [255, 65_535, 65_536, 70_000, 1 << 20, 5_000_000][rng.usize(0..6)];
-            block[long] = block[long].min(256);
         }
         LoopLaunch {
             block,
@@ -158,10 +157,11 @@ impl LaunchStatement {
             most: most.into(),
         };
         let ranges = |size: Option<[(u32, u32); 3]>| size.map(|size| size.map(range));
-        let params = ARGUMENTS.into_iter().zip(self.arguments);
-        let params = params.filter_map(|(name, stated)| {
+        // Without a launch file, arguments have positions; the first one is the buffer.
+        let params = (1..).zip(self.arguments);
+        let params = params.filter_map(|(position, stated): (usize, _)| {
             Some(StatedParam {
-                name: name.to_owned(),
+                name: format!("p{position}"),
                 range: range(stated?),
             })
         });
@@ -202,11 +202,11 @@ impl LaunchStatement {
 
 fn draw_block(rng: &mut Rng) -> [u32; 3] {
     match rng.u8(0..6) {
-        0 => [1024, 1, 1],
-        1 => [1, 1024, 1],
-        2 => [1, 1, 1024],
-        3 => [8, 8, 16],
-        _ => [rng.u32(1..100), rng.u32(1..4), rng.u32(1..3)],
+        0 => [256, 1, 1],
+        1 => [1, 256, 1],
+        2 => [1, 1, 256],
+        3 => [8, 8, 4],
+        _ => [rng.u32(1..=40), rng.u32(1..4), rng.u32(1..3)],
     }
 }
 
