@@ -58,20 +58,9 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
 ///
 /// The grid or a block is too large along an axis, or a block has more shared memory than the GPU provides.
 pub(crate) fn check_machine(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
-    let fail = |message: String| {
-        let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
-        Err(diagnostic.in_file(file.file.as_str()))
-    };
-    if kernel.code_object.is_none() {
-        let sizes = [("grid", file.grid), ("block", file.block)];
-        for ((name, size), limits) in sizes.into_iter().zip(CUDA_SIZES) {
-            for ((axis, n), most) in ["x", "y", "z"].iter().zip(size).zip(limits) {
-                if n > most {
-                    return fail(format!("{name} has {n} elements in {axis}, at most {most}"));
-                }
-            }
-        }
-    }
+    check_grid(kernel, file)?;
+    let [_, limits] = CUDA_SIZES;
+    check_axes(kernel, file, ("block", file.block, limits))?;
     let (fixed, dynamic) = (
         u64::from(kernel.static_shared.unwrap_or(0)),
         u64::from(file.dynamic_shared),
@@ -87,5 +76,35 @@ pub(crate) fn check_machine(kernel: &Kernel, file: &LaunchFile) -> Result<(), Di
     let message = format!(
         "a block has {all} bytes of shared memory ({fixed} static and {dynamic} dynamic), and may have {most}"
     );
-    fail(message)
+    let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
+    Err(diagnostic.in_file(file.file.as_str()))
+}
+
+/// Checks the number of blocks along each axis.
+///
+/// # Errors
+///
+/// The grid has more blocks along an axis than the GPU allows.
+pub fn check_grid(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
+    let [limits, _] = CUDA_SIZES;
+    check_axes(kernel, file, ("grid", file.grid, limits))
+}
+
+/// Checks a size by its name and CUDA's limits of its axes; AMD's GPUs have no limits of single axes.
+fn check_axes(
+    kernel: &Kernel,
+    file: &LaunchFile,
+    (name, size, limits): (&str, [u32; 3], [u32; 3]),
+) -> Result<(), Diagnostic> {
+    if kernel.code_object.is_some() {
+        return Ok(());
+    }
+    for ((axis, n), most) in ["x", "y", "z"].iter().zip(size).zip(limits) {
+        if n > most {
+            let message = format!("{name} has {n} elements in {axis}, at most {most}");
+            let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
+            return Err(diagnostic.in_file(file.file.as_str()));
+        }
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, WordRange};
 use warpbound_analyse::stated_data::StatedData;
 use warpbound_base::{Diagnostic, Family};
-use warpbound_launch::{Launch, LaunchFile, ParamValue, check_limits};
+use warpbound_launch::{Launch, LaunchFile, ParamValue, check_grid, check_limits};
 use warpbound_load::{Image, Kernel, NamePattern};
 
 use crate::stated_launches::NumberRange;
@@ -221,10 +221,12 @@ fn check_file(
             ));
         }
     }
-    // A stated block replaces the block of the file, whose limits then do not matter; `block_ranges` has checked it.
-    match options.states_block() {
-        true => Ok(()),
-        false => check_limits(kernel, file),
+    // A stated size replaces the size of the file, whose limits then do not matter; `block_ranges` and
+    // `Library::check_launches` have checked it.
+    match (options.states_block(), options.launches.grid) {
+        (false, _) => check_limits(kernel, file),
+        (true, None) => check_grid(kernel, file),
+        (true, Some(_)) => Ok(()),
     }
 }
 
