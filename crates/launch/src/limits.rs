@@ -60,7 +60,7 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
 pub(crate) fn check_machine(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     check_grid(kernel, file)?;
     let [_, limits] = CUDA_SIZES;
-    check_axes(kernel, file, ("block", file.block, limits))?;
+    check_axes(kernel, file, "block", file.block, limits)?;
     let (fixed, dynamic) = (
         u64::from(kernel.static_shared.unwrap_or(0)),
         u64::from(file.dynamic_shared),
@@ -87,14 +87,16 @@ pub(crate) fn check_machine(kernel: &Kernel, file: &LaunchFile) -> Result<(), Di
 /// The grid has more blocks along an axis than the GPU allows.
 pub fn check_grid(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     let [limits, _] = CUDA_SIZES;
-    check_axes(kernel, file, ("grid", file.grid, limits))
+    check_axes(kernel, file, "grid", file.grid, limits)
 }
 
 /// Checks a size by its name and CUDA's limits of its axes; AMD's GPUs have no limits of single axes.
 fn check_axes(
     kernel: &Kernel,
     file: &LaunchFile,
-    (name, size, limits): (&str, [u32; 3], [u32; 3]),
+    name: &str,
+    size: [u32; 3],
+    limits: [u32; 3],
 ) -> Result<(), Diagnostic> {
     if kernel.code_object.is_some() {
         return Ok(());
