@@ -286,7 +286,7 @@ pub(crate) struct CycleArguments {
     /// [default: parallel]
     #[arg(long, value_parser = named::<SplitPipelines>(), requires = "splits", help_heading = "Bounds in cycles")]
     pub(crate) pipelines: Option<SplitPipelines>,
-    /// When splits become one wave again: never (none), or where the sides of their branch join (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(
         long,
         value_enum,

@@ -49,7 +49,7 @@ pub(crate) struct HybridArguments {
     /// that a marks file names [default: mode if the code writes this bit, else all]
     #[arg(long, value_name = "all|mode|FILE")]
     marks: Option<String>,
-    /// When splits become one wave again: never (none), or where the sides of their branch join (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(long, value_enum)]
     merge: Option<SplitMerge>,
     /// Number of further runs of each launch with random contents of its buffers, which supply times as well

@@ -107,7 +107,7 @@ pub(crate) struct InstrumentArguments {
     /// Give each probe a counter of its own, although sums over several probes would suffice
     #[arg(long, conflicts_with = "plan")]
     each: bool,
-    /// How probes count
+    /// Way of counting
     #[arg(long, value_enum, default_value = "registers")]
     probe: Style,
     /// Maximum number of registers of a thread, with those for counters

@@ -78,8 +78,8 @@ pub(crate) struct ProbesArguments {
     /// Give each probe a counter of its own, although sums over several probes would suffice
     #[arg(long)]
     each: bool,
-    /// What a prediction may use of the contents of the launch's buffers: nothing (any), or the contents of buffers that
-    /// the kernel does not write (as-given)
+    /// Contents of buffers that a prediction may use: none (any), or the contents of the launch's buffers that the kernel
+    /// does not write (as-given)
     #[arg(long, value_name = "C", value_parser = named::<Contents>(), requires = "launch")]
     contents: Option<Contents>,
     /// Print the times of the stages to standard error

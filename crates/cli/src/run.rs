@@ -115,7 +115,7 @@ pub(crate) struct RunArguments {
         help_heading = "Splitting of waves"
     )]
     pub(crate) marks: Option<String>,
-    /// When splits become one wave again: never (none), or where the sides of their branch join (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(long, value_enum, help_heading = "Splitting of waves")]
     pub(crate) merge: Option<SplitMerge>,
     /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles

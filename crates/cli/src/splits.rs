@@ -23,7 +23,7 @@ pub(crate) struct SplitsArguments {
     /// Maximum number of splits of a wave that live at the same time, without the wave itself
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
     pub(crate) splits: u32,
-    /// When splits become one wave again: never (none), or where the sides of their branch join (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(long, value_enum)]
     pub(crate) merge: Option<SplitMerge>,
     /// Machine of the cycles: a file, or the name of a built-in machine [default: the one that the code is for]

@@ -84,7 +84,7 @@ pub struct WaveLoop {
 
 /// Executions of the header of a loop by a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HeaderCount {
+pub struct ThreadHeaderCount {
     /// In each entry of the loop; the least number that is certain, if the counter passes its largest value.
     pub per_entry: u64,
     /// In all entries together.
@@ -176,8 +176,8 @@ impl LoopedWaves {
     }
 
     /// Returns how often a thread executes the header of each loop.
-    pub fn counts(&self, thread: &LoopThread) -> Vec<HeaderCount> {
-        let mut counts: Vec<HeaderCount> = Vec::new();
+    pub fn counts(&self, thread: &LoopThread) -> Vec<ThreadHeaderCount> {
+        let mut counts: Vec<ThreadHeaderCount> = Vec::new();
         // Iterations of all entries of a loop, which are the entries of the loops in it.
         let mut bodies: Vec<u64> = Vec::new();
         for own in &self.loops {
@@ -186,8 +186,8 @@ impl LoopedWaves {
             let outer_is_exact = own.outer.is_none_or(|outer| counts[outer].is_exact);
             let per_entry = own.executions(iterations);
             bodies.push(entries.saturating_mul(iterations));
-            counts.push(HeaderCount {
-                // A loop that is never entered has no entry with so many.
+            counts.push(ThreadHeaderCount {
+                // A loop that is never entered has no entry with this number.
                 per_entry: if entries == 0 { 0 } else { per_entry },
                 total: entries.saturating_mul(per_entry),
                 is_exact: is_exact && outer_is_exact,

@@ -1,10 +1,11 @@
 //! `gate`: limits that are exceeded are named with the line of the budget and of the source.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{CommandOutput, run, scratch};
+use crate::support::{CommandOutput, built, run, scratch};
 
 const BASE: &str = "../rebuilt/pressure.base.cubin";
 
@@ -143,7 +144,7 @@ fn whole_names_come_before_patterns() {
 /// Bounds that are not known are no pass.
 #[test]
 fn what_is_not_proved_is_named() {
-    let budget = "[[kernel]]\nname = \"*\"\nbound = 100000\nassumptions = []\n";
+    let budget = "[[kernel]]\nname = \"*\"\nbound = 100000\n";
     let result = gate("unproved", "bfs.sm_61.cubin", budget, &[]);
     assert_eq!((result.code, result.stderr.as_str()), (Some(2), ""));
     assert!(result.stdout.contains("is not proved"), "{}", result.stdout);
@@ -152,7 +153,7 @@ fn what_is_not_proved_is_named() {
         "{}",
         result.stdout
     );
-    let budget = format!("[conditions]\nloop_default = 10\n\n{budget}");
+    let budget = format!("[conditions]\nloop_default = 10\n\n{budget}assumptions = []\n");
     let result = gate("unproved.default", "bfs.sm_61.cubin", &budget, &[]);
     // Its assumptions are not allowed.
     assert_eq!(result.code, Some(1));
@@ -169,11 +170,15 @@ fn a_broken_budget_is_not_hidden() {
     assert!(result.stdout.contains("is not proved"), "{}", result.stdout);
     assert!(result.stdout.contains("more than 1"), "{}", result.stdout);
     assert_eq!(result.code, Some(1));
-    let damaged = scratch("gate.hidden.cubin", b"\x7fELF, but no more");
-    let budget = scratch("gate.hidden.too.toml", budget);
-    let both = run(&["gate", BASE, &damaged, "--budget", &budget]);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gate.hidden");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let whole = built("bfs.sm_61.cubin");
+    std::fs::write(folder.join("damaged.cubin"), &whole[..300]).expect("written");
+    std::fs::write(folder.join("bfs.cubin"), whole).expect("written");
+    let folder = folder.to_str().expect("a plain path");
+    let both = gate("hidden.too", folder, budget, &[]);
+    assert!(both.stderr.contains("damaged.cubin"), "{}", both.stderr);
     assert_eq!(both.code, Some(1), "{}", both.stderr);
-    assert!(both.stderr.contains("gate.hidden.cubin"), "{}", both.stderr);
     // `bound --limit` has the same order.
     let bound = [
         "bound",
