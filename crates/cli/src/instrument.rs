@@ -45,7 +45,7 @@ enum BlockRule {
     All,
     /// Blocks on the sides of branches that depend on the thread index
     Tainted,
-    /// As few and as cheap probes as all wanted counts follow from
+    /// The cheapest set of probes that determines all wanted counts
     Plan,
 }
 

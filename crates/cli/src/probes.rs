@@ -29,7 +29,7 @@ enum Blocks {
     All,
     /// Blocks on the sides of branches that depend on the thread index
     Tainted,
-    /// As few and as cheap probes as all wanted counts follow from
+    /// The cheapest set of probes that determines all wanted counts
     Plan,
 }
 

@@ -74,7 +74,7 @@ pub struct WaveLoop {
     pub is_signed: bool,
     /// First value of the counter.
     pub first: u32,
-    /// What an iteration adds to the counter.
+    /// Number that an iteration adds to the counter.
     pub step: u32,
     /// Word that the counter is compared with.
     pub limit: LimitWord,
