@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_base::Family;
 use warpbound_ir::Width;
 use warpbound_isa::Axis;
 
@@ -91,6 +92,17 @@ impl SizeLimits {
         block: [1024; 3],
         grid: [u32::MAX; 3],
     };
+}
+
+impl SizeLimits {
+    /// Returns the limits of the machines of a family.
+    pub fn of(family: Family) -> SizeLimits {
+        match family {
+            // Mini-SIMT has no index of a thread or block that these limits are about.
+            Family::Maxwell | Family::Volta | Family::MiniSimt => SizeLimits::CUDA,
+            Family::Gcn3 => SizeLimits::HSA,
+        }
+    }
 }
 
 impl Default for SizeLimits {

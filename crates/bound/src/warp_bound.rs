@@ -153,18 +153,17 @@ impl<Q: Quantity> WarpBound<Q> {
         })
     }
 
-    /// Returns the bound with times that come on top of it.
+    /// Returns the bound with times that come on top of it; the value of the worst path is the time of this path with
+    /// them. `None` if there is no maximum, or if the quantity cannot represent it.
     #[must_use]
     pub fn delayed(self, delays: Delays) -> Option<WarpBound<Q>> {
-        let bound = self.bound.limit().number();
-        let delayed = delays.add_to(bound)?;
-        let with = |number: u128| Q::from_number(number);
-        let added = delayed - bound;
+        let with = |quantity: Q| Q::from_number(delays.add_to(quantity.number())?);
         Some(WarpBound {
-            bound: UpperBound::proven(with(delayed)?),
+            bound: UpperBound::proven(with(self.bound.limit())?),
+            // The delays of the path itself: a path that is shorter than the bound is interrupted less often.
             worst_path: self.worst_path.and_then(|path| {
                 Some(WorstPath {
-                    value: with(path.value.number().checked_add(added)?)?,
+                    value: with(path.value)?,
                     ..path
                 })
             }),
@@ -200,5 +199,36 @@ impl<Q: Quantity> WorstPath<Q> {
     /// Returns the value of a count variable; 0 if the variable belongs to another system.
     pub fn count(&self, var: CountVar) -> u128 {
         self.counts.get(var.0).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_base::{Cycles, UpperBound};
+
+    use super::{Delays, WarpBound, WorstPath};
+
+    /// The bound of a relaxation may exceed the worst path so far that more interruptions fit into it. They do not
+    /// delay the path.
+    #[test]
+    fn a_path_has_the_interruptions_of_its_own_length() {
+        let cycles = |number: u64| Cycles(number);
+        let bound = WarpBound {
+            bound: UpperBound::proven(cycles(1000)),
+            worst_path: Some(WorstPath {
+                value: cycles(50),
+                counts: Vec::new(),
+            }),
+        };
+        let delays = Delays {
+            before: 7,
+            once: 3,
+            interruptions: Some((100, 10)),
+        };
+        let delayed = bound.delayed(delays).expect("it has a maximum");
+        let of = |time: u128| delays.add_to(time).and_then(|all| u64::try_from(all).ok());
+        assert_eq!(Some(delayed.upper_bound().limit().0), of(1000));
+        let path = delayed.worst_path().expect("it is kept").value().0;
+        assert_eq!((Some(path), path), (of(50), 60));
     }
 }

@@ -327,7 +327,7 @@ pub fn access_of(analysis: &KernelAnalysis<'_>) -> Result<AccessReport, Diagnost
     let Some(units) = MemoryUnits::of(prepared.family()) else {
         let isa = session.image.isa();
         let message = Diagnostic::new(format!(
-            "classes of accesses are those of the memory of GPUs, the code is {isa}"
+            "classes of accesses are for GPU kernels, the code is {isa}"
         ));
         return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
     };

@@ -26,7 +26,7 @@ use crate::values::{clock, loop_default, named, param, seconds, size};
 pub(crate) struct DisasmArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Columns with decoded control words, or the plain text of nvdisasm
@@ -70,7 +70,7 @@ pub(crate) struct CfgArguments {
 pub(crate) struct AuditArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Name of the kernel [default: that of the launch file]
+    /// Name of the kernel [default: the one that the launch file names]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Launch file: grid, block, parameters; or a launch set. May be repeated for --format jsonl and parquet
@@ -97,7 +97,7 @@ pub(crate) struct AuditArguments {
     /// Also run single warps of each launch with time, and compare them with the bounds in cycles for their loop counts
     #[arg(long, help_heading = "Bounds in cycles")]
     pub(crate) cycles: bool,
-    /// Machine: a file, or the name of a built-in machine [default: that of the code]
+    /// Machine: a file, or the name of a built-in machine [default: the one that the code is for]
     #[arg(
         long,
         value_name = "M",
@@ -109,7 +109,7 @@ pub(crate) struct AuditArguments {
     /// (cold) [default: any]
     #[arg(long, value_parser = named::<CacheState>(), requires = "cycles", help_heading = "Bounds in cycles")]
     pub(crate) caches: Option<CacheState>,
-    /// Write the observed iterations of loops as a facts file, marked as observed
+    /// Write the iterations of loops that the runs had as a facts file, with a mark that they are observed only
     #[arg(long, value_name = "PATH")]
     pub(crate) write_facts: Option<PathBuf>,
     /// Output format. JSON lines and Parquet have a row for each launch
@@ -126,7 +126,7 @@ pub(crate) struct AuditArguments {
 pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Output format
@@ -163,16 +163,16 @@ pub(crate) struct AccessArguments {
 pub(crate) struct TemplateArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// List the memory accesses whose addresses are not known as well, those that cost most first
+    /// Also list the memory accesses whose addresses are not known, the most expensive first
     #[arg(long, conflicts_with = "update")]
     pub(crate) accesses: bool,
-    /// Carry over the facts of this file, stated about an earlier build, where they hold for this one; list the others
+    /// Carry over facts about an earlier build from this file, where they hold for this build; list the other facts
     #[arg(long, value_name = "OLD")]
     pub(crate) update: Option<PathBuf>,
-    /// Earlier build, for facts of OLD without fingerprints
+    /// File of the earlier build, for facts in OLD without fingerprints
     #[arg(long, value_name = "OLDFILE", requires = "update")]
     pub(crate) before: Option<PathBuf>,
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub(crate) struct TemplateArguments {
 pub(crate) struct BoundArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
@@ -200,11 +200,11 @@ pub(crate) struct BoundArguments {
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
     /// Also give the bound as a formula in these parameters, sizes of block and grid, or words of parameters (`n`, `p3`,
-    /// `blockDim.x`, as in --param), whose values are left open; `loops` for a formula in the counts of the loops
-    /// without a fact
+    /// `blockDim.x`, as in --param), whose values stay open; `loops` gives a formula in the counts of the loops that have
+    /// no fact
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) formula: Vec<String>,
-    /// Contents of the buffers of the launch: the bound holds for any, or for those as given
+    /// Contents of the buffers that the bound holds for: any contents (any), or the contents in the launch file (as-given)
     #[arg(long, value_enum, default_value_t, requires = "launch")]
     pub(crate) contents: BufferContents,
     /// Cost that is bounded: warp instructions (unit), or also the cycles of the timing model (cycles)
@@ -218,7 +218,7 @@ pub(crate) struct BoundArguments {
     pub(crate) format: OutputFormat,
     #[command(flatten)]
     pub(crate) shard: ShardArguments,
-    /// Folder of the source files, whose lines are shown between the machine code
+    /// Folder of the source files; their lines are shown between the machine code
     #[arg(long, value_name = "FOLDER")]
     pub(crate) sources: Option<PathBuf>,
     /// Also give the machine code, with executions, cycles, accesses and divergence of each instruction, in JSON (HTML
@@ -247,7 +247,7 @@ pub(crate) struct BoundArguments {
     /// Use no loop bounds derived from the machine code
     #[arg(long, help_heading = "Precision")]
     pub(crate) no_derive: bool,
-    /// Apply loop facts to the loops of a thread (simt), or to those of the warp-level graph, which may differ (paper)
+    /// Apply loop facts to the loops of a thread (simt), or to the loops of the warp-level graph, which may differ (paper)
     #[arg(long, value_enum, default_value_t)]
     pub(crate) flow: FlowReading,
 }
@@ -255,8 +255,8 @@ pub(crate) struct BoundArguments {
 /// Machine and caches of bounds in cycles.
 #[derive(Args)]
 pub(crate) struct CycleArguments {
-    /// Machine: a file, or the name of a built-in machine; the bound holds for all values in its ranges [default: that of
-    /// the code]
+    /// Machine: a file, or the name of a built-in machine; the bound holds for all values in its ranges [default: the
+    /// one that the code is for]
     #[arg(long, value_name = "M", help_heading = "Bounds in cycles")]
     pub(crate) machine: Option<String>,
     /// L2 cache at the start: in any state, holding buffers, constants and code (warm), or empty (cold) [default: any]
@@ -266,8 +266,8 @@ pub(crate) struct CycleArguments {
     /// the whole grid, with any order of blocks and warps [default: grid with --launch for NVIDIA's code, else warp]
     #[arg(long, value_parser = named::<TimeScope>(), help_heading = "Bounds in cycles")]
     pub(crate) scope: Option<TimeScope>,
-    /// Schedulers that the bound of a launch holds for: those that issue whenever one of their warps is ready
-    /// (work-conserving), or also those that follow one warp until it ends or waits at a barrier (any) [default:
+    /// Schedulers that the bound of a launch holds for: schedulers that issue whenever one of their warps is ready
+    /// (work-conserving), or also schedulers that follow one warp until it ends or waits at a barrier (any) [default:
     /// work-conserving]
     #[arg(long, value_parser = named::<SchedulerClass>(), help_heading = "Bounds in cycles")]
     pub(crate) schedulers: Option<SchedulerClass>,
@@ -275,17 +275,19 @@ pub(crate) struct CycleArguments {
     /// machine, or its base clock]
     #[arg(long, value_name = "F", value_parser = clock, help_heading = "Bounds in cycles")]
     pub(crate) clock: Option<(u64, u64)>,
-    /// Limit of each bound in cycles: cycles, or a time as 2ms at the slowest of these clocks; exit code 1 if a bound is over it
+    /// Limit of each bound in cycles: a number of cycles, or a time such as 2ms at the slowest clock; the exit code is 1 if
+    /// a bound is over it
     #[arg(long, value_name = "TIME", value_parser = CycleLimit::parse, help_heading = "Bounds in cycles")]
     pub(crate) limit: Option<CycleLimit>,
-    /// Splits of a wave of GCN3 that live at once beside itself, at all sites: the bound is that of the wave with all its
-    /// splits [default: 0]
+    /// Maximum number of splits of a wave of GCN3 that live at the same time, without the wave itself; the bound is for the
+    /// wave with all its splits, at all branches where it may split [default: 0]
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Bounds in cycles")]
     pub(crate) splits: Option<u32>,
-    /// Pipelines of splits: one more for each (parallel), or those of all waves (serialised) [default: parallel]
+    /// Pipelines that splits use: a further one for each split (parallel), or the pipelines of all waves (serialised)
+    /// [default: parallel]
     #[arg(long, value_parser = named::<SplitPipelines>(), requires = "splits", help_heading = "Bounds in cycles")]
     pub(crate) pipelines: Option<SplitPipelines>,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(
         long,
         value_enum,
@@ -295,7 +297,7 @@ pub(crate) struct CycleArguments {
     pub(crate) merge: Option<SplitMerge>,
 }
 
-/// Place at which splits become one again.
+/// Place where splits become one again.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SplitMerge {
     None,
@@ -313,8 +315,8 @@ pub(crate) struct OutputArguments {
 /// Part of a query that several processes share.
 #[derive(Args)]
 pub(crate) struct ShardArguments {
-    /// Part of the kernels (bound) or launches (audit, run), such as 1/4: every fourth, from the first on. The rows of all
-    /// parts are those of the whole
+    /// Part of the kernels (bound) or launches (audit, run), such as 1/4: every fourth, from the first on. Together, the
+    /// parts have the same rows as the whole
     #[arg(long, value_name = "NUMBER/COUNT", value_parser = value_parser!(Shard))]
     pub(crate) shard: Option<Shard>,
 }
@@ -333,13 +335,13 @@ pub(crate) struct FactsArguments {
 /// Launch, and the machine that it runs on.
 #[derive(Args)]
 pub(crate) struct LaunchInput {
-    /// Name of the kernel [default: that of the launch file]
+    /// Name of the kernel [default: the one that the launch file names]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Launch file: threads or grid, parameters, data; or a launch set
     #[arg(long, value_name = "FILE")]
     pub(crate) launch: PathBuf,
-    /// Machine: a file, or the name of a built-in machine [default: that of the launch file, or that of the code]
+    /// Machine: a file, or the name of a built-in machine [default: the one that the launch file names, or the one that the code is for]
     #[arg(long, value_name = "M")]
     pub(crate) machine: Option<String>,
 }
@@ -347,17 +349,17 @@ pub(crate) struct LaunchInput {
 /// Input file, and the selection of its images.
 #[derive(Args)]
 pub(crate) struct Input {
-    /// Cubin, file with embedded cubins (fat binary, executable, shared object, object file, archive), or mini-SIMT
-    /// text; `-` is standard input
+    /// Cubin or code object, file with embedded ones (fat binary, offload bundle, executable, shared object, object file,
+    /// archive), or mini-SIMT text; `-` is standard input
     pub(crate) file: PathBuf,
     #[arg(
         long,
         alias = "sm",
         value_name = "ARCH",
-        help = format!("Images for this architecture only, such as {} or gfx803", Sm::EXAMPLE)
+        help = format!("Use only images for this architecture, such as {} or gfx803", Sm::EXAMPLE)
     )]
     pub(crate) arch: Option<Isa>,
-    /// Image of this number only (see `warpbound list`)
+    /// Use only the image with this number (see `warpbound list`)
     #[arg(long, value_name = "N")]
     image: Option<usize>,
 }
@@ -383,7 +385,7 @@ impl Input {
 /// Launches that analyses are about. Each number of a size may be a range, such as 1..8.
 #[derive(Args)]
 pub(crate) struct LaunchArguments {
-    /// Launch file: its sizes and parameters are those of the launch, and its kernel is the one that is meant
+    /// Launch file: the results are about its kernel, with its sizes and parameters
     #[arg(long, value_name = "FILE", help_heading = "Launches")]
     pub(crate) launch: Option<PathBuf>,
     /// Threads of a block, each a number or a range LO..HI; Y and Z default to 1
@@ -392,8 +394,8 @@ pub(crate) struct LaunchArguments {
     /// Blocks of the grid, each a number or a range LO..HI; Y and Z default to 1
     #[arg(long, value_name = "X,Y,Z", value_parser = size, allow_hyphen_values = true, help_heading = "Launches")]
     pub(crate) grid: Option<[NumberRange; 3]>,
-    /// Value of an integer parameter, or its range NAME=LO..HI; may be repeated. NAME is that of the launch file, or p0,
-    /// p1, ... by position; `p2[8]` is the word at byte 8 of a structure
+    /// Value of an integer parameter, or its range NAME=LO..HI; may be repeated. NAME is a name in the launch file, or
+    /// p0, p1, ... by position; `p2[8]` is the word at byte 8 of a structure
     #[arg(
         long = "param",
         value_name = "NAME=VALUE",
@@ -647,10 +649,10 @@ pub(crate) struct CountsArguments {
     /// page, of CUPTI's fields, of `run --functional --counts`, or with columns address, warp_count, thread_count
     #[arg(long, value_name = "CSV", conflicts_with_all = ["runs", "seed", "max_instructions", "cycles", "write_facts"], help_heading = "Measured counts")]
     pub(crate) counts: Option<PathBuf>,
-    /// Blocks of the measured launch [default: those of --launch]
+    /// Blocks of the measured launch [default: as in --launch]
     #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
     pub(crate) grid: Vec<u32>,
-    /// Threads of a block of the measured launch [default: those of --launch]
+    /// Threads of a block of the measured launch [default: as in --launch]
     #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
     pub(crate) block: Vec<u32>,
 }

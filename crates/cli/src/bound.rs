@@ -18,7 +18,7 @@ use crate::arguments::{
 };
 use crate::bound_set::bound_set;
 use crate::common::{CommandError, NO_BOUND, UNUSABLE, VIOLATED};
-use crate::common::{facts_options, left_out_code, print_diagnostic};
+use crate::common::{facts_options, left_out_code, print_diagnostic, weightier};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -280,10 +280,10 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 let cycles = kernel.cycles.as_ref();
                 let is_without_cycles = cycles.is_some_and(|cycles| cycles.bound.is_none());
                 if kernel.verdict.bound().is_none() || is_without_cycles {
-                    code = code.max(NO_BOUND);
+                    code = weightier(code, NO_BOUND);
                 }
                 if let Some(over) = limit.and_then(|limit| limit.exceeded(&kernel)) {
-                    code = code.max(VIOLATED);
+                    code = weightier(code, VIOLATED);
                     diagnostics.push(over);
                 }
                 if let Some(sources) = &mut sources {
@@ -292,11 +292,11 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 report.kernel(position, &kernel)?;
             }
             Err(Unusable::Image(diagnostic)) => {
-                code = code.max(image_code);
+                code = weightier(code, image_code);
                 diagnostics.push(diagnostic);
             }
             Err(Unusable::Kernel(diagnostic)) => {
-                code = UNUSABLE;
+                code = weightier(code, UNUSABLE);
                 diagnostics.push(diagnostic);
             }
             Err(Unusable::LeftOut(images)) => report.leave_out(position, &images)?,
@@ -326,5 +326,5 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     diagnostics.iter().for_each(print_diagnostic);
     let is_text = arguments.format == OutputFormat::Text;
     let is_shown = is_text && arguments.output.output.is_none();
-    Ok(code.max(left_out_code(&left_out, is_shown)))
+    Ok(weightier(code, left_out_code(&left_out, is_shown)))
 }

@@ -19,19 +19,19 @@ pub(crate) struct BuildArguments {
         long,
         alias = "sm",
         value_name = "ARCH",
-        help = format!("Kernels for this architecture only, such as {} or gfx803", Sm::EXAMPLE)
+        help = format!("Only kernels for this architecture, such as {} or gfx803", Sm::EXAMPLE)
     )]
     pub(crate) arch: Option<Isa>,
     /// Bound of loops without a derived one: executions of their header per entry
     #[arg(long, value_name = "N", value_parser = loop_default())]
     pub(crate) loop_default: Option<u64>,
-    /// Threads of the blocks, for bounds and occupancy [default: any; the occupancy is that of the best size]
+    /// Threads of the blocks, for bounds and occupancy [default: any; the occupancy is for the best size]
     #[arg(long, value_name = "X,Y,Z", value_parser = size)]
     pub(crate) block: Option<[NumberRange; 3]>,
     /// Also bound the cycles of a warp that runs alone
     #[arg(long)]
     pub(crate) cycles: bool,
-    /// Machine of the cycles: a file, or the name of a built-in machine [default: that of the code]
+    /// Machine of the cycles: a file, or the name of a built-in machine [default: the one that the code is for]
     #[arg(long, value_name = "M", requires = "cycles")]
     pub(crate) machine: Option<String>,
     /// L2 cache at the start: in any state, holding buffers, constants and code (warm), or empty (cold) [default: any]

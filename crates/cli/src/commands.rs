@@ -31,7 +31,7 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "warpbound", version)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has no bound, 3 unusable input, 64 wrong usage."
+    after_help = "Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has no bound, 3 unusable input, 64 wrong usage. If several apply, 1 comes before 3, and 3 before 2."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// List the kernels of a cubin, or the images of a library
     List(Deferred<ListArguments>),
-    /// Write images of a library as cubins
+    /// Write images of a library as files of their own
     Extract(Deferred<ExtractArguments>),
     /// Disassemble kernels, with decoded control words
     Disasm(Deferred<DisasmArguments>),
@@ -61,13 +61,13 @@ pub(crate) enum Command {
     Divergence(Deferred<DivergenceArguments>),
     /// Report the class of each memory access: the most requests, transactions and sectors that it can cause
     Access(Deferred<AccessArguments>),
-    /// Report the branches at which waves of GCN3 may split, with costs, and which to choose
+    /// Report the branches where waves of GCN3 may split, with costs, and which to choose
     Splits(Deferred<SplitsArguments>),
-    /// Plan the fewest probes from which all counts of a kernel follow, with the proof
+    /// Plan the fewest probes that determine all counts of a kernel, with the proof
     Probes(Deferred<ProbesArguments>),
     /// Reconstruct the counts of a launch from the counters of a plan of probes
     Decode(Deferred<DecodeArguments>),
-    /// Print a template of a facts file, with a line per loop
+    /// Print a template of a facts file, with a line for each loop
     Facts(Deferred<TemplateArguments>),
     /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
     Bound(Deferred<BoundArguments>),
@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Gap(Deferred<GapArguments>),
     /// Estimate the time of a kernel from observed times of its parts, with waves that split
     Hybrid(Deferred<HybridArguments>),
-    /// Write a cubin whose kernel counts the executions of its blocks
+    /// Write a cubin or code object whose kernel counts the executions of its blocks
     Instrument(Deferred<InstrumentArguments>),
     /// Predict how often each block of a kernel runs in a launch, without running it
     Predict(Deferred<predict::PredictArguments>),

@@ -23,6 +23,15 @@ pub(crate) const UNUSABLE: u8 = 3;
 /// The command line is wrong.
 pub(crate) const USAGE: u8 = 64;
 
+/// Returns the exit code of a command with two findings: what is certainly wrong comes before what cannot be used,
+/// and that before what is not known. For example, a limit that is exceeded is not hidden by a kernel without a
+/// bound.
+pub(crate) fn weightier(one: u8, other: u8) -> u8 {
+    let order = [VIOLATED, UNUSABLE, NO_BOUND];
+    let first = order.into_iter().find(|code| [one, other].contains(code));
+    first.unwrap_or(0)
+}
+
 /// Error that stops a command.
 pub(crate) enum CommandError {
     /// Options that do not go together.

@@ -19,7 +19,7 @@ use warpbound_query::input;
 pub(crate) struct ExtractArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Images with a kernel of this name only: mangled, demangled, demangled without namespaces and arguments, or a
+    /// Only images with a kernel of this name: mangled, demangled, demangled without namespaces and arguments, or a
     /// prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,

@@ -34,14 +34,15 @@ pub(crate) struct GapArguments {
     /// Number of random selections of the machine's parameters, besides slow, typical, lo and hi
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
     pub(crate) seeds: u64,
-    /// Number of contents of the buffers: those of the launch file, then random ones
+    /// Number of different contents of the buffers: first the contents in the launch file, then random ones
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = RangedU64ValueParser::<u64>::new().range(1..=10_000))]
     pub(crate) contents: u64,
-    /// Extent of the runs: one warp after the other, each alone (warp), or the whole launch (grid) [default: grid for NVIDIA's
-    /// launches of several warps, if no warp is named]
+    /// Extent of the runs: one warp after the other, each alone (warp), or the whole launch (grid) [default: grid for
+    /// launches of several warps on NVIDIA's GPUs, if no warp is named]
     #[arg(long, value_enum)]
     pub(crate) scope: Option<GapScope>,
-    /// Most runs of a whole launch, of all combinations of parameters, schedulers, contents, orders and caches
+    /// Maximum number of runs of a whole launch, chosen from all combinations of parameters, schedulers, contents, orders
+    /// and caches
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = RangedU64ValueParser::<u64>::new().range(1..=1_000_000))]
     pub(crate) runs: u64,
     /// The warp that runs, such as 3.1: warp 1 of the block with linear index 3 [default: at most 16 warps, spread over

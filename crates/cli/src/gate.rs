@@ -13,7 +13,7 @@ use warpbound_report::to_json;
 
 use crate::arguments::{Format, OutputArguments};
 use crate::builds::{jobs, libraries};
-use crate::common::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, left_out_code, print};
+use crate::common::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, left_out_code, print, weightier};
 use crate::messages;
 use crate::messages::mark_on_stdout;
 use crate::output::Output;
@@ -110,15 +110,15 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
         }
     }
     if report.summary.unproved > 0 {
-        code = NO_BOUND;
+        code = weightier(code, NO_BOUND);
     }
     // The text of a check already names these images on standard output.
     let is_text = !arguments.update && arguments.format == Format::Text;
     let is_shown = is_text && arguments.output.output.is_none();
-    code = code.max(left_out_code(&report.left_out, is_shown));
+    code = weightier(code, left_out_code(&report.left_out, is_shown));
     for unreadable in &report.unreadable {
         messages::error(unreadable);
-        code = UNUSABLE;
+        code = weightier(code, UNUSABLE);
     }
     Ok(code)
 }

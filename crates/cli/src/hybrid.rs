@@ -31,37 +31,37 @@ pub(crate) struct HybridArguments {
     /// Time stamps in the code that was measured, as `instrument --stamps` writes them: nothing is run
     #[arg(long, value_name = "FILE", requires = "times")]
     stamps: Option<PathBuf>,
-    /// Times that these stamps kept: .npy; may be repeated, the largest times count
+    /// File of times that these stamps kept, in the NPY format; may be repeated, and the largest times count
     #[arg(long, value_name = "FILE", requires = "stamps")]
     times: Vec<PathBuf>,
-    /// Name of the kernel [default: that of the launch file, or the only one]
+    /// Name of the kernel [default: the one that the launch file names, or the only one]
     #[arg(long, value_name = "K")]
     kernel: Option<String>,
-    /// Machine: a file, or the name of a built-in machine [default: that of the code]
+    /// Machine: a file, or the name of a built-in machine [default: the one that the code is for]
     #[arg(long, value_name = "M")]
     machine: Option<String>,
     #[command(flatten)]
     facts: FactsArguments,
-    /// Numbers of reserve slots of a wave, each analysed apart
+    /// Numbers of reserve slots of a wave; each number has results of its own
     #[arg(long, value_name = "S,...", value_delimiter = ',', default_value = "0,1,2,3", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
     splits: Vec<u32>,
-    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
-    /// file [default: mode if the code writes that bit, else all]
+    /// Branches where waves split: all that may split (all), branches that find bit 21 of MODE set (mode), or the branches
+    /// that a marks file names [default: mode if the code writes this bit, else all]
     #[arg(long, value_name = "all|mode|FILE")]
     marks: Option<String>,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(long, value_enum)]
     merge: Option<SplitMerge>,
-    /// Random contents of the buffers of each launch that supply times as well
+    /// Number of further runs of each launch with random contents of its buffers, which supply times as well
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
     contents: u64,
     /// Do not run with serialised pipelines
     #[arg(long)]
     parallel_only: bool,
-    /// Values of the machine's numbers within their ranges [default: typical]
+    /// Selection of the machine's parameters, each within its range [default: typical]
     #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection))]
     selection: Option<Selection>,
-    /// Policy of the schedulers [default: that of the machine]
+    /// Policy of the schedulers [default: the one of the machine]
     #[arg(long, value_name = "POLICY", value_parser = value_parser!(SchedulerPolicy))]
     scheduler: Option<SchedulerPolicy>,
     /// Limit of the warp instructions of a run [default: 1000000000]

@@ -45,7 +45,7 @@ enum BlockRule {
     All,
     /// Blocks on the sides of branches that depend on the thread index
     Tainted,
-    /// The least weight from which all wanted counts follow
+    /// The cheapest set of probes that determines all wanted counts
     Plan,
 }
 
@@ -88,34 +88,35 @@ pub(crate) struct InstrumentArguments {
     /// Kernel to instrument, if there are several
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Launch that is to be measured: its counts are predicted where that is possible
+    /// Launch that is to be measured; counts that can be predicted for it need no probe
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
     /// Plan of the probes, as `probes --write` makes it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["blocks", "metrics"])]
     plan: Option<PathBuf>,
-    /// Keep the largest times of the steps between the entries of blocks instead, for `hybrid --stamps`
+    /// Insert time stamps in place of counters: they keep the largest time of each step between the entries of two blocks,
+    /// for `hybrid --stamps`
     #[arg(long, conflicts_with_all = ["plan", "blocks", "metrics", "probe", "none"])]
     stamps: bool,
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
     blocks: BlockRule,
-    /// Counts that are wanted, separated by commas
+    /// Wanted counts, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
     metrics: Vec<Wanted>,
-    /// Give each probe a counter of its own, although sums of them give what is wanted
+    /// Give each probe a counter of its own, although sums over several probes would suffice
     #[arg(long, conflicts_with = "plan")]
     each: bool,
-    /// Realisation of the probes
+    /// Way of counting
     #[arg(long, value_enum, default_value = "registers")]
     probe: Style,
-    /// Most registers of a thread, for counters
+    /// Maximum number of registers of a thread, with those for counters
     #[arg(long, value_name = "N")]
     registers: Option<u16>,
     /// Print the times of the stages to standard error
     #[arg(long)]
     timing: bool,
-    /// Write the file again without probes
+    /// Write the file again without probes, as a check
     #[arg(long, conflicts_with_all = ["plan", "blocks", "metrics", "probe", "registers", "launch"])]
     none: bool,
     /// File to write: OUT.cubin or OUT.co, with OUT.plan.json, OUT.h, and for a launch OUT.toml

@@ -18,7 +18,7 @@ use warpbound_query::input;
 pub(crate) struct ListArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    /// Only kernels with this name: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Output format

@@ -26,7 +26,7 @@ pub(crate) struct MetricsArguments {
     /// Launch file: grid, block, parameters; may be repeated, also for several kernels
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) launch: Vec<PathBuf>,
-    /// Name of the kernel [default: that of the launch file, or the only one]
+    /// Name of the kernel [default: the one that the launch file names, or the only one]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Add tables by class, memory space, branch, source line and block
@@ -92,7 +92,7 @@ fn measured(
     };
     let prepared = session.prepare(kernel)?;
     stages.end("parse");
-    let run = warpbound_runs::execute(&session, kernel, grid, &options, &mut |_| ())?;
+    let run = warpbound_runs::execute_prepared(&session, &prepared, grid, &options, &mut |_| ())?;
     let run = run.as_expected()?;
     stages.end("execute");
     let mut metrics = run.metrics(&prepared, grid)?;

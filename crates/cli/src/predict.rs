@@ -24,27 +24,27 @@ pub(crate) struct PredictArguments {
     /// Launch file
     #[arg(long, value_name = "FILE", required_unless_present_any = ["tree", "formula"])]
     launch: Option<PathBuf>,
-    /// Name of the kernel [default: that of the launch file, or the only one]
+    /// Name of the kernel [default: the one that the launch file names, or the only one]
     #[arg(long, value_name = "K")]
     kernel: Option<String>,
-    /// Contents of the buffers of the launch: the counts hold for any, or for those as given
+    /// Contents of the buffers that the counts hold for: any contents (any), or the contents in the launch file (as-given)
     #[arg(long, value_parser = named::<Contents>(), default_value = "any")]
     contents: Contents,
-    /// Rule: `slice` executes what branches depend on; `paper` adds the counts by the rule of efficient-instrumentation-2014,
-    /// and where it is wrong
+    /// Rule: `slice` executes what branches depend on; `paper` also gives the counts by the rule of
+    /// efficient-instrumentation-2014, and says where this rule is wrong
     #[arg(long, value_enum, default_value_t)]
     rule: PredictRule,
-    /// Limit the counts that are unknown, and the metrics, by the count rows
+    /// Also give ranges for unknown counts and for the metrics, from the count rows
     #[arg(long)]
     ranges: bool,
     /// Print the computation tree: control statements with their conditions, and the blocks between them
     #[arg(long)]
     tree: bool,
-    /// Print closed forms: the executions of each block by one thread in its indices, sizes and parameters; with a launch,
-    /// their values, without the formulas that are not what is predicted
+    /// Print closed forms: formulas in thread and block index, sizes and parameters for the executions of each block by one
+    /// thread; with a launch also their values, without formulas that differ from the prediction
     #[arg(long, conflicts_with_all = ["tree", "ranges", "rule"])]
     formula: bool,
-    /// Most operations that are executed for all warps together
+    /// Maximum number of operations that are executed for all warps together
     #[arg(long, value_name = "N", default_value_t = 200_000_000, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     max_operations: u64,
     /// Time limit; counts of a launch that exceeds it are unknown

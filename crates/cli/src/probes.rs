@@ -29,7 +29,7 @@ enum Blocks {
     All,
     /// Blocks on the sides of branches that depend on the thread index
     Tainted,
-    /// The least weight from which all wanted counts follow
+    /// The cheapest set of probes that determines all wanted counts
     Plan,
 }
 
@@ -69,17 +69,17 @@ impl From<Metric> for ProbeMetric {
 pub(crate) struct ProbesArguments {
     #[command(flatten)]
     query: QueryArguments,
-    /// Counts that are wanted, separated by commas
+    /// Wanted counts, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
     metrics: Vec<Metric>,
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
     blocks: Blocks,
-    /// Give each probe a counter of its own, although sums of them give what is wanted
+    /// Give each probe a counter of its own, although sums over several probes would suffice
     #[arg(long)]
     each: bool,
-    /// Contents of the launch's buffers that a prediction may use: none (any), or those of buffers that the kernel does not
-    /// write (as-given)
+    /// Contents of buffers that a prediction may use: none (any), or the contents of the launch's buffers that the kernel
+    /// does not write (as-given)
     #[arg(long, value_name = "C", value_parser = named::<Contents>(), requires = "launch")]
     contents: Option<Contents>,
     /// Print the times of the stages to standard error
@@ -100,10 +100,10 @@ pub(crate) struct DecodeArguments {
     /// Plan of the probes, as `probes --write` makes it
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// Values of the counters: .csv with lines ADDRESS,QUANTITY,VALUE, or .npy with the digest of the plan and the values
+    /// Values of the counters: a .csv with lines ADDRESS,QUANTITY,VALUE, or a .npy with the digest of the plan and the values
     #[arg(long, value_name = "FILE")]
     counters: PathBuf,
-    /// Launch that was measured, for a plan that is for no single launch
+    /// Launch that was measured, if the plan is not for a single launch
     #[arg(long, value_name = "FILE")]
     launch: Option<PathBuf>,
     /// Output format

@@ -7,7 +7,7 @@ use warpbound_query::Shard;
 use warpbound_rows::{ResultTable, RowFormat, RowWriter, TableCell};
 
 use crate::arguments::OutputArguments;
-use crate::common::{CommandError, UNUSABLE, print_diagnostic};
+use crate::common::{CommandError, UNUSABLE, print_diagnostic, weightier};
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -46,9 +46,9 @@ pub(crate) struct LaunchRow {
     pub(crate) code: u8,
 }
 
-/// Writes a row for each launch of a shard. Returns the exit code: the greatest of all rows, but a violation takes
-/// precedence. `row` receives the position of the launch, and its file as the user named it. If `row` fails, `failed`
-/// makes the row, and the reason is printed as well.
+/// Writes a row for each launch of a shard. Returns the weightiest exit code of all rows. `row` receives the position
+/// of the launch, and its file as the user named it. If `row` fails, `failed` makes the row, and the reason is printed
+/// as well.
 pub(crate) fn write(
     mut writer: RowWriter<Output>,
     launches: &[PathBuf],
@@ -57,20 +57,19 @@ pub(crate) fn write(
     failed: impl Fn(u64, &str, &str) -> Vec<TableCell>,
 ) -> Result<u8, CommandError> {
     let mut progress = Progress::new();
-    let (mut code, mut is_violated) = (0, false);
+    let mut code = 0;
     let all = launches.len() as u64;
     let shard = shard.unwrap_or_default();
     // Positions count all launches, so that the rows of all shards can be joined.
     for (position, path) in (0..).zip(launches).filter(|(at, _)| shard.contains(*at)) {
         let cells = match row(position, path) {
             Ok(row) => {
-                is_violated |= row.code == crate::common::VIOLATED;
-                code = code.max(row.code);
+                code = weightier(code, row.code);
                 row.cells
             }
             // One unusable launch must not end a campaign; its row says why it has no result.
             Err(CommandError::Input(why)) => {
-                code = UNUSABLE;
+                code = weightier(code, UNUSABLE);
                 progress.clear();
                 print_diagnostic(&why);
                 failed(position, &path.display().to_string(), &why.to_string())
@@ -83,11 +82,7 @@ pub(crate) fn write(
     }
     progress.clear();
     writer.finish()?.finish()?;
-    Ok(if is_violated {
-        crate::common::VIOLATED
-    } else {
-        code
-    })
+    Ok(code)
 }
 
 /// Returns the diagnostic for a launch set, which has no row.

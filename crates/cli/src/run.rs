@@ -13,7 +13,7 @@ use warpbound_query::{LaunchFile, PathOrder, StartCaches};
 use warpbound_query::{Library, Session, SplitMarks, SplitOptions};
 use warpbound_query::{SchedulerPolicy, Selection};
 use warpbound_report::to_json;
-use warpbound_runs::{Interlock, SingleWarp, simulate};
+use warpbound_runs::{Interlock, SingleWarp, execute_prepared, simulate};
 use warpbound_runs::{Override, RunHooks, RunOptions, RunProgress, TimedOptions};
 
 use crate::arguments::{
@@ -33,13 +33,13 @@ use warpbound_query::input::{self, Launches};
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Name of the kernel [default: that of the launch file]
+    /// Name of the kernel [default: the one that the launch file names]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
     /// Launch file: threads or grid, parameters, data; or a launch set. May be repeated for --format jsonl and parquet
     #[arg(id = "launch", long, value_name = "FILE", required = true)]
     pub(crate) launches: Vec<PathBuf>,
-    /// Machine: a file, or the name of a built-in machine [default: that of the launch file, or that of the code]
+    /// Machine: a file, or the name of a built-in machine [default: the one that the launch file names, or the one that the code is for]
     #[arg(long, value_name = "M")]
     pub(crate) machine: Option<String>,
     /// Execute a GPU kernel without timing: results, faults and instruction counts
@@ -68,11 +68,11 @@ pub(crate) struct RunArguments {
     /// [default: 1]
     #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
     pub(crate) threads: Option<u64>,
-    /// Lanes that continue first after a divergent branch: those that take it, as observed on GPUs, or those that fall
-    /// through [default: taken-first]
+    /// Lanes that continue first after a divergent branch: the lanes that take it, as observed on GPUs, or the lanes that
+    /// fall through [default: taken-first]
     #[arg(long, value_parser = named::<PathOrder>(), help_heading = "GPU kernels")]
     pub(crate) order: Option<PathOrder>,
-    /// Policy that selects among ready warps [default: that of the machine]: loose round robin (lrr), greedy then
+    /// Policy that selects among ready warps [default: the one of the machine]: loose round robin (lrr), greedy then
     /// oldest (gto), oldest, youngest, random:SEED, a warp whose unit most other warps need (contended-unit), or the
     /// same warp until it ends or waits at a barrier (run-to-barrier)
     #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(SchedulerPolicy), help_heading = "Timed simulation of GPU kernels")]
@@ -87,8 +87,8 @@ pub(crate) struct RunArguments {
     /// machine files that stands for a sum is accepted: dram.latency is l2.hit and dram.beyond_l2
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter_override, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) set: Vec<Override>,
-    /// L2 cache at the start: empty (cold), or holding buffers, constants and code (warm) [default: that of the launch
-    /// file, else cold]
+    /// L2 cache at the start: empty (cold), or holding buffers, constants and code (warm) [default: as the
+    /// launch file says, else cold]
     #[arg(long, value_parser = named::<StartCaches>(), help_heading = "Timed simulation of GPU kernels")]
     pub(crate) caches: Option<StartCaches>,
     /// Mechanism that delays dependent instructions: control words, as on the GPU, or a scoreboard of all registers
@@ -99,27 +99,29 @@ pub(crate) struct RunArguments {
     /// warps of the block have exited before it begins
     #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) only_warp: Option<SingleWarp>,
-    /// Split waves of GCN3 at branches on EXEC: the most splits of a wave that live at once beside itself [default: 0]
+    /// Split waves of GCN3 at branches on EXEC: the maximum number of splits of a wave that live at the same time, without
+    /// the wave itself [default: 0]
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Splitting of waves")]
     pub(crate) splits: Option<u32>,
-    /// Pipelines of splits: one more for each (parallel), or those of all waves (serialised) [default: parallel]
+    /// Pipelines that splits use: a further one for each split (parallel), or the pipelines of all waves (serialised)
+    /// [default: parallel]
     #[arg(long, value_parser = named::<SplitPipelines>(), help_heading = "Splitting of waves")]
     pub(crate) pipelines: Option<SplitPipelines>,
-    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
-    /// file [default: mode if the code writes that bit, else all]
+    /// Branches where waves split: all that may split (all), branches that find bit 21 of MODE set (mode), or the branches
+    /// that a marks file names [default: mode if the code writes this bit, else all]
     #[arg(
         long,
         value_name = "all|mode|FILE",
         help_heading = "Splitting of waves"
     )]
     pub(crate) marks: Option<String>,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(long, value_enum, help_heading = "Splitting of waves")]
     pub(crate) merge: Option<SplitMerge>,
     /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
     #[arg(long, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) sensitivities: bool,
-    /// Write a timeline for ui.perfetto.dev, in which one microsecond stands for one cycle
+    /// Write a timeline for ui.perfetto.dev; one microsecond there stands for one cycle
     #[arg(
         long,
         value_name = "FILE",
@@ -390,9 +392,10 @@ fn run_functional(
     let open_outputs = outputs(path, grid)?;
     let mut progress = Progress::new();
     let all = blocks(grid);
-    let run = warpbound_runs::execute(
+    let prepared = session.prepare(kernel)?;
+    let run = execute_prepared(
         &session,
-        kernel,
+        &prepared,
         grid,
         &run_options(arguments),
         &mut |done| {
@@ -403,7 +406,6 @@ fn run_functional(
     let run = run?;
     write_outputs(open_outputs, run.outputs(grid))?;
     if let Some(path) = &arguments.counts {
-        let prepared = session.prepare(kernel)?;
         print(
             Output::open(Some(path))?,
             &MeasuredCounts::of_run(&prepared, &run.counts),

@@ -20,13 +20,13 @@ use warpbound_query::input;
 pub(crate) struct SplitsArguments {
     #[command(flatten)]
     pub(crate) query: QueryArguments,
-    /// Most splits of a wave that live at once beside itself
+    /// Maximum number of splits of a wave that live at the same time, without the wave itself
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
     pub(crate) splits: u32,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    /// Merging of splits into one wave: never (none), or where the sides of their branch join (join) [default: none]
     #[arg(long, value_enum)]
     pub(crate) merge: Option<SplitMerge>,
-    /// Machine of the cycles: a file, or the name of a built-in machine [default: that of the code]
+    /// Machine of the cycles: a file, or the name of a built-in machine [default: the one that the code is for]
     #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
     /// Also write the sites that the integer program chooses as a marks file, for `run --marks`

@@ -39,7 +39,7 @@ pub fn bind(
     order: PathOrder,
     max_instructions: u64,
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
-    limits::check_shared(kernel, file)?;
+    limits::check_machine(kernel, file)?;
     if let Some(object) = &kernel.code_object {
         return gcn::bind(file, image, kernel, object, code, order, max_instructions);
     }
@@ -68,7 +68,7 @@ pub fn bind(
     let launch = Launch {
         grid: file.grid,
         block: file.block,
-        // `limits::check_shared` has limited the sum.
+        // `limits::check_machine` has limited the sum.
         shared: shared.saturating_add(file.dynamic_shared),
         local: local(kernel, file).map_err(fault)?,
         constants,
@@ -339,7 +339,7 @@ fn launch_block(
     for ((param, given), bytes) in kernel.params.iter().zip(&file.params).zip(values) {
         if bytes.len() != usize::from(param.size) {
             return Err(format!(
-                "parameter {} has {} bytes, that of the kernel {}",
+                "parameter {} has {} bytes, and {} in the kernel",
                 given.name,
                 bytes.len(),
                 param.size

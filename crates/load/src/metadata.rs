@@ -172,7 +172,6 @@ impl Metadata {
                     metadata.register_limit = metadata.register_limit.max(Some(limit));
                 }
                 eiattr::EXTERNS => metadata.externs.extend(symbol_names(elf, attribute)?),
-                eiattr::CUDA_API_VERSION | eiattr::SW1850030_WAR | eiattr::SW2393858_WAR => {}
                 _ => metadata.others.push(attribute.clone()),
             }
         }

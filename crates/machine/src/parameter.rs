@@ -382,9 +382,9 @@ parameters! {
     BarrierLatency = both "barrier.latency", Cycles, high;
     /// Threads per cycle that the barriers of an SM count.
     BarrierThreads = nvidia "barrier.threads", Count, low, Positive;
-    /// Latency of MEMBAR.CTA, after the completion of the warp's outstanding accesses.
+    /// Latency of MEMBAR.CTA, which does not wait for accesses of the warp.
     FenceBlock = nvidia "fence.block", Cycles, high;
-    /// Latency of MEMBAR.GL and .SYS, after the completion of the warp's outstanding accesses.
+    /// Latency of MEMBAR.GL and .SYS, after the completion of the warp's stores and atomic operations.
     FenceDevice = nvidia "fence.device", Cycles, high;
 
     /// Size of the first constant cache of an SM.

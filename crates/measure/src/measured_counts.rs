@@ -176,15 +176,20 @@ impl MeasuredCounts {
         let mut rows = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim_end_matches('\r');
-            // Our own files begin with a comment line.
-            if line.trim().is_empty() || line.starts_with('#') {
+            if line.trim().is_empty() {
                 continue;
             }
             let fail = |message: String| {
                 let message = Diagnostic::new(message);
                 message.at(format_args!("line {number}")).in_file(file)
             };
-            let cells = cells(line).ok_or_else(|| fail("a quotation mark is missing".into()))?;
+            let cells = cells(line);
+            // Our own files begin with a comment. The name of a column may begin with the same character.
+            let is_head = || cells.as_deref().is_some_and(|cells| head(cells).is_some());
+            if line.starts_with('#') && !is_head() {
+                continue;
+            }
+            let cells = cells.ok_or_else(|| fail("a quotation mark is missing".into()))?;
             let is_name = cells.first().is_some_and(|cell| cell == "Kernel Name");
             // Rows of a second launch would have the same addresses as the rows of the first, and could not be kept
             // apart.
@@ -400,6 +405,24 @@ mod tests {
         assert_eq!(row.address, 0x7fc4_0000_1000);
         let read = (row.issues, row.lanes, row.executed);
         assert_eq!(read, (Some(3632), Some(116_224), Some(116_223)));
+    }
+
+    /// Nsight Compute begins some names of columns with the character of our comments. Such a head counts as one, also
+    /// where a second table begins.
+    #[test]
+    fn a_head_may_begin_like_a_comment() {
+        let text = "# a comment, not a head\n# Instructions Executed,Address\n3632,0x1000\n";
+        let counts = MeasuredCounts::parse("a.csv", text).expect("it is a table");
+        assert_eq!(counts.source, CountsSource::NsightCompute);
+        let rows: Vec<_> = counts
+            .rows
+            .iter()
+            .map(|row| (row.address, row.issues))
+            .collect();
+        assert_eq!(rows, [(0x1000, Some(3632))]);
+        let twice = format!("{text}{text}");
+        let refused = MeasuredCounts::parse("a.csv", &twice).expect_err("two tables");
+        assert!(refused.to_string().contains("a second kernel"), "{refused}");
     }
 
     /// The columns are those that TAU writes from CUPTI's records (`sass_instr_I.csv`); the numbers are made up.

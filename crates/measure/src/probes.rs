@@ -63,7 +63,7 @@ pub(crate) fn check_code(plan: &ProbePlan, kernel: &Kernel) -> Result<(), Diagno
         return Ok(());
     }
     let message = format!("the plan is for code {}, this is {digest}", plan.code);
-    let hint = "make the plan of this build, or give the build for which it was made";
+    let hint = "make the plan of this build, or give the build that it was made for";
     Err(Diagnostic::new(message).hint(hint))
 }
 

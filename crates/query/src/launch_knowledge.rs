@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, StatedData, WordRange};
 use warpbound_base::{ConstantBanks, Diagnostic, Family};
-use warpbound_launch::{LaunchFile, ParamValue, check_limits};
+use warpbound_launch::{LaunchFile, ParamValue, check_grid, check_limits};
 use warpbound_load::{Image, Kernel, NamePattern};
 
 use crate::stated_launches::NumberRange;
@@ -78,20 +78,13 @@ fn launch_ranges(
     if let Some(file) = file {
         check_file(file, kernel, options)?;
     }
-    let mut words = LaunchWords::new(kernel);
+    let mut words = words_of_sizes(
+        kernel,
+        size_ranges(block),
+        size_ranges(grid),
+        file.is_some(),
+    );
     let mut data = BTreeMap::new();
-    match &kernel.code_object {
-        None => {
-            let layout = &ConstantBanks::OF_GROUPED_CODE.block;
-            words.add_sizes("blockDim", layout.block_size, size_ranges(block));
-            words.add_sizes("gridDim", layout.grid_size, size_ranges(grid));
-            words.add_addresses(layout);
-        }
-        Some(object) => {
-            words.add_dispatch(object, size_ranges(block), size_ranges(grid));
-            words.add_hidden(object, size_ranges(block), file.is_some());
-        }
-    }
     let params = KernelParam::list(kernel, file);
     for param in &params {
         words.add_param(param, file);
@@ -119,15 +112,49 @@ fn launch_ranges(
     Ok(LaunchRanges {
         block: size_ranges(block),
         grid: size_ranges(grid),
-        limits: match &kernel.code_object {
-            None => SizeLimits::CUDA,
-            Some(_) => SizeLimits::HSA,
-        },
+        limits: image.isa().family().map(SizeLimits::of).unwrap_or_default(),
         words: words.into_words(),
         split,
         data,
         is_one_launch,
     })
+}
+
+/// Returns the words with sizes of the launch, and those next to them. The sizes are of a launch file or not.
+fn words_of_sizes(
+    kernel: &Kernel,
+    block: [Option<WordRange>; 3],
+    grid: [Option<WordRange>; 3],
+    is_of_file: bool,
+) -> LaunchWords {
+    let mut words = LaunchWords::new(kernel);
+    match &kernel.code_object {
+        None => {
+            let layout = &ConstantBanks::OF_GROUPED_CODE.block;
+            words.add_sizes("blockDim", layout.block_size, block);
+            words.add_sizes("gridDim", layout.grid_size, grid);
+            words.add_addresses(layout);
+        }
+        Some(object) => {
+            words.add_dispatch(object, block, grid);
+            words.add_hidden(object, block, is_of_file);
+        }
+    }
+    words
+}
+
+/// Returns what every launch of a kernel has in common, by bank and byte offset of the word: the block that the kernel
+/// requires fixes some words, and parts of others. For example, the size of a group in z may share a word with the
+/// remainder of the grid in x, which each launch decides.
+pub(crate) fn words_of_every_launch(kernel: &Kernel) -> BTreeMap<(u8, u32), WordRange> {
+    let block = kernel
+        .required_block
+        .map(|block| block.map(NumberRange::one));
+    let words = words_of_sizes(kernel, size_ranges(block), [None; 3], false);
+    let words = words.into_words().into_iter();
+    words
+        .filter_map(|(at, word)| Some((at, word.range?)))
+        .collect()
 }
 
 /// Returns the place of a parameter that is a buffer address, with the range that the launch file states about the
@@ -189,15 +216,17 @@ fn check_file(
         };
         if size != usize::from(own.size) {
             return fail(format!(
-                "parameter {} has {size} bytes, that of the kernel {}",
+                "parameter {} has {size} bytes, and {} in the kernel",
                 given.name, own.size
             ));
         }
     }
-    // A stated block replaces the block of the file, whose limits then do not matter; `block_ranges` has checked it.
-    match options.states_block() {
-        true => Ok(()),
-        false => check_limits(kernel, file),
+    // A stated size replaces the size of the file, whose limits then do not matter; `block_ranges` and
+    // `Library::check_launches` have checked it.
+    match (options.states_block(), options.launches.grid) {
+        (false, _) => check_limits(kernel, file),
+        (true, None) => check_grid(kernel, file),
+        (true, Some(_)) => Ok(()),
     }
 }
 

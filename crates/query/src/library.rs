@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use warpbound_analyse::access::KnownCounts;
-use warpbound_base::Diagnostic;
+use warpbound_analyse::launch_ranges::SizeLimits;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::{
@@ -501,7 +502,15 @@ impl Library {
         launches: &StatedLaunches,
     ) -> Result<(), Diagnostic> {
         let fail = |message: String| Diagnostic::new(message).in_file(self.file.as_str());
-        launches.check()?;
+        let families: BTreeSet<Family> = self
+            .isas(images)
+            .into_iter()
+            .filter_map(Isa::family)
+            .collect();
+        // Sizes must suit the machines of each image that the query is about.
+        for family in families {
+            launches.check(SizeLimits::of(family))?;
+        }
         let of_gpus = [
             ("--grid", launches.grid.is_some()),
             ("--param", !launches.params.is_empty()),

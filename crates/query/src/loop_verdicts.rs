@@ -10,6 +10,7 @@ use warpbound_load::Kernel;
 use warpbound_report::bound::Origin;
 use warpbound_report::derivation::{DecidingLoad, LoopDerivation, LoopEvidence};
 
+use crate::launch_knowledge::words_of_every_launch;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, FactReading, KernelFlow};
 
@@ -96,16 +97,14 @@ impl LoopVerdicts {
 
 /// Returns the launches of a kernel without the statements of the user: only the kernel limits them.
 fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
-    let block = kernel.required_block;
+    let fixed = words_of_every_launch(kernel);
     let words = stated.words.iter().map(|(&at, word)| {
-        // A required block fixes these words in every launch.
-        let is_fixed = block.is_some() && word.name.starts_with("blockDim.");
-        let range = word.range.filter(|_| is_fixed);
+        let range = fixed.get(&at).copied();
         let name = word.name.clone();
         (at, LaunchWord { name, range })
     });
     LaunchRanges {
-        block: match block {
+        block: match kernel.required_block {
             Some(_) => stated.block,
             None => [None; 3],
         },
@@ -137,7 +136,11 @@ fn smaller(of_any: LoopVerdict, stated: LoopVerdict) -> (LoopVerdict, Origin) {
 
 #[cfg(test)]
 mod tests {
-    use warpbound_analyse::launch_ranges::SizeLimits;
+    use warpbound_analyse::launch_ranges::{SizeLimits, WordRange};
+    use warpbound_ir::Code;
+    use warpbound_load::{
+        ArgKind, CodeObjectKernel, CodeObjectVersion, GcnDescriptor, HiddenArg, KernelArg,
+    };
 
     use super::*;
 
@@ -151,5 +154,59 @@ mod tests {
             };
             assert_eq!(any_launch(&stated, &Kernel::default()).limits, limits);
         }
+    }
+
+    /// A block that a kernel requires fixes its own size in every launch, and not the remainder of the grid, which may
+    /// share a word with it: a launch file has whole groups, and other launches need not.
+    #[test]
+    fn a_required_block_does_not_fix_the_remainder() {
+        let arg = |offset, hidden| KernelArg {
+            name: None,
+            offset,
+            size: 2,
+            kind: ArgKind::Hidden(hidden),
+        };
+        let mut kernel = Kernel::default();
+        kernel.required_block = Some([8, 4, 2]);
+        kernel.code_object = Some(CodeObjectKernel {
+            version: CodeObjectVersion::V5,
+            descriptor: GcnDescriptor::default(),
+            descriptor_address: 0,
+            code_address: 0,
+            kernarg_size: 24,
+            args: vec![
+                arg(12, HiddenArg::GroupSize(0)),
+                arg(14, HiddenArg::GroupSize(1)),
+                arg(16, HiddenArg::GroupSize(2)),
+                arg(18, HiddenArg::Remainder(0)),
+            ],
+            uses_dynamic_stack: false,
+        });
+        let block = [8, 4, 2].map(|size| Some(WordRange::one(size)));
+        // As a launch file states them.
+        let word = |at, name: &str, word| {
+            let (name, range) = (name.to_owned(), Some(WordRange::one(word)));
+            ((Code::KERNARG_BANK, at), LaunchWord { name, range })
+        };
+        let (whole, shared) = ("blockDim.x,blockDim.y", "blockDim.z,remainder.x");
+        let stated = LaunchRanges {
+            block,
+            words: [word(12, whole, 4 << 16 | 8), word(16, shared, 2)].into(),
+            ..LaunchRanges::default()
+        };
+        let found = |ranges: &LaunchRanges, name: &str| {
+            let mut words = ranges.words.values();
+            words
+                .find(|word| word.name == name)
+                .and_then(|word| word.range)
+        };
+        let any = any_launch(&stated, &kernel);
+        let low_half = WordRange {
+            modulus: 1 << 16,
+            residue: 2,
+            ..WordRange::ANY
+        };
+        assert_eq!(found(&any, shared), Some(low_half));
+        assert_eq!(found(&any, whole), Some(WordRange::one(4 << 16 | 8)));
     }
 }

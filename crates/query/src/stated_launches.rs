@@ -6,9 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use warpbound_analyse::launch_ranges::LaunchRanges;
+use warpbound_analyse::launch_ranges::SizeLimits;
 use warpbound_base::Diagnostic;
-use warpbound_isa::Axis;
 use warpbound_launch::LaunchFile;
 
 /// Integers between two limits, both included.
@@ -73,7 +72,8 @@ pub struct StatedLaunches {
     pub params: Vec<StatedParam>,
 }
 
-/// Maximum number of threads per block (CUDA C++ Programming Guide, compute capabilities).
+/// Maximum number of threads per block (CUDA C++ Programming Guide, compute capabilities), which is the limit of AMD's
+/// GPUs as well ([`SizeLimits::HSA`]).
 const MAX_THREADS: i128 = 1024;
 
 impl StatedLaunches {
@@ -111,21 +111,19 @@ impl StatedLaunches {
         file.is_none() && block.is_none() && grid.is_none() && params.is_empty()
     }
 
-    /// Checks that no range is empty and that sizes are within the limits of GPUs.
+    /// Checks that no range is empty and that sizes are within the limits of the machines.
     ///
     /// # Errors
     ///
     /// A statement violates this; the diagnostic names the first.
-    pub fn check(&self) -> Result<(), Diagnostic> {
-        let limits = LaunchRanges::default();
+    pub fn check(&self, limits: SizeLimits) -> Result<(), Diagnostic> {
         let fail = |message: String| Err(Diagnostic::new(message));
-        for (option, size) in [("--block", self.block), ("--grid", self.grid)] {
-            let axes = [Axis::X, Axis::Y, Axis::Z];
-            for (range, axis) in size.iter().flatten().zip(axes) {
-                let most = match option {
-                    "--block" => limits.most_threads(axis),
-                    _ => limits.most_blocks(axis),
-                };
+        let sizes = [
+            ("--block", self.block, limits.block),
+            ("--grid", self.grid, limits.grid),
+        ];
+        for (option, size, limits) in sizes {
+            for (range, most) in size.iter().flatten().zip(limits) {
                 let outside = [range.least, range.most]
                     .into_iter()
                     .find(|size| !(1..=i128::from(most)).contains(size));

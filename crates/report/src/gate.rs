@@ -162,7 +162,8 @@ impl GateCheck {
             }
             (GateOutcome::Over, ..) => format!("{figure}: {reason}"),
             (GateOutcome::Unproved, _, Some(limit), _) => {
-                format!("{figure} of at most {limit} {unit} is not proved: {reason}")
+                let limits = if self.is_least { "at least" } else { "at most" };
+                format!("{figure} of {limits} {limit} {unit} is not proved: {reason}")
             }
             (GateOutcome::Unproved, ..) => format!("{figure} are not known: {reason}"),
             (GateOutcome::Passed, Some(actual), Some(limit), _) => {
@@ -264,4 +265,35 @@ fn of_kernel(kernel: &GatedKernel) -> impl Iterator<Item = (&GatedKernel, &GateC
     let failed = kernel.checks.iter();
     let failed = failed.filter(|check| check.outcome != GateOutcome::Passed);
     failed.map(move |check| (kernel, check))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GateCheck, GateOutcome};
+
+    /// A figure without a proof names its limit as the budget means it: occupancy is limited from below.
+    #[test]
+    fn minima_are_named_as_minima() {
+        let check = |figure, is_least| GateCheck {
+            figure,
+            unit: "warps",
+            limit: Some(32),
+            allowed: Some(32),
+            is_least,
+            actual: None,
+            outcome: GateOutcome::Unproved,
+            reason: Some("the machine is not known".to_owned()),
+            budget_line: 1,
+            place: None,
+            action: None,
+        };
+        let message = check("occupancy", true).message();
+        let text = "occupancy of at least 32 warps is not proved: the machine is not known";
+        assert_eq!(message, text);
+        let message = check("cycles", false).message();
+        assert!(
+            message.starts_with("cycles of at most 32 warps"),
+            "{message}"
+        );
+    }
 }

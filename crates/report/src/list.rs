@@ -257,7 +257,7 @@ impl Directory {
             ];
             out.push('\n');
             out.push_str(&table(2, &columns, &rows));
-            out.push_str("\n--image N lists the kernels of an image, --arch sm_NN those for an architecture, --kernel K those of a name\n");
+            out.push_str("\n--image N lists the kernels of an image, --arch sm_NN the kernels for an architecture, --kernel K the kernels of a name\n");
         }
         out
     }

@@ -262,7 +262,7 @@ impl EditedCode {
         let place = self.place_for_stubs(index).ok_or_else(|| {
             self.fault(
                 branch,
-                "the function of this branch has no end at which code can be placed",
+                "the function of this branch has no end where code can be placed",
             )
         })?;
         let mut stubs = self.before.values().flat_map(|before| &before.stubs);

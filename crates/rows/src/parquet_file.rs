@@ -61,7 +61,7 @@ impl<W: Write + Send> ParquetFile<W> {
         // The writer of a column takes one type, so a cell of another kind would be lost as an absent one.
         let fits = |(kind, cell): (&CellKind, &TableCell)| cell.kind().is_none_or(|of| of == *kind);
         if cells.len() != self.kinds.len() || !self.kinds.iter().zip(&cells).all(fits) {
-            let message = "the cells of a row are not those of the columns";
+            let message = "the cells of a row do not suit the columns";
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         self.rows.push(cells);

@@ -27,8 +27,8 @@ pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::set::{ExecuteLaunch, SetEnd, SetRun, StreamOrder, run_set};
 pub use runs::timed::{Override, RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use runs::{
-    execute, execute_set, execute_to_end, run_mini, simulate, simulate_set, simulate_to_end,
-    simulate_with,
+    execute, execute_prepared, execute_set, execute_to_end, run_mini, simulate, simulate_set,
+    simulate_to_end, simulate_with,
 };
 
 pub use warpbound_simulate::timed::{Interlock, Silent, SingleWarp};

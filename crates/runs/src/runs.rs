@@ -7,6 +7,7 @@ mod notes;
 pub mod set;
 pub mod timed;
 pub use functional::execute;
+pub use functional::execute_prepared;
 pub use functional::execute_to_end;
 pub use mini::run_mini;
 pub use set::execute_set;

@@ -10,6 +10,8 @@
 //! * random programs: `testkit/src/random.rs`, `generate.rs`, `execute.rs`, `audit.rs`
 //! * random control words (programs of machine code, their cubins, launches, loop facts):
 //!   `testkit/src/control_words.rs`
+//! * random programs of waves whose loops count to numbers of the launch: `testkit/src/wave_loops.rs`,
+//!   `testkit/src/wave_loops/launches.rs`; check: `testkit/src/wave_loops/check.rs`, tests `testkit/tests/it/wave_loops.rs`
 //! * random machines: `testkit/src/odd_machines.rs`
 //! * programs for which a bound is easily too small: `testkit/src/control_words/fixtures.rs`
 //! * single warps of random programs against their bounds in cycles: `testkit/src/cycle_bounds.rs`,
@@ -62,6 +64,7 @@ pub mod service_accounting;
 pub mod short_launches;
 pub mod targets;
 pub mod wave_issue_rules;
+pub mod wave_loops;
 pub mod wave_programs;
 pub mod wave_runs;
 pub mod wave_splits;

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::access::AccessClass;
+use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_bound::Effort;
 use warpbound_bounds::cycles::{TimedSubject, cycle_inputs};
@@ -193,7 +193,7 @@ impl<'a> Chain<'a> {
         };
         let mut inputs = self.inputs(&numbers, caches)?;
         if replaced.addresses {
-            observed.replace_addresses(&mut inputs);
+            observed.replace_addresses(&mut inputs, self.classes);
         }
         if replaced.hits {
             observed.replace_hits(&mut inputs);
@@ -249,10 +249,11 @@ impl<'a> Chain<'a> {
         let observed = self.observed.iter();
         let seen = observed.flat_map(|observed| &observed.accesses);
         let seen = seen.map(|(&at, seen)| {
+            let most = of_execution(seen.most, self.classes.get(&at));
             let numbers = SeenNumbers {
                 executions: seen.executions,
-                sectors: seen.most.sectors,
-                conflicts: seen.most.conflicts.max(seen.most.byte_conflicts),
+                sectors: most.sectors,
+                conflicts: most.conflicts,
             };
             (at, numbers)
         });
@@ -284,13 +285,14 @@ impl<'a> Chain<'a> {
 
 impl Observed {
     /// Lowers the limits of accesses to the maximum over all executions, and drops spaces that no execution accesses.
-    fn replace_addresses(&self, inputs: &mut CycleInputs) {
+    fn replace_addresses(
+        &self,
+        inputs: &mut CycleInputs,
+        classes: &BTreeMap<OpIndex, AccessClass>,
+    ) {
         for (at, limits) in &mut inputs.accesses {
-            let seen = self
-                .accesses
-                .get(at)
-                .map(|seen| seen.most)
-                .unwrap_or_default();
+            let seen = self.accesses.get(at).map(|seen| seen.most);
+            let seen = of_execution(seen.unwrap_or_default(), classes.get(at));
             limits.spaces.retain(|limit| {
                 let path = MemoryPath::of(limit.space);
                 self.record.accesses.contains_key(&(*at, path))
@@ -394,6 +396,19 @@ impl Observed {
             vectors,
         })
     }
+}
+
+/// Returns the numbers of an execution as limits count them. An instruction with two addresses (ds_read2) makes two
+/// accesses, each with the observed numbers at most. The machine decides the width of banks, so conflicts are the worse
+/// ones of both widths.
+pub(super) fn of_execution(most: AccessCounts, class: Option<&AccessClass>) -> AccessCounts {
+    let parts = class.map_or(1, |class| class.shape.parts());
+    let worse = AccessCounts {
+        conflicts: most.conflicts.max(most.byte_conflicts),
+        ..most
+    };
+    let of_all = worse.numbers().map(|number| number.saturating_mul(parts));
+    AccessCounts::of_numbers(of_all)
 }
 
 /// Cost of a path, with the vectors that it was computed with.

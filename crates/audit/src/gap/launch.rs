@@ -54,6 +54,8 @@ fn launch_gap_with(
     change: impl FnOnce(&mut LaunchChain<'_>),
 ) -> Result<GapReport, Diagnostic> {
     let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    // As for a single warp: runs with other parameters may exceed the bound for the stated ones.
+    let grid = &grid.as_one();
     let prepared = session.prepare(kernel)?;
     if prepared.family() == Family::Gcn3 {
         let why = Diagnostic::new("gap breakdowns of launches are for NVIDIA's code");

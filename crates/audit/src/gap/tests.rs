@@ -2,12 +2,14 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 use crate::gap::gap_with;
+use warpbound_analyse::access::{AccessClass, AccessCounts, AccessPattern, AccessShape};
+use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::GpuModel;
 use warpbound_report::gap::GapReport;
 
 use super::GapOptions;
-use super::chain::{Chain, Observed};
+use super::chain::{Chain, Observed, of_execution};
 use warpbound_bounds::CycleOptions;
 use warpbound_query::{CacheState, Session};
 
@@ -85,4 +87,34 @@ fn loop_counts_above_the_bound_invert_the_chain() {
         }
     });
     assert_eq!(report.inversion(), Some("loops"), "{}", report.text());
+}
+
+/// Limits count both accesses of an instruction with two addresses, and the worse conflicts of banks of words and of
+/// bytes. Observations that take their place must do so as well, because each access is recorded alone.
+#[test]
+fn observed_numbers_count_as_limits_do() {
+    let seen = AccessCounts {
+        requests: 2,
+        transactions: 3,
+        sectors: 4,
+        lines: 5,
+        conflicts: 1,
+        byte_conflicts: 6,
+    };
+    let class = |second_half| AccessClass {
+        shape: AccessShape {
+            second_half,
+            ..AccessShape::plain(MemorySpace::Shared, 4)
+        },
+        pattern: AccessPattern::Listed,
+        limits: Vec::new(),
+        lanes: 64,
+        is_exact: false,
+        needs_block: false,
+    };
+    assert_eq!(of_execution(seen, None).numbers(), [2, 3, 4, 5, 6, 6]);
+    let one = of_execution(seen, Some(&class(None)));
+    assert_eq!(one.numbers(), [2, 3, 4, 5, 6, 6]);
+    let two = of_execution(seen, Some(&class(Some(256))));
+    assert_eq!(two.numbers(), [4, 6, 8, 10, 12, 12]);
 }

@@ -4,6 +4,7 @@
 //! entry and thread. If B is derived as n / 32 + 1, the bound can be evaluated for each n in its range.
 
 use warpbound_analyse::LaunchRanges;
+use warpbound_analyse::launch_ranges::SizeLimits;
 use warpbound_analyse::loop_bounds::CountFormula;
 use warpbound_base::{Diagnostic, Instructions};
 use warpbound_bound::formula::{
@@ -94,7 +95,8 @@ fn formula_of_flow(
     // Counts that hold for large numbers are preferred; with smaller ones fewer sums can wrap around.
     let mut reason = None;
     for most in OPEN_RANGES {
-        let options = with_open(analysed.options, symbols.parameters(), most);
+        let limits = analysed.knowledge.ranges.limits;
+        let options = with_open(analysed.options, symbols.parameters(), limits, most);
         let knowledge = analysed.session.launch(kernel, &options)?;
         let query = BoundQuery::new(AnalysedKernel {
             options: &options,
@@ -117,25 +119,28 @@ fn formula_of_flow(
 
 /// Returns the options for a formula in these parameters and sizes. A parameter that the user does not state may be
 /// any number up to `most`, even if a launch file has a value.
-fn with_open(options: &BoundOptions, names: &[String], most: i64) -> BoundOptions {
+fn with_open(
+    options: &BoundOptions,
+    names: &[String],
+    limits: SizeLimits,
+    most: i64,
+) -> BoundOptions {
     let mut options = options.clone();
     let launches = &mut options.launches;
-    // Limits of the CUDA C++ Programming Guide (compute capabilities). They may be no narrower, because sizes that
-    // are not named are open too.
-    let size = |limit| NumberRange {
+    // All sizes that the machines have: sizes that are not named are open too.
+    let size = |limit: u32| NumberRange {
         least: 1,
-        most: limit,
+        most: limit.into(),
     };
     for name in names {
         let in_file = launches.file.is_some() || options.block.is_some();
         if name.starts_with("blockDim.") {
             if launches.block.is_none() && !in_file {
-                launches.block = Some([1024, 1024, 64].map(size));
+                launches.block = Some(limits.block.map(size));
             }
         } else if name.starts_with("gridDim.") {
             if launches.grid.is_none() && !in_file {
-                let limits = [i32::MAX.into(), u16::MAX.into(), u16::MAX.into()];
-                launches.grid = Some(limits.map(size));
+                launches.grid = Some(limits.grid.map(size));
             }
         } else if launches.params.iter().all(|param| param.name != *name) {
             launches.params.push(StatedParam {
@@ -317,4 +322,22 @@ fn reported_formula(formula: &ParameterFormula<Instructions>) -> BoundFormula {
         bounds: region.bounds.into_iter().map(polynomial).collect(),
     });
     BoundFormula::new(text.range, text.definitions, pieces.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BoundOptions, SizeLimits, with_open};
+
+    /// Sizes without a statement may be all that the machines have: a grid of AMD's GPUs may have 100,000 groups in y.
+    #[test]
+    fn open_sizes_have_the_limits_of_the_machines() {
+        let names = ["gridDim.y".to_owned(), "blockDim.z".to_owned()];
+        for limits in [SizeLimits::CUDA, SizeLimits::HSA] {
+            let launches = with_open(&BoundOptions::default(), &names, limits, 1).launches;
+            for (stated, limits) in [(launches.grid, limits.grid), (launches.block, limits.block)] {
+                let most = stated.map(|size| size.map(|axis| axis.most));
+                assert_eq!(most, Some(limits.map(i128::from)));
+            }
+        }
+    }
 }

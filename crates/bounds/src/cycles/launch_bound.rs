@@ -161,7 +161,7 @@ impl LaunchTime {
             ));
         }
         let Some(file) = options.launches.shaped_file() else {
-            let why = "the bound of a block, an SM or a grid is that of launches of one shape";
+            let why = "the bound of a block, an SM or a grid is for launches of one shape";
             return Err(Diagnostic::new(why).hint(match options.launches.file {
                 Some(_) => "leave --block and --grid out: the launch file has them",
                 None => "state one with --launch",

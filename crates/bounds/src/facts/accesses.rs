@@ -58,7 +58,7 @@ pub fn stated_by(
             None => Ok(stated),
             Some(fact) => Err(facts.locate_access(
                 fact,
-                Diagnostic::new("facts about accesses are those of the memory of GPUs"),
+                Diagnostic::new("facts about accesses are for GPU kernels"),
             )),
         };
     };

@@ -134,3 +134,29 @@ fn refusals() {
     assert!(missing.refusal().contains("7.0"), "no such block");
     gap(&["--caches", "hot"]).usage();
 }
+
+/// A parameter that may vary has its stated value in all runs: the bound is for this value, and the loop of the kernel
+/// runs as often as `n` says.
+#[test]
+fn parameters_that_vary_keep_the_value_of_the_bound() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../kernels/cuda/matmul_int.8x8.toml"
+    );
+    let text = std::fs::read_to_string(path).expect("a launch");
+    let mut lines: Vec<&str> = text.lines().collect();
+    // The results in the file are for 8 columns.
+    lines.retain(|line| !line.starts_with("expect"));
+    let text = lines.join("\n");
+    let text = text.replace("value = 8", "value = 2\nvary = [32, 32]");
+    let text = text.replace("shape = [8, 8]", "shape = [32, 32]");
+    let launch = scratch("gap.varies.toml", text);
+    for scope in ["warp", "grid"] {
+        let given = ["gap", "matmul_int.sm_61.cubin", "--launch", &launch];
+        let extent = ["--seeds", "1", "--contents", "3", "--runs", "12"];
+        let form = ["--scope", scope, "--format", "json"];
+        let report = json(&run(&[&given[..], &extent, &form].concat()).done());
+        let (bound, run) = (&report["bound"], &report["worst_simulated"]);
+        assert!(number(run) <= number(bound), "{scope}: {run} > {bound}");
+    }
+}

@@ -1,10 +1,11 @@
 //! `gate`: limits that are exceeded are named with the line of the budget and of the source.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{CommandOutput, run, scratch};
+use crate::support::{CommandOutput, built, run, scratch};
 
 const BASE: &str = "../rebuilt/pressure.base.cubin";
 
@@ -143,7 +144,7 @@ fn whole_names_come_before_patterns() {
 /// Bounds that are not known are no pass.
 #[test]
 fn what_is_not_proved_is_named() {
-    let budget = "[[kernel]]\nname = \"*\"\nbound = 100000\nassumptions = []\n";
+    let budget = "[[kernel]]\nname = \"*\"\nbound = 100000\n";
     let result = gate("unproved", "bfs.sm_61.cubin", budget, &[]);
     assert_eq!((result.code, result.stderr.as_str()), (Some(2), ""));
     assert!(result.stdout.contains("is not proved"), "{}", result.stdout);
@@ -152,13 +153,44 @@ fn what_is_not_proved_is_named() {
         "{}",
         result.stdout
     );
-    let budget = format!("[conditions]\nloop_default = 10\n\n{budget}");
+    let budget = format!("[conditions]\nloop_default = 10\n\n{budget}assumptions = []\n");
     let result = gate("unproved.default", "bfs.sm_61.cubin", &budget, &[]);
     // Its assumptions are not allowed.
     assert_eq!(result.code, Some(1));
     assert!(result.stdout.contains("loop-default"), "{}", result.stdout);
     let result = gate("unproved.missing", "missing.cubin", &budget, &[]);
     assert!(result.refusal().contains("cannot be read"));
+}
+
+/// A limit that is exceeded is not hidden by another figure that is not proved, nor by a file that cannot be read.
+#[test]
+fn a_broken_budget_is_not_hidden() {
+    let budget = "[[kernel]]\nname = \"*\"\nbound = 100000\nregisters = 1\n";
+    let result = gate("hidden", "bfs.sm_61.cubin", budget, &[]);
+    assert!(result.stdout.contains("is not proved"), "{}", result.stdout);
+    assert!(result.stdout.contains("more than 1"), "{}", result.stdout);
+    assert_eq!(result.code, Some(1));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gate.hidden");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let whole = built("bfs.sm_61.cubin");
+    std::fs::write(folder.join("damaged.cubin"), &whole[..300]).expect("written");
+    std::fs::write(folder.join("bfs.cubin"), whole).expect("written");
+    let folder = folder.to_str().expect("a plain path");
+    let both = gate("hidden.too", folder, budget, &[]);
+    assert!(both.stderr.contains("damaged.cubin"), "{}", both.stderr);
+    assert_eq!(both.code, Some(1), "{}", both.stderr);
+    // `bound --limit` has the same order.
+    let bound = [
+        "bound",
+        "bfs.sm_61.cubin",
+        "--cost",
+        "cycles",
+        "--limit",
+        "1",
+    ];
+    let some = ["--block", "64", "--machine", "gtx1080"];
+    let result = run(&[&bound[..], &some].concat());
+    assert_eq!(result.code, Some(1), "{}", result.stderr);
 }
 
 /// A row without a kernel is an error, unless it is optional; kernels without a row may be one.

@@ -53,6 +53,17 @@ fn sizes_that_no_gpu_has() {
     }
 }
 
+/// Groups of AMD's GPUs may have 1024 work-items along z, and grids more groups along y and z than CUDA's.
+#[test]
+fn sizes_of_the_family() {
+    let kernel = "grid_3d.gfx803.co";
+    let sizes = ["--block", "1,1,65", "--grid", "1,65536,70000"];
+    let bound = [&["bound", kernel, "--loop-default", "10"], &sizes[..]].concat();
+    run(&bound).done();
+    let refused = refusal(kernel, &["--block", "1,1,1025"]);
+    assert_eq!(refused, "--block: 1025 is not between 1 and 1024");
+}
+
 #[test]
 fn parameters_that_do_not_fit() {
     let launch = |param| ["--launch", LAUNCH, "--param", param];
@@ -221,7 +232,7 @@ fn other_launches_than_the_kernel_allows() {
         "block = [32]\nparam = [{param}, {param}, {param}, {param}]"
     ));
     assert!(
-        message.ends_with("parameter 0 has 4 bytes, that of the kernel 8"),
+        message.ends_with("parameter 0 has 4 bytes, and 8 in the kernel"),
         "{message}"
     );
     let message = run(&[

@@ -388,7 +388,7 @@ fn limits_of_launches() {
         (
             "y",
             "grid = [1, 65536]\nblock = [1]",
-            "line 2: grid has 65536 elements in y, at most 65535",
+            "grid has 65536 elements in y, at most 65535",
         ),
         (
             "z",

@@ -31,6 +31,39 @@ fn help_and_version() {
     }
 }
 
+/// Help says what it means: pronouns and relative clauses that a reader has to resolve are absent.
+#[test]
+fn help_is_in_plain_words() {
+    let all = run(&["--help"]).done();
+    let commands = all.split_once("Commands:\n").expect("commands").1;
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let names = commands.filter_map(|line| line.split_whitespace().next());
+    let helps = names
+        .filter(|name| *name != "help")
+        .map(|name| run(&[name, "--help"]).done());
+    let hard = [
+        "that of",
+        "those of",
+        "that is meant",
+        "in which",
+        "of which",
+        "for which",
+        "at which",
+        "from which",
+        "with which",
+        "beside itself",
+    ];
+    for help in helps.chain([all.clone()]) {
+        // Lines are broken anywhere.
+        let words: Vec<&str> = help.split_whitespace().collect();
+        let text = words.join(" ");
+        for phrase in hard {
+            let at = text.find(phrase);
+            assert_eq!(at, None, "{phrase:?} in {text}");
+        }
+    }
+}
+
 #[test]
 fn wrong_usage() {
     let file = |rest: &[&'static str]| [&["bound", FILE], rest].concat();

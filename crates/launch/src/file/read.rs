@@ -63,8 +63,8 @@ impl LaunchFile {
         reader: &mut ParamReader<'_>,
     ) -> Result<LaunchFile, LocatedError> {
         let (grid, block) = (
-            located_size("grid", &raw.grid, MAX_GRID, 1 << 31)?,
-            located_size("block", &raw.block, [1024, 1024, 64], 1024)?,
+            located_size("grid", &raw.grid, 1 << 31)?,
+            located_size("block", &raw.block, 1024)?,
         );
         let stack = stack_size(raw.stack.as_ref())?;
         // Parameters refer to textures and surfaces by name, so the names have to be known first.
@@ -405,27 +405,18 @@ fn check_order(params: &[PositionedParam]) -> Result<(), LocatedError> {
     Ok(())
 }
 
-/// Maximum number of blocks of a grid along each axis (CUDA C++ Programming Guide, technical specifications).
-pub(super) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-
 /// Reads a size; an error has the byte offset of the size in the file.
 fn located_size(
     name: &str,
     given: &Spanned<Vec<u32>>,
-    axes: [u32; 3],
     most: u64,
 ) -> Result<[u32; 3], LocatedError> {
-    size(name, given.get_ref(), axes, most).map_err(|d| (d, given.span().start))
+    size(name, given.get_ref(), most).map_err(|d| (d, given.span().start))
 }
 
-/// Reads a size in x, y and z; absent axes are 1. `axes` and `most` limit the axes and their product: the limits of
-/// CUDA for compute capability 5.0 to 6.2, or our own.
-pub(super) fn size(
-    name: &str,
-    given: &[u32],
-    axes: [u32; 3],
-    most: u64,
-) -> Result<[u32; 3], Diagnostic> {
+/// Reads a size in x, y and z; absent axes are 1. `most` limits the product of the axes. The limits of each axis depend
+/// on the machines of the kernel, and [`check_limits`](crate::check_limits) has them.
+pub(super) fn size(name: &str, given: &[u32], most: u64) -> Result<[u32; 3], Diagnostic> {
     let mut size = [1u32; 3];
     if given.len() > 3 || given.is_empty() {
         let message = format!("{name} has {} numbers, not 1 to 3", given.len());
@@ -433,12 +424,6 @@ pub(super) fn size(
     }
     for (to, from) in size.iter_mut().zip(given) {
         *to = *from;
-    }
-    for ((axis, &most), &n) in ["x", "y", "z"].iter().zip(&axes).zip(&size) {
-        if n > most {
-            let message = format!("{name} has {n} elements in {axis}, at most {most}");
-            return Err(Diagnostic::new(message));
-        }
     }
     // A saturated product exceeds every limit, so the size is refused.
     let all = size.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()));

@@ -18,7 +18,7 @@ use super::number::Number;
 use super::read::image::{RawSurface, RawTexture};
 use super::read::param::{ParamReader, RawParam};
 use super::read::pointer::RawPointer;
-use super::read::{LocatedError, MAX_GRID, Raw, from_toml, size};
+use super::read::{LocatedError, Raw, from_toml, size};
 use super::{ElementType, LaunchFile, ParamValue, PointerLocation, ReadFile, StartCaches};
 
 pub use contents::SetContents;
@@ -549,7 +549,7 @@ fn grid_steps(grid: [u32; 3], by: &[i64], rounds: u64) -> Result<[i64; 3], Diagn
         let message = format!("the grid of round {rounds} is not from 1 on in each axis");
         Diagnostic::new(message)
     })?;
-    size("grid of the last round", &last, MAX_GRID, 1 << 31)?;
+    size("grid of the last round", &last, 1 << 31)?;
     Ok(steps)
 }
 

@@ -98,7 +98,7 @@ pub(super) fn segment(
     for (arg, ((param, value), &offset)) in explicit.zip(given) {
         if value.len() != arg.size as usize {
             return Err(format!(
-                "parameter {} has {} bytes, that of the kernel {}",
+                "parameter {} has {} bytes, and {} in the kernel",
                 param.name,
                 value.len(),
                 arg.size

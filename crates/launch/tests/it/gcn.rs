@@ -294,7 +294,7 @@ fn explicit_arguments() {
     let short = text.replace("\"s16\"", "\"s32\"");
     let error = bound(&image, "call", &short, &Code::default()).expect_err("too large");
     assert!(
-        error.contains("parameter n has 4 bytes, that of the kernel 2"),
+        error.contains("parameter n has 4 bytes, and 2 in the kernel"),
         "{error}"
     );
     let none = bound(
@@ -344,6 +344,8 @@ fn launches_that_are_refused() {
     );
     let error = limits("grid = [1]\nblock = [64]\ndynamic_shared = 65537\n").expect_err("LDS");
     assert!(error.contains("may have 65536"), "{error}");
+    // AMD's runtime limits the work-items of a grid, and not its groups along an axis as CUDA does.
+    assert_eq!(limits("grid = [1, 70000, 2]\nblock = [64]\n"), Ok(()));
     let error = limits("grid = [1]\nblock = [32]\n").expect_err("block");
     assert!(error.contains("requires blocks of 64, 1, 1"), "{error}");
     let kernel = image.kernel("hidden").expect("it is there");

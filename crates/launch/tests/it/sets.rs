@@ -149,8 +149,8 @@ fn refusals() {
         ),
         ("grid_step = []", "grid_step has 0 numbers, not 1 to 3"),
         (
-            "repeat = 2\ngrid_step = [0, 65535]",
-            "has 65536 elements in y, at most 65535",
+            "repeat = 2\ngrid_step = [0, 2147483648]",
+            "grid of the last round has 2147483649 elements, not 1 to",
         ),
         (
             "write = [{ buffer = \"flag\", at = 2, value = 0 }]",

@@ -16,7 +16,7 @@ use warpbound_report::{DecodedReport, DecodedValue, ProbePlan};
 
 use super::{PlannedKernel, ProbeCounters, check_code, launch_digest, launched};
 use warpbound_query::own_code::own_ops;
-use warpbound_query::{BoundOptions, Session};
+use warpbound_query::{BoundOptions, Prepared, Session};
 use warpbound_runs::{block_counts::BlockCount, block_counts::BlockCounts};
 use warpbound_runs::{metrics::MetricsBasis, metrics::metrics_with, metrics::space_of};
 
@@ -45,6 +45,18 @@ pub fn decode_counters(
     counters: &ProbeCounters,
     launch: Option<&LaunchFile>,
 ) -> Result<DecodedCounts, Diagnostic> {
+    let (_, counts) = decode_with_code(session, kernel, plan, counters, launch)?;
+    Ok(counts)
+}
+
+/// Reconstructs counts, see [`decode_counters`]. Returns the decoded and lifted kernel as well.
+fn decode_with_code<'a>(
+    session: &'a Session,
+    kernel: &'a Kernel,
+    plan: &ProbePlan,
+    counters: &ProbeCounters,
+    launch: Option<&LaunchFile>,
+) -> Result<(Prepared<'a>, DecodedCounts), Diagnostic> {
     let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     check_code(plan, kernel).map_err(fail)?;
     counters.check(plan).map_err(fail)?;
@@ -58,7 +70,10 @@ pub fn decode_counters(
     // The plan is a file, so its proof is checked again and not trusted.
     planned.verify(plan).map_err(fail)?;
     let start = starts(plan, launch).map_err(fail)?;
-    planned.values(plan, &counters.values, start).map_err(fail)
+    let counts = planned
+        .values(plan, &counters.values, start)
+        .map_err(fail)?;
+    Ok((prepared, counts))
 }
 
 /// Reports the counts that follow from the counters of a plan, with the metrics where all counts of blocks do.
@@ -76,8 +91,7 @@ pub fn decoded(
     if counters.are_paper_sums(plan) {
         return decoded_paper_sums(session, kernel, plan, counters);
     }
-    let decoded = decode_counters(session, kernel, plan, counters, launch)?;
-    let prepared = session.prepare(kernel)?;
+    let (prepared, decoded) = decode_with_code(session, kernel, plan, counters, launch)?;
     let basis = MetricsBasis {
         block_threads: plan
             .block
@@ -218,7 +232,7 @@ impl PlannedKernel<'_> {
             };
             let needs_launch = derivation.known.iter().any(|(at, _)| known(*at).is_none());
             if needs_launch {
-                let message = "the plan is for no single launch, so that of the counters is needed";
+                let message = "the plan is not for a single launch, so the launch that was measured is needed";
                 return Err(Diagnostic::new(message).hint("give --launch"));
             }
             let value = derivation.value(known, |slot| {

@@ -2,3 +2,4 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod hybrid;
+mod preparations;

@@ -77,6 +77,22 @@ pub fn execute(
     progress: &mut dyn FnMut(u64),
 ) -> Result<FunctionalRun, Diagnostic> {
     let prepared = session.prepare(kernel)?;
+    execute_prepared(session, &prepared, grid, options, progress)
+}
+
+/// Executes a launch of a kernel that is already decoded and lifted, see [`execute`].
+///
+/// # Errors
+///
+/// See [`execute`].
+pub fn execute_prepared(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<FunctionalRun, Diagnostic> {
+    let kernel = prepared.kernel;
     if prepared.family() == Family::MiniSimt {
         let message = Diagnostic::new("mini-SIMT kernels have no untimed execution");
         let diagnostic = message.in_kernel(kernel.demangled());
@@ -84,17 +100,17 @@ pub fn execute(
     }
     check_limits(kernel, grid)?;
     let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-    let (run, mut memory) = session.bind(&prepared, grid, options.order, most)?;
+    let (run, mut memory) = session.bind(prepared, grid, options.order, most)?;
     let code = &prepared.code;
     let counts = match &prepared.program {
         Program::Amd(program) if options.checks => launch_checked(code, program, &run, &mut memory),
         _ => launch_parallel(code, &run, &mut memory, options.threads, progress),
     };
     let counts = counts.map_err(|fault| {
-        session.locate(fault_diagnostic(&prepared, &fault).in_kernel(kernel.demangled()))
+        session.locate(fault_diagnostic(prepared, &fault).in_kernel(kernel.demangled()))
     })?;
     let compared = compare_buffers(grid, &memory);
-    let statistics = InstructionStatistics::new(&prepared, &counts);
+    let statistics = InstructionStatistics::new(prepared, &counts);
     let report = FunctionalReport {
         schema: FunctionalReport::SCHEMA,
         file: session.file.clone(),
@@ -104,7 +120,7 @@ pub fn execute(
         issued: statistics.total(),
         divergences: counts.divergences.iter().sum(),
         checked_elements: compared.elements,
-        notes: notes::notes(&prepared, grid, &counts),
+        notes: notes::notes(prepared, grid, &counts),
         classes: statistics.classes(),
         mnemonics: statistics.mnemonics(),
         branches: statistics.branches(),

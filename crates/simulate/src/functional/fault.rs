@@ -259,7 +259,7 @@ fn write_outside_surface(f: &mut fmt::Formatter<'_>, fault: &FaultKind) -> fmt::
 
 /// Writes the message of a deadlock with the first of its blocked warps.
 fn write_deadlock(f: &mut fmt::Formatter<'_>, waits: &[BarrierWait]) -> fmt::Result {
-    f.write_str("no other warp can arrive at the barriers at which warps wait: ")?;
+    f.write_str("no other warp can arrive at the barriers where warps wait: ")?;
     for (index, wait) in waits.iter().take(MAX_LISTED_WARPS).enumerate() {
         let comma = if index == 0 { "" } else { ", " };
         write!(f, "{comma}{wait}")?;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
+use warpbound_analyse::launch_ranges::SizeLimits;
 use warpbound_analyse::loop_bounds::{self, LoopVerdict};
 use warpbound_analyse::masks::{MaskClaim, MaskSite, Masks};
 use warpbound_analyse::thread_cfg::Limits;
@@ -198,7 +199,10 @@ impl<'a> WaveSubject<'a> {
         };
         let flow = KernelFlow::analyse(code, &launch, &WarpModel::default(), &Limits::default())
             .map_err(|refusal| format!("refused at {}: {}", refusal.at, refusal.reason))?;
-        let ranges = LaunchRanges::default();
+        let ranges = LaunchRanges {
+            limits: SizeLimits::of(code.family),
+            ..LaunchRanges::default()
+        };
         let verdicts = loop_bounds::derive(code, &flow.thread, &flow.loops, &ranges);
         let derived = verdicts.iter().map(|verdict| match verdict {
             LoopVerdict::Bounded(bound) if fault == Some(ClaimFault::BoundTooSmall) => {

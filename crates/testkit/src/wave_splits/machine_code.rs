@@ -58,6 +58,11 @@ impl MachineCode {
         self.addresses.len() as u32
     }
 
+    /// Bytes of the instructions so far.
+    pub fn bytes(&self) -> u32 {
+        4 * self.words.len() as u32
+    }
+
     /// Writes an instruction of some words.
     pub fn put(&mut self, words: &[u32]) {
         self.addresses.push(4 * self.words.len() as u32);

@@ -74,6 +74,7 @@ mod warp_hybrid;
 mod wave_access_classes;
 mod wave_bounds;
 mod wave_launch_bounds;
+mod wave_loops;
 mod wave_rules;
 mod wave_splits;
 mod words;

@@ -176,6 +176,10 @@ fn sums_need_fewer_probes() {
         ..ProbeCounters::default()
     };
     let decoded = decode_counters(&session, kernel, &plan, &counters, None).unwrap();
+    // The report of the same counts prepares the kernel once.
+    let before = session.preparations();
+    warpbound_measure::decoded(&session, kernel, &plan, &counters, None).unwrap();
+    assert_eq!(session.preparations() - before, 1);
     let system = probe_system(&session, kernel, &BoundOptions::default()).unwrap();
     let blocks = system.blocks.iter();
     let issued = blocks.map(|(first, forms)| forms.instructions * counts.blocks[first].issues);

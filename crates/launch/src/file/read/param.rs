@@ -124,14 +124,14 @@ impl<'a> ParamReader<'a> {
         let error = match shape {
             _ if array.element != element => differs(
                 format!(
-                    "its numbers are {}, those of the buffer {element}",
+                    "its numbers are {}, and the buffer has {element}",
                     array.element
                 ),
                 "convert them with astype, or change the type",
             ),
             Some(shape) if array.shape != shape => differs(
                 format!(
-                    "its shape is {:?}, that of the buffer {shape:?}",
+                    "its shape is {:?}, and the buffer has {shape:?}",
                     array.shape
                 ),
                 "use reshape, or change the shape",
