@@ -1,6 +1,5 @@
 //! `cargo xtask audit-kernels`: functional runs of kernels with a reference, compared with every claim about them.
 
-use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -107,10 +106,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let contents = std::fs::read(path).map_err(anyhow::Error::from);
         let done = contents.and_then(|contents| audit(&name, &contents, reference, runs));
-        (name, done)
+        (name.into_owned(), done)
     };
     let add = |total: &mut AuditTotal, (_, reference): &(_, &KernelReference), found| {
-        let (name, done): (Cow<'_, str>, _) = found;
+        let (name, done): (String, _) = found;
         total.add(&name, reference.kernel, done);
     };
     let total = for_each_task(&tasks, find, AuditTotal::default(), add);
