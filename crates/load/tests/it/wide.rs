@@ -27,17 +27,30 @@ fn kernel<'a>(image: &'a Image, name: &str) -> &'a Kernel {
 
 /// Sections of a file: offset of the header, name, offset and size of the contents.
 fn sections(bytes: &[u8]) -> Vec<(usize, String, usize, usize)> {
-    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    let half = |at: usize| usize::from(u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap()));
+    let word = |at: usize| {
+        u64::from_le_bytes(bytes[at..at + 8].try_into().expect("a field of the file")) as usize
+    };
+    let half = |at: usize| {
+        usize::from(u16::from_le_bytes(
+            bytes[at..at + 2].try_into().expect("a field of the file"),
+        ))
+    };
     let (table, count, names) = (word(40), half(60), half(62));
     let strings = word(table + 64 * names + 24);
     (0..count)
         .map(|index| {
             let header = table + 64 * index;
-            let name = u32::from_le_bytes(bytes[header..header + 4].try_into().unwrap()) as usize;
+            let name = u32::from_le_bytes(
+                bytes[header..header + 4]
+                    .try_into()
+                    .expect("a field of the file"),
+            ) as usize;
             let name = &bytes[strings + name..];
-            let end = name.iter().position(|&byte| byte == 0).unwrap();
-            let name = String::from_utf8(name[..end].to_vec()).unwrap();
+            let end = name
+                .iter()
+                .position(|&byte| byte == 0)
+                .expect("a field of the file");
+            let name = String::from_utf8(name[..end].to_vec()).expect("a field of the file");
             (header, name, word(header + 24), word(header + 32))
         })
         .collect()
