@@ -49,10 +49,9 @@ use warpbound_simt::exec_mask::ExecMask;
 
 pub use checks::{Hazard, launch_checked};
 pub use counts::{Counts, Note, NoteKind};
-pub use fault::{BarrierWait, Fault, FaultKind};
+pub use fault::{BarrierWait, Fault, FaultKind, SplitFault};
 pub use listen::{AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NoListener};
 pub use split_runs::{SplitCounts, SplitSchedule, UntimedSplits, launch_split};
-pub use splits::SplitFault;
 
 pub(crate) use block::{Block, ExecContext};
 pub(crate) use memory::space_of;

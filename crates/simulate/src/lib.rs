@@ -20,13 +20,15 @@
 //! * textures and surfaces sampled: `simulate/src/functional/texture.rs`, `surface.rs`
 //! * listeners of a run: `simulate/src/functional/listen.rs`, `simulate/src/timed/event.rs`; with files and tables:
 //!   `runs/src/listeners.rs`
-//! * runs with time (order of cycles, issue, scoreboards): `simulate/src/timed/gpu.rs`, `sm.rs`, `scheduler.rs`,
-//!   `scoreboard.rs`, `event_queue.rs`
-//! * parameters of the time of an instruction: `simulate/src/timed/instr_timing.rs`
+//! * runs with time on all GPUs (order of cycles, issue, barriers): `simulate/src/timed/gpu.rs`, `core.rs`,
+//!   `event_queue.rs`; what a family adds: `family_timing.rs`
+//! * SMs with time (units, schedulers, scoreboards): `simulate/src/timed/sm.rs`, `simulate/src/timed/sm/times.rs`,
+//!   `scheduler.rs`, `scoreboard.rs`
+//! * parameters of the time of an instruction: `simulate/src/timed/sm/instr_timing.rs`
 //! * where a parameter acts in a run, and that its use is recorded: `simulate/src/timed/parameters.rs`
 //! * MSHRs, L1, L2, TLBs, DRAM: `simulate/src/timed/mshr.rs`, `l1_path.rs`, `l2.rs`, `tlb.rs`, `dram.rs`
 //! * constant and instruction caches: `simulate/src/timed/fetch.rs`, `cache.rs`
-//! * pools and transactions of shared memory (`pastis-2022` III.B): `simulate/src/timed/shared_memory.rs`
+//! * pools and transactions of shared memory (`pastis-2022` III.B): `simulate/src/timed/sm/shared_memory.rs`
 //! * block dispatch: `simulate/src/timed/dispatch.rs`
 //! * compute units with time (turns, kinds, units): `simulate/src/timed/waves/compute_unit.rs`, `simd.rs`,
 //!   `pipelines.rs`; tests of the rules: `simulate/tests/it/wave_rules.rs`

@@ -1,35 +1,33 @@
-//! Timing model of GPUs whose code has control words (`pastis-2022`, IV.A): the cycles when the warps of a launch issue
+//! Timing models of GPUs (`pastis-2022`, IV.A; docs/timing-model-gcn3.md): the cycles when the warps of a launch issue
 //! their instructions. The instructions themselves are executed by `functional`.
 //!
+//! * `core`: a multiprocessor of any family, which starts blocks, issues instructions and opens barriers;
+//!   `family_timing`: what it asks of a family; `warp`: state of a warp; `access`: memory accesses.
+//! * `sm`: SMs whose code has control words, with `times` (issue and completion of instructions), `scheduler` (warp scheduling and
+//!   execution units), `scoreboard`, `instr_timing` (control words and timing classes), `access` and `shared_memory`
+//!   (bank conflicts); `waves`: GCN3.
 //! * `gpu`: block dispatch and the event queue; `dispatch`: the dispatcher and its rules.
-//! * `sm`: issue and completion of instructions; `scheduler`: warp scheduling and execution units; `scoreboard`;
-//!   `instr_timing`: control words and timing classes; `warp`: state of a warp; `probe`: facts about executed
-//!   instructions.
-//! * `access`: memory accesses; `shared_memory`: bank conflicts; `l1_path`: coalescing and L1 caches; `mshr`:
-//!   miss-status holding registers and the store buffer; `tlb`; `l2`; `dram`; `fetch`: instruction and constant caches;
-//!   `cache`: tags and replacement.
+//! * `l1_path`: coalescing and L1 caches; `mshr`: miss-status holding registers and the store buffer; `tlb`; `l2`;
+//!   `dram`; `fetch`: instruction and constant caches; `cache`: tags and replacement.
 //! * `event` and `outcome`: what listeners receive.
 //! * `server`: contention for a resource; `event_queue`; `parameters`: the parameters of the machine that a run uses.
 
 mod access;
 mod cache;
+mod core;
 pub mod dispatch;
 mod dram;
 mod event;
 mod event_queue;
+mod family_timing;
 mod fetch;
 mod gpu;
-mod instr_timing;
 mod l1_path;
 mod l2;
 mod mshr;
 mod outcome;
 mod parameters;
-mod probe;
-mod scheduler;
-mod scoreboard;
 mod server;
-mod shared_memory;
 mod sm;
 #[cfg(test)]
 mod tests;
@@ -115,5 +113,5 @@ pub fn run(
     memory: &mut GlobalMemory,
     listener: &mut impl EventListener,
 ) -> Result<TimedResult, Fault> {
-    gpu::run(code, program, launch, setup, memory, listener)
+    sm::run(code, program, launch, setup, memory, listener)
 }

@@ -107,7 +107,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let name = name.to_string_lossy().into_owned();
         let contents = std::fs::read(path).map_err(anyhow::Error::from);
         let done = contents.and_then(|contents| audit(&name, &contents, reference, runs));
-        (name.into_owned(), done)
+        (name, done)
     };
     let add = |total: &mut AuditTotal, (_, reference): &(_, &KernelReference), found| {
         let (name, done): (String, _) = found;

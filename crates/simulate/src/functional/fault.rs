@@ -269,3 +269,18 @@ fn write_deadlock(f: &mut fmt::Formatter<'_>, waits: &[BarrierWait]) -> fmt::Res
         Some(more) => write!(f, " and {more} more"),
     }
 }
+
+/// Fault in splitting that tests plant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SplitFault {
+    /// The child has all lanes that are not active in its parent, including lanes of siblings (E1).
+    BareComplement,
+    /// A wave may split unless no lane is active, or all 64 are (E2).
+    FullMask,
+    /// A split and its parent both arrive at barriers with the threads of the parent before (E4).
+    BarrierNotCounted,
+    /// EXEC as instructions read it has lanes of siblings (E6).
+    UnmaskedReads,
+    /// Splits at one branch take one slot together, however often the branch is executed (E7).
+    MarkCountedOnce,
+}

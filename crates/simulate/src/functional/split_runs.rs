@@ -8,9 +8,8 @@ use warpbound_launch::{GlobalMemory, Launch};
 use warpbound_simt::ExecutionModel;
 
 use super::block::{Block, ExecContext};
-use super::fault::Fault;
+use super::fault::{Fault, SplitFault};
 use super::program::Program;
-use super::splits::SplitFault;
 use super::{Counts, ExecutionListener, WAVE_LANES, WaveModel, check_entry};
 
 /// Maximum number of instructions of a turn.

@@ -12,27 +12,13 @@ use warpbound_isa::Reg;
 use warpbound_simt::{ExecutionModel, Mask, lowest_lanes};
 
 use super::block::Block;
+use super::fault::SplitFault;
 use super::lanes::blend;
 use super::warp::Warp;
 use super::{WAVE_LANES, WaveModel};
 
 /// Bit of MODE that marks the branches at which a wave may split (`wavefront-splitting-2022`, 4.5).
 const SPLIT_BIT: u32 = 1 << 21;
-
-/// Fault in splitting that tests plant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SplitFault {
-    /// The child has all lanes that are not active in its parent, including lanes of siblings (E1).
-    BareComplement,
-    /// A wave may split unless no lane is active, or all 64 are (E2).
-    FullMask,
-    /// A split and its parent both arrive at barriers with the threads of the parent before (E4).
-    BarrierNotCounted,
-    /// EXEC as instructions read it has lanes of siblings (E6).
-    UnmaskedReads,
-    /// Splits at one branch take one slot together, however often the branch is executed (E7).
-    MarkCountedOnce,
-}
 
 impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// Writes the active lanes to the words of the mask, after a write that had lanes of siblings.

@@ -7,6 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Cycle of an event that depends on another warp: a warp at a barrier, a scheduler without ready warps.
+pub(super) const NEVER: u64 = u64::MAX;
+
 /// Cycles covered by the ring: more than most instructions delay their warp, and bits of [`EventQueue::occupied`].
 const RING_CYCLES: u64 = 64;
 

@@ -1,16 +1,26 @@
 //! Timing state of a warp.
 
-use warpbound_ir::Cell;
 use warpbound_simt::Mask;
 
 use super::event::{Stall, StallCycles, WarpPlace};
-use super::scoreboard::Scoreboards;
+
+/// Timing state of a warp that only its family has.
+pub(super) trait WarpState {
+    /// Returns the first cycle, not before a cycle, when the scheduler of the warp issues.
+    #[inline(always)]
+    fn first_turn(&self, cycle: u64) -> u64 {
+        cycle
+    }
+}
 
 /// Timing state of a warp.
-pub(super) struct Warp {
+#[derive(Clone, Debug)]
+pub(super) struct Warp<S> {
     pub(super) place: WarpPlace,
-    /// Index of its block among the blocks of the SM.
+    /// Index of its block among the blocks of its multiprocessor.
     pub(super) resident: usize,
+    /// Index in the functional state of its block.
+    pub(super) index: usize,
     /// Instruction that it issues next, and the lanes active then.
     pub(super) at: u32,
     pub(super) active: Mask,
@@ -20,69 +30,30 @@ pub(super) struct Warp {
     pub(super) ready: u64,
     /// Stall cycles between `last_issue` and `ready`, by reason.
     pub(super) stalls: StallCycles,
-    pub(super) scoreboards: Scoreboards,
-    /// Cycle when each cell is written, and whether by a memory access: the register scoreboard. Empty with control
-    /// words.
-    pub(super) cells: Vec<(u64, bool)>,
     /// Instruction line in its instruction buffer.
     pub(super) line: Option<u64>,
-    /// Cycle when the L2 cache has accepted all its stores.
-    pub(super) stores_done: u64,
-    /// Cycle when shared memory has served its last access, an atomic operation included: its accesses are served
-    /// in order.
-    pub(super) shared_served: u64,
+    pub(super) own: S,
 }
 
-/// Models of readiness that the code and the setup of a run need.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tracking {
-    /// A register scoreboard decides when operands are ready.
-    pub(super) cells: bool,
-    /// The code has `DEPBAR` instructions, which wait for counts of scoreboards.
-    pub(super) counts: bool,
-}
-
-impl Warp {
-    /// Returns a warp that starts in cycle `now` at an instruction, with some lanes.
-    pub(super) fn new(
-        place: WarpPlace,
-        resident: usize,
-        at: u32,
-        active: Mask,
-        now: u64,
-        tracking: Tracking,
-    ) -> Warp {
-        Warp {
-            place,
-            resident,
-            at,
-            active,
-            last_issue: now,
-            ready: now,
-            stalls: [0; 7],
-            scoreboards: Scoreboards::new(tracking.counts),
-            cells: vec![(0, false); if tracking.cells { Cell::COUNT } else { 0 }],
-            line: None,
-            stores_done: 0,
-            shared_served: 0,
-        }
-    }
-
+impl<S: WarpState> Warp<S> {
     /// Starts the wait for the next issue after an issue in cycle `now`.
+    #[inline(always)]
     pub(super) fn restart(&mut self, now: u64) {
         self.last_issue = now;
         self.ready = now;
         self.stalls = [0; 7];
     }
 
-    /// Delays the warp until a cycle. The cycles after the current `ready` are charged to `reason`, so that every
-    /// cycle has one reason: the first one that delays the warp past that cycle. For example, if a scoreboard delays
-    /// a ready warp until cycle 10, and its unit until cycle 12, the unit is charged 2 cycles.
+    /// Delays the warp until a cycle, or the first one from then on when its scheduler issues. The cycles after the
+    /// current `ready` are charged to `reason`, so that every cycle has one reason: the first one that delays the warp
+    /// past that cycle. For example, if a scoreboard delays a ready warp until cycle 10, and its unit until cycle 12,
+    /// the unit is charged 2 cycles.
     #[inline(always)]
     pub(super) fn wait(&mut self, until: u64, reason: Stall) {
         if until > self.ready {
-            self.stalls[reason as usize] += until - self.ready;
-            self.ready = until;
+            let turn = self.own.first_turn(until);
+            self.stalls[reason as usize] += turn - self.ready;
+            self.ready = turn;
         }
     }
 }

@@ -19,7 +19,7 @@ const MOST_LINES: usize = 10_000;
 const MOST_IN_CIRCLE: usize = 3;
 
 /// Crates with a larger circle, and its number of files: these numbers may only fall.
-const LARGER_CIRCLES: [(&str, usize); 2] = [("isa", 5), ("simulate", 4)];
+const LARGER_CIRCLES: [(&str, usize); 1] = [("isa", 5)];
 
 /// Folders and files that are about one family of GPUs of NVIDIA, and may name it.
 const OF_ONE_FAMILY: [&str; 4] = [

@@ -10,13 +10,11 @@ use warpbound_machine::Parameter;
 use warpbound_simt::{Mask, lanes_of};
 use warpbound_timing::WaveFacts;
 
-use super::super::access::has_equal_addresses;
+use super::super::access::{SharedOutcome, has_equal_addresses};
 use super::super::event::{Event, EventListener};
-use super::super::l1_path::{AccessOutcome, WarpAccess};
+use super::super::l1_path::WarpAccess;
 use super::super::l2::LOCAL_BASE;
-use super::super::outcome::Outcome;
-use super::compute_unit::ComputeUnit;
-use super::context::WaveContext;
+use super::compute_unit::{ComputeUnit, WaveContext};
 use super::lds::Passes;
 use super::probe::LaneAccess;
 use super::wave::Wave;
@@ -67,18 +65,19 @@ impl<'r> ComputeUnit<'r> {
                 };
                 let (accepted, completed) = match space {
                     MemorySpace::Shared => self.pass_lds(now, start, &[access], wave, gpu),
-                    _ => self.pass_l1(now, start, facts, &access, wave, gpu),
+                    _ => self.pass_l1(start, facts, &access, wave, gpu),
                 };
                 free = free.max(accepted);
                 done = done.max(completed);
             }
         }
-        self.vector_memory = free;
+        self.own.vector_memory = free;
         // Operations complete in the order of issue, so this may be later than the arrival of the data.
-        let done = wave.counters.raise_vm(now, done);
+        let done = wave.own.counters.raise_vm(now, done);
         // Flat instructions raise both counters, and lower both when they are complete.
         if facts.raises.lgkm > 0 {
-            wave.counters
+            wave.own
+                .counters
                 .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
         }
     }
@@ -109,7 +108,7 @@ impl<'r> ComputeUnit<'r> {
         let wave_bytes = lane_bytes.saturating_mul(row / 4);
         let group_bytes = wave_bytes.saturating_mul(wave_count(gpu).into());
         // Groups that are resident have memory of their own.
-        let place = u64::from(self.number) * u64::from(self.shape.base_slots());
+        let place = u64::from(self.number) * u64::from(self.own.shape.base_slots());
         let base =
             LOCAL_BASE.saturating_add(group_bytes.saturating_mul(place + wave.resident as u64));
         for lane in lanes_of(access.taken) {
@@ -142,7 +141,6 @@ impl<'r> ComputeUnit<'r> {
     /// holds its unit, and when it completes.
     fn pass_l1<L: EventListener>(
         &mut self,
-        now: u64,
         start: u64,
         facts: &WaveFacts,
         access: &LaneAccess,
@@ -164,59 +162,16 @@ impl<'r> ComputeUnit<'r> {
             unit: 0,
         };
         let outcome = match access.space {
-            MemorySpace::Local => self.pass_scratch(start, &request, gpu),
+            MemorySpace::Local => self.access_words(start, &request, &mut gpu.l2),
             _ => self.l1_path.access(start, &request, &mut gpu.l2),
         };
-        // The end of the kernel may wait for all stores (`launch.stores`).
-        if !is_load {
-            gpu.stores_done = gpu.stores_done.max(outcome.done);
-        }
-        let event = Event::Memory {
-            warp: wave.place,
-            at: OpIndex(wave.at),
-            space: access.space,
-            access: access.kind,
-            requests: outcome.requests,
-            sectors: outcome.sectors,
-            l1_hits: outcome.l1_hits,
-            l1_lookups: outcome.l1_lookups,
-            l2_hits: outcome.l2_hits,
-            l2_lookups: outcome.l2_lookups,
-            dram_sectors: outcome.dram,
-            tlb_misses: outcome.tlb_misses,
-            done: outcome.done,
-        };
-        gpu.listener.event(now, &event);
+        gpu.report_memory(wave, access.space, access.kind, &outcome);
         // It is accepted within a cycle, whose end frees the unit.
         let free = match outcome.accepted > start {
             true => outcome.accepted + 1,
             false => start,
         };
         (free, outcome.done)
-    }
-
-    /// Accesses scratch dword by dword; the dwords of the lanes at one offset are consecutive.
-    fn pass_scratch<L>(
-        &mut self,
-        start: u64,
-        request: &WarpAccess<'_>,
-        gpu: &mut WaveContext<'_, 'r, L>,
-    ) -> AccessOutcome {
-        let row = u64::from(LANES) * 4;
-        let mut outcome = AccessOutcome::default();
-        let mut addresses = [0_u64; Mask::BITS as usize];
-        for dword in 0..u64::from(request.size).div_ceil(4) {
-            for lane in lanes_of(request.taken) {
-                addresses[lane] = request.addresses[lane].saturating_add(dword * row);
-            }
-            let dword = WarpAccess {
-                size: request.size.min(4),
-                addresses: &addresses,
-                ..*request
-            };
-            outcome.add(&self.l1_path.access(start, &dword, &mut gpu.l2));
-        }
-        outcome
     }
 
     /// Times an access of the LDS unit.
@@ -233,11 +188,12 @@ impl<'r> ComputeUnit<'r> {
         let accesses: SmallVec<[LaneAccess; 2]> = gpu.probe.accesses().iter().copied().collect();
         let (free, done) = match accesses.is_empty() {
             // No lane takes part, or the lanes exchange registers.
-            true => (start, start + self.lds_section.get(parameters).latency),
+            true => (start, start + self.own.lds_section.get(parameters).latency),
             false => self.pass_lds(now, start, &accesses, wave, gpu),
         };
-        self.lds_unit = free;
-        wave.counters
+        self.own.lds_unit = free;
+        wave.own
+            .counters
             .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
     }
 
@@ -251,7 +207,7 @@ impl<'r> ComputeUnit<'r> {
         gpu: &mut WaveContext<'_, 'r, L>,
     ) -> (u64, u64) {
         let parameters = gpu.parameters;
-        let section = *self.lds_section.get(parameters);
+        let section = *self.own.lds_section.get(parameters);
         let mut passes = Passes::default();
         for access in accesses {
             let own =
@@ -270,25 +226,18 @@ impl<'r> ComputeUnit<'r> {
             _ => 0,
         };
         // Accesses are served in the order of issue.
-        let served = self.lds.reserve(now, start, further);
+        let served = self.own.lds.reserve(now, start, further);
         let done = served + section.latency + further + atomic;
-        gpu.l2.recorder.record(|| Outcome::Shared {
+        let outcome = SharedOutcome {
             kind,
             size: accesses.iter().map(|access| access.size).sum(),
             transactions: passes.all,
             conflicts: passes.further,
             // The time of LDS does not depend on it.
             same_word: 0,
-        });
-        let event = Event::Shared {
-            warp: wave.place,
-            at: OpIndex(wave.at),
-            access: kind,
-            transactions: passes.all,
-            conflicts: passes.further,
             done,
         };
-        gpu.listener.event(now, &event);
+        gpu.report_shared(wave, &outcome);
         (served.max(start), done)
     }
 
@@ -307,9 +256,9 @@ impl<'r> ComputeUnit<'r> {
                 8.. => Parameter::SmemCycles8,
                 _ => Parameter::SmemCycles,
             });
-        self.scalar_memory = start;
+        self.own.scalar_memory = start;
         if facts.invalidates {
-            self.scalar_cache.invalidate_all();
+            self.own.scalar_cache.invalidate_all();
         }
         let access = gpu.probe.accesses().first();
         let done = match access.map(|access| (access.kind, access.addresses[0], access.size)) {
@@ -317,8 +266,15 @@ impl<'r> ComputeUnit<'r> {
             None => start + parameters.get(Parameter::ScalarHit),
             Some((kind, address, bytes)) => {
                 let outcome = match kind {
-                    AccessKind::Load => self.scalar_cache.read(start, address, bytes, &mut gpu.l2),
-                    _ => self.scalar_cache.write(start, address, bytes, &mut gpu.l2),
+                    AccessKind::Load => {
+                        self.own
+                            .scalar_cache
+                            .read(start, address, bytes, &mut gpu.l2)
+                    }
+                    _ => self
+                        .own
+                        .scalar_cache
+                        .write(start, address, bytes, &mut gpu.l2),
                 };
                 if kind != AccessKind::Load {
                     gpu.stores_done = gpu.stores_done.max(outcome.done);
@@ -336,7 +292,8 @@ impl<'r> ComputeUnit<'r> {
                 outcome.done
             }
         };
-        wave.counters
+        wave.own
+            .counters
             .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
     }
 }

@@ -9,7 +9,7 @@ use crate::functional::{AccessKind, ExecutionListener, Issue, MemoryAccess, WAVE
 const MAX_ACCESSES: usize = 2;
 
 /// Listener that records the instruction executed last.
-pub(super) struct WaveProbe {
+pub(in crate::timed) struct WaveProbe {
     /// Lanes where its condition was true.
     pub(super) taken: Mask,
     accesses: [LaneAccess; MAX_ACCESSES],

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 use warpbound_machine::SchedulerPolicy;
 use warpbound_timing::IssueKind;
 
-use super::super::scheduler::NEVER;
 use super::pipelines::{Issuer, Pipelines};
 use super::wave::Turns;
 
@@ -33,7 +32,7 @@ impl SimdWave {
 
 /// SIMD of a compute unit.
 #[derive(Clone, Debug)]
-pub(super) struct Simd {
+pub(in crate::timed) struct Simd {
     /// Its waves, oldest first.
     waves: Vec<SimdWave>,
     /// Slot of the wave that was the first to issue in the last turn with an issue.
@@ -44,8 +43,6 @@ pub(super) struct Simd {
     pub(super) holders: u64,
     /// Number of these holders that are not splits.
     pub(super) base_waves: u64,
-    /// Cycle of its next event in the event queue.
-    pub(super) wake: u64,
 }
 
 impl Simd {
@@ -57,7 +54,6 @@ impl Simd {
             vector,
             holders: 0,
             base_waves: 0,
-            wake: NEVER,
         }
     }
 

@@ -6,12 +6,11 @@ use warpbound_simt::ExecutionModel;
 use warpbound_timing::IssueKind;
 
 use super::super::event::{Event, EventListener, SplitRefusal, Stall, WarpPlace};
-use super::super::scheduler::NEVER;
-use super::SplitMarking;
-use super::compute_unit::ComputeUnit;
-use super::context::WaveContext;
+use super::super::event_queue::NEVER;
+use super::compute_unit::{ComputeUnit, WaveContext};
+use super::setup::SplitMarking;
 use super::simd::SimdWave;
-use super::wave::{MergeRecord, Wave};
+use super::wave::{MergeRecord, Wave, WaveState};
 
 impl<'r> ComputeUnit<'r> {
     /// Splits a wave that is about to issue a branch, if it may: the parent issues the branch now, the child from the
@@ -22,7 +21,7 @@ impl<'r> ComputeUnit<'r> {
         wave: &mut Wave,
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
-        let splitting = &gpu.setup.splitting;
+        let splitting = &gpu.run.setup.splitting;
         if splitting.splits == 0 {
             return;
         }
@@ -59,24 +58,24 @@ impl<'r> ComputeUnit<'r> {
         wave: &Wave,
         gpu: &WaveContext<'_, 'r, L>,
     ) -> Result<u32, SplitRefusal> {
-        let splits = self.shape.splits;
-        let first = self.shape.base_slots() + wave.base * splits;
+        let splits = self.own.shape.splits;
+        let first = self.own.shape.base_slots() + wave.own.base * splits;
         let mut slots = first..first + splits;
         // The wave that executes is taken out of its own slot, which is not free for that reason.
         let is_free = |slot: &u32| {
-            let own = self.waves.get(*slot as usize);
-            own.is_some_and(Option::is_none) && *slot != wave.place.slot
+            let own = self.warps.get(*slot as usize);
+            own.is_none_or(Option::is_none) && *slot != wave.place.slot
         };
         let slot = slots.find(is_free).ok_or(SplitRefusal::NoSlot)?;
         let has_own = gpu.parameters.get(Parameter::SplitRegisters) != 0;
-        let simd = &self.simds[wave.place.scheduler as usize];
+        let simd = &self.schedulers[wave.place.scheduler as usize];
         // The registers for waves of groups that have not started are kept, so that splits delay no group
         // (docs/timing-model-gcn3.md).
         let kept = match gpu.unstarted {
             0 => 0,
-            _ => u64::from(self.shape.residents).saturating_sub(simd.base_waves),
+            _ => u64::from(self.own.shape.residents).saturating_sub(simd.base_waves),
         };
-        match has_own || simd.holders + kept < self.shape.holders {
+        match has_own || simd.holders + kept < self.own.shape.holders {
             true => Ok(slot),
             false => Err(SplitRefusal::NoRegisters),
         }
@@ -108,19 +107,22 @@ impl<'r> ComputeUnit<'r> {
             place: WarpPlace { slot, ..wave.place },
             index,
             active: active.map_or(0, |(_, active)| active),
-            records: Default::default(),
-            ..wave.clone()
+            own: WaveState {
+                records: Default::default(),
+                ..wave.own.clone()
+            },
+            ..*wave
         };
         if let Some(merge_point) = merge_point {
-            self.merges += 1;
+            self.own.merges += 1;
             let record = |sibling, goes_on| MergeRecord {
-                id: self.merges,
+                id: self.own.merges,
                 sibling,
                 at: merge_point.0,
                 goes_on,
             };
-            wave.records.push(record(slot, true));
-            child.records.push(record(wave.place.slot, false));
+            wave.own.records.push(record(slot, true));
+            child.own.records.push(record(wave.place.slot, false));
         }
         let event = Event::Split {
             parent: wave.place,
@@ -130,61 +132,59 @@ impl<'r> ComputeUnit<'r> {
             child_lanes: lanes[1],
         };
         gpu.listener.event(now, &event);
-        let simd = &mut self.simds[wave.place.scheduler as usize];
+        let simd = &mut self.schedulers[wave.place.scheduler as usize];
         simd.holders += 1;
         simd.add(SimdWave {
             ready: NEVER,
             kind: IssueKind::Internal,
             slot,
-            base: wave.base,
+            base: wave.own.base,
         });
         child.restart(now);
+        child.wait_for_next_turn(now);
         let latency = gpu.parameters.get(Parameter::SplitLatency);
         child.wait(child.ready + latency, Stall::Dependency);
         self.prepare(&mut child, now, now, gpu);
-        self.waves[slot as usize] = Some(Box::new(child));
+        self.put_warp(Box::new(child));
     }
 
     /// Parks a split before the instruction at which it merges with its sibling; merges them if the sibling is parked
     /// there as well.
-    pub(super) fn park<L: EventListener>(
+    pub(super) fn park_wave<L: EventListener>(
         &mut self,
         now: u64,
         slot: u32,
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
-        let Some(mut wave) = self.waves.get_mut(slot as usize).and_then(Option::take) else {
+        let Some(mut wave) = self.take_warp(slot) else {
             return;
         };
-        wave.is_parked = true;
-        while let Some(record) = wave.records.last().copied()
+        wave.own.is_parked = true;
+        while let Some(record) = wave.own.records.last().copied()
             && record.at == wave.at
         {
-            let sibling = self.waves.get_mut(record.sibling as usize);
-            let sibling = sibling.and_then(Option::take);
-            let Some(sibling) = sibling else {
+            let Some(sibling) = self.take_warp(record.sibling) else {
                 // It has ended, which forgets the record.
-                wave.records.pop();
+                wave.own.records.pop();
                 continue;
             };
-            let is_there = sibling.is_parked
+            let is_there = sibling.own.is_parked
                 && sibling
+                    .own
                     .records
                     .last()
                     .is_some_and(|own| own.id == record.id);
             if !is_there {
                 let waits = self.waits_at_barrier(&sibling);
-                let place = sibling.place.slot as usize;
-                self.waves[place] = Some(sibling);
+                self.put_warp(sibling);
                 if !waits {
                     // The sibling will come, or end.
-                    let place = wave.place.slot as usize;
-                    self.waves[place] = Some(wave);
+                    self.put_warp(wave);
                     return;
                 }
                 // The barrier waits for this split: they do not merge.
                 self.drop_record(record.sibling, record.id);
-                wave.records.pop();
+                wave.own.records.pop();
                 continue;
             }
             let (mut into, from) = match record.goes_on {
@@ -195,11 +195,10 @@ impl<'r> ComputeUnit<'r> {
             wave = into;
         }
         // Nothing to wait for: it goes on.
-        wave.is_parked = false;
+        wave.own.is_parked = false;
         let from = wave.ready;
         self.prepare(&mut wave, now, from, gpu);
-        let place = wave.place.slot as usize;
-        self.waves[place] = Some(wave);
+        self.put_warp(wave);
     }
 
     /// Merges two splits that are parked before the same instruction.
@@ -210,7 +209,7 @@ impl<'r> ComputeUnit<'r> {
         from: &Wave,
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
-        into.records.pop();
+        into.own.records.pop();
         let resident = self.residents.get_mut(into.resident);
         if let Some(resident) = resident.and_then(Option::as_mut) {
             resident.block.merge(into.index, from.index);
@@ -219,10 +218,10 @@ impl<'r> ComputeUnit<'r> {
             into.active = state.map_or(0, |(_, active)| active);
         }
         // A register is present when both parts have it.
-        for (cell, other) in into.cells.iter_mut().zip(&from.cells) {
+        for (cell, other) in into.own.cells.iter_mut().zip(&from.own.cells) {
             *cell = (*cell).max(*other);
         }
-        into.counters.unite(&from.counters);
+        into.own.counters.unite(&from.own.counters);
         // Not before both are there, and not in the turn when the last of them issued.
         into.wait(from.ready, Stall::Barrier);
         let cycles = gpu.parameters.get(Parameter::SplitMerge);
@@ -252,14 +251,15 @@ impl<'r> ComputeUnit<'r> {
         slot: u32,
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
-        let Some(Some(wave)) = self.waves.get(slot as usize) else {
+        let Some(Some(wave)) = self.warps.get(slot as usize) else {
             return;
         };
-        for record in wave.records.clone() {
-            let sibling = self.waves.get(record.sibling as usize);
+        for record in wave.own.records.clone() {
+            let sibling = self.warps.get(record.sibling as usize);
             let is_parked = sibling.and_then(Option::as_ref).is_some_and(|sibling| {
-                sibling.is_parked
+                sibling.own.is_parked
                     && sibling
+                        .own
                         .records
                         .last()
                         .is_some_and(|own| own.id == record.id)
@@ -273,8 +273,8 @@ impl<'r> ComputeUnit<'r> {
 
     /// Removes a record of a wave.
     fn drop_record(&mut self, slot: u32, id: u64) {
-        if let Some(Some(wave)) = self.waves.get_mut(slot as usize) {
-            wave.records.retain(|record| record.id != id);
+        if let Some(Some(wave)) = self.warps.get_mut(slot as usize) {
+            wave.own.records.retain(|record| record.id != id);
         }
     }
 
@@ -286,16 +286,21 @@ impl<'r> ComputeUnit<'r> {
         id: u64,
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
-        let wave = self.waves.get_mut(slot as usize).and_then(Option::as_mut);
+        let wave = self.warps.get_mut(slot as usize).and_then(Option::as_mut);
         let Some(wave) = wave else {
             return;
         };
-        let waits = wave.is_parked && wave.records.last().is_some_and(|record| record.id == id);
-        wave.records.retain(|record| record.id != id);
+        let waits = wave.own.is_parked
+            && wave
+                .own
+                .records
+                .last()
+                .is_some_and(|record| record.id == id);
+        wave.own.records.retain(|record| record.id != id);
         if waits {
             // In the next turn, as it is released in this one.
             wave.wait(now + 1, Stall::Barrier);
-            self.park(now, slot, gpu);
+            self.park_wave(now, slot, gpu);
         }
     }
 }

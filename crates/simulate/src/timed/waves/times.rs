@@ -5,8 +5,7 @@ use warpbound_machine::Parameter;
 use warpbound_timing::WaveFacts;
 
 use super::super::event::{EventListener, Stall};
-use super::compute_unit::ComputeUnit;
-use super::context::WaveContext;
+use super::compute_unit::{ComputeUnit, WaveContext};
 use super::wave::Wave;
 
 impl<'r> ComputeUnit<'r> {
@@ -28,18 +27,18 @@ impl<'r> ComputeUnit<'r> {
             GcnClass::F64Mul => self.time_vector(now, Parameter::ValuF64Mul, facts, wave, gpu),
             GcnClass::Scalar | GcnClass::ScalarSlow => {
                 let cycles = parameters.get(Parameter::SaluCycles);
-                self.scalar.occupy(now, wave.issuer(), cycles);
+                self.own.scalar.occupy(now, wave.issuer(), cycles);
                 let latency = parameters.get(match facts.class {
                     GcnClass::ScalarSlow => Parameter::SaluSlow,
                     _ => Parameter::SaluLatency,
                 });
                 for cell in &facts.writes {
-                    wave.write(*cell, now + latency);
+                    wave.own.write(*cell, now + latency);
                 }
             }
             GcnClass::Branch => {
                 let cycles = parameters.get(Parameter::BranchCycles);
-                self.branch.occupy(now, wave.issuer(), cycles);
+                self.own.branch.occupy(now, wave.issuer(), cycles);
                 if next == Some(wave.at + 1) {
                     let delay = parameters.get(Parameter::BranchNotTaken);
                     wave.wait(now + delay, Stall::Dependency);
@@ -53,7 +52,8 @@ impl<'r> ComputeUnit<'r> {
             GcnClass::Flat | GcnClass::Buffer => self.access_vector(now, facts, wave, gpu),
             GcnClass::Message => {
                 let done = now + parameters.get(Parameter::MessageLatency);
-                wave.counters
+                wave.own
+                    .counters
                     .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
             }
             GcnClass::Nop => {
@@ -83,7 +83,7 @@ impl<'r> ComputeUnit<'r> {
         gpu: &WaveContext<'_, 'r, L>,
     ) {
         let cycles = gpu.parameters.get(occupancy);
-        let simd = &mut self.simds[wave.place.scheduler as usize];
+        let simd = &mut self.schedulers[wave.place.scheduler as usize];
         simd.vector.occupy(now, wave.issuer(), cycles);
         for cell in &facts.writes {
             let latency = gpu.parameters.get(match cell.is_per_lane() {
@@ -91,7 +91,7 @@ impl<'r> ComputeUnit<'r> {
                 false => Parameter::ValuToScalar,
             });
             // A result is not present before its instruction has left the vector ALU.
-            wave.write(*cell, now + latency.max(cycles));
+            wave.own.write(*cell, now + latency.max(cycles));
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 use warpbound_ir::Cell;
-use warpbound_simt::Mask;
 
-use super::super::event::{Stall, StallCycles, WarpPlace};
+use super::super::event::Stall;
+use super::super::warp::{Warp, WarpState};
 use super::counters::Counters;
 use super::pipelines::Issuer;
 
@@ -43,92 +43,42 @@ pub(super) struct MergeRecord {
     pub(super) goes_on: bool,
 }
 
-/// Timing state of a wave or of a split.
+/// Wave or split.
+pub(super) type Wave = Warp<WaveState>;
+
+/// Timing state that only waves and splits have.
 #[derive(Clone, Debug)]
-pub(super) struct Wave {
-    pub(super) place: WarpPlace,
+pub(in crate::timed) struct WaveState {
     pub(super) turns: Turns,
-    /// Index of its group among the groups of the compute unit.
-    pub(super) resident: usize,
-    /// Index in the functional state of its group.
-    pub(super) index: usize,
     /// Base slot of its wave: its own, unless it is a split.
     pub(super) base: u32,
-    /// Instruction that it issues next, and the lanes active then.
-    pub(super) at: u32,
-    pub(super) active: Mask,
-    /// Cycle of its last issue, or of its start.
-    pub(super) last_issue: u64,
-    /// First turn when it can issue, as far as that depends on the wave itself.
-    pub(super) ready: u64,
-    /// Stall cycles between `last_issue` and `ready`, by reason.
-    pub(super) stalls: StallCycles,
     /// Cycle from which the value of each cell can be read.
     pub(super) cells: Vec<u64>,
     pub(super) counters: Counters,
-    /// Instruction line in its instruction buffer.
-    pub(super) line: Option<u64>,
     /// Merges that it waits for, the next one last.
     pub(super) records: SmallVec<[MergeRecord; 2]>,
     /// Waits for its sibling before the instruction of the last record.
     pub(super) is_parked: bool,
 }
 
-impl Wave {
-    /// Returns a wave that starts in cycle `now` at an instruction, with some lanes.
-    pub(super) fn new(
-        place: WarpPlace,
-        turns: Turns,
-        resident: usize,
-        index: usize,
-        at: u32,
-        active: Mask,
-        now: u64,
-    ) -> Wave {
-        Wave {
-            place,
+impl WarpState for WaveState {
+    /// A wave can issue in turns of its SIMD only.
+    #[inline(always)]
+    fn first_turn(&self, cycle: u64) -> u64 {
+        self.turns.from(cycle)
+    }
+}
+
+impl WaveState {
+    /// Returns the state of a wave that starts in a base slot.
+    pub(super) fn new(turns: Turns, base: u32) -> WaveState {
+        WaveState {
             turns,
-            resident,
-            index,
-            base: place.slot,
-            at,
-            active,
-            last_issue: now,
-            ready: now,
-            stalls: [0; 7],
+            base,
             cells: vec![0; Cell::COUNT],
             counters: Counters::default(),
-            line: None,
             records: SmallVec::new(),
             is_parked: false,
-        }
-    }
-
-    /// Starts the wait for the next issue after an issue, or a start, in cycle `now`: a wave issues once in a turn.
-    pub(super) fn restart(&mut self, now: u64) {
-        self.last_issue = now;
-        self.ready = now;
-        self.stalls = [0; 7];
-        self.wait(now + self.turns.simds, Stall::Issue);
-    }
-
-    /// Delays the wave until a turn of its SIMD, the first from a cycle on. The cycles after the current `ready` are
-    /// charged to `reason`, so that every cycle has one reason: the first one that delays the wave past that cycle.
-    #[inline(always)]
-    pub(super) fn wait(&mut self, until: u64, reason: Stall) {
-        if until > self.ready {
-            // A wave can issue in turns of its SIMD only.
-            let turn = self.turns.from(until);
-            self.stalls[reason as usize] += turn - self.ready;
-            self.ready = turn;
-        }
-    }
-
-    /// The wave as the issuer of an instruction.
-    pub(super) fn issuer(&self) -> Issuer {
-        Issuer {
-            slot: self.place.slot,
-            base: self.base,
         }
     }
 
@@ -137,6 +87,22 @@ impl Wave {
     pub(super) fn write(&mut self, cell: Cell, cycle: u64) {
         if let Some(own) = self.cells.get_mut(cell.index()) {
             *own = cycle;
+        }
+    }
+}
+
+impl Wave {
+    /// Delays the wave beyond the turn in which it issues, in cycle `now`, because it issues once in a turn.
+    #[inline(always)]
+    pub(super) fn wait_for_next_turn(&mut self, now: u64) {
+        self.wait(now + self.own.turns.simds, Stall::Issue);
+    }
+
+    /// The wave as the issuer of an instruction.
+    pub(super) fn issuer(&self) -> Issuer {
+        Issuer {
+            slot: self.place.slot,
+            base: self.own.base,
         }
     }
 }

@@ -4,11 +4,9 @@ use smallvec::SmallVec;
 use warpbound_machine::{Parameter, SchedulerPolicy};
 use warpbound_timing::UnitModel;
 
-use super::parameters::UsedParameters;
+use super::super::event_queue::NEVER;
+use super::super::parameters::UsedParameters;
 use warpbound_isa::nvidia::ExecUnit;
-
-/// Cycle of an event that depends on another warp: a warp at a barrier, a scheduler without ready warps.
-pub(super) const NEVER: u64 = u64::MAX;
 
 /// Entry of a scheduler for one of its warps.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +29,7 @@ fn splitmix(number: u64) -> u64 {
 
 /// Warp scheduler of a sub-partition, and its execution units.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scheduler {
+pub(in crate::timed) struct Scheduler {
     /// Its warps, oldest first.
     warps: Vec<Candidate>,
     /// First cycle when each unit, or its queue, accepts an instruction. `Math` has the earlier cycle of its two
@@ -43,16 +41,11 @@ pub(super) struct Scheduler {
     departures: [SmallVec<[u64; 8]>; ExecUnit::COUNT],
     /// Slot of the warp that issued last, and whether its instruction yields.
     last: Option<(u32, bool)>,
-    /// Cycle of its next event in the event queue; earlier entries of the queue are stale.
-    pub(super) wake: u64,
 }
 
 impl Scheduler {
     pub(super) fn new() -> Scheduler {
-        Scheduler {
-            wake: NEVER,
-            ..Scheduler::default()
-        }
+        Scheduler::default()
     }
 
     /// Adds a warp, which is the youngest.

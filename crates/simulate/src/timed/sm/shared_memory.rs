@@ -5,7 +5,7 @@ use std::ops::Range;
 use warpbound_machine::Parameter;
 use warpbound_simt::{Mask, lanes_of};
 
-use super::parameters::{Tracked, UsedParameters};
+use super::super::parameters::{Tracked, UsedParameters};
 
 /// Upper limit of `shared.banks` (`machine/src/validity.rs`).
 const MAX_BANKS: usize = 32;

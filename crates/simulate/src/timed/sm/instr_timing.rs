@@ -6,7 +6,7 @@ use warpbound_isa::nvidia::SassProgram;
 use warpbound_machine::Parameter;
 use warpbound_timing::{Distance, InstrFacts, instr_facts};
 
-use super::parameters::{Tracked, UsedParameters};
+use super::super::parameters::{Tracked, UsedParameters};
 
 /// Timing of an instruction.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use crate::functional::{
 };
 
 /// Listener that records the instruction executed last.
-pub(super) struct Probe<'a> {
+pub(in crate::timed) struct Probe<'a> {
     pub(super) timings: &'a [InstrTiming],
     /// Lanes where its condition was true.
     pub(super) taken: Mask,
