@@ -150,7 +150,7 @@ fn refusals() {
         ("grid_step = []", "grid_step has 0 numbers, not 1 to 3"),
         (
             "repeat = 2\ngrid_step = [0, 2147483648]",
-            "grid of the last round has 2147483649 elements, not 1 to",
+            "grid of the last round has 8589934596 elements, not 1 to",
         ),
         (
             "write = [{ buffer = \"flag\", at = 2, value = 0 }]",
