@@ -2,28 +2,30 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Family};
 use warpbound_isa::amd::{GcnInstr, GcnProgram};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, TargetStyle};
 
-/// Size of a group in bytes: a control word and its three instructions.
-const GROUP: usize = 32;
-
 fuzz_target!(|bytes: &[u8]| {
-    for arch in Arch::ALL {
+    for &arch in Arch::ALL {
         decode_sass(arch, bytes);
     }
     decode_gcn(bytes);
 });
 
 fn decode_sass(arch: Arch, bytes: &[u8]) {
-    let whole = bytes.len() / GROUP * GROUP;
+    // Maxwell has groups of a control word and three instructions, Volta words of 16 bytes.
+    let (group, instrs) = match arch.family() {
+        Family::Volta => (16, 1),
+        _ => (32, 3),
+    };
+    let whole = bytes.len() / group * group;
     let refused = SassProgram::decode(arch, bytes).is_err();
     assert_eq!(refused, whole != bytes.len());
     // Most inputs end inside a group: truncate them, since the decoded groups test more than the refusal.
     let program = SassProgram::decode(arch, &bytes[..whole]).expect("whole groups");
-    assert_eq!(program.instrs.len(), whole / GROUP * 3);
+    assert_eq!(program.instrs.len(), whole / group * instrs);
     let mut listing = String::new();
     program.write_listing(&[], &mut listing);
     assert_eq!(listing.lines().count(), program.instrs.len());

@@ -17,6 +17,8 @@ pub enum Family {
     /// Maxwell and Pascal GPUs of NVIDIA: words of 64 bits with a control word before three of them.
     #[default]
     Maxwell,
+    /// GPUs of NVIDIA from Volta to Blackwell: words of 128 bits, and convergence barriers in place of a stack.
+    Volta,
     /// GCN3 GPUs of AMD.
     Gcn3,
     /// The mini-SIMT machine of `abstract-cta-2014`, whose programs are text.
@@ -27,6 +29,7 @@ pub enum Family {
 impl Named for Family {
     const ALL: &'static [(Family, &'static str)] = &[
         (Family::Maxwell, "maxwell"),
+        (Family::Volta, "volta"),
         (Family::Gcn3, "gcn3"),
         (Family::MiniSimt, "mini_simt"),
     ];
@@ -37,6 +40,8 @@ impl Named for Family {
 pub enum Reconvergence {
     /// Stack of the warp with entries for lanes that wait (`warp-cfg-2023` 2).
     ActivationStack,
+    /// Barriers at which the lanes wait that took part in them together (`BSSY`, `BSYNC`).
+    ConvergenceBarriers,
     /// Registers with masks of lanes, which the code itself computes.
     ExecMask,
     /// Frames of lanes that wait at a synchronisation point (`abstract-cta-2014` 4).
@@ -62,6 +67,11 @@ impl Family {
                 gpus: "NVIDIA GPUs",
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
+            },
+            Family::Volta => &FamilyFacts {
+                gpus: "NVIDIA GPUs from Volta on",
+                lanes: 32,
+                reconvergence: Reconvergence::ConvergenceBarriers,
             },
             Family::Gcn3 => &FamilyFacts {
                 gpus: "GCN3 GPUs",

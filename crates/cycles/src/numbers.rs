@@ -80,7 +80,7 @@ impl MachineNumbers {
     fn checked(family: Family, ranges: Vec<(u64, u64)>) -> Result<MachineNumbers, Diagnostic> {
         let numbers = MachineNumbers { family, ranges };
         let (presumed, lines) = match family {
-            Family::Maxwell | Family::MiniSimt => (PRESUMED, LINES),
+            Family::Maxwell | Family::Volta | Family::MiniSimt => (PRESUMED, LINES),
             Family::Gcn3 => (PRESUMED_GCN3, LINES_GCN3),
         };
         for &(parameter, value) in presumed {

@@ -28,6 +28,14 @@ pub(crate) fn lift(
     program: &SassProgram,
     meanings: bool,
 ) -> Result<Code, Diagnostic> {
+    let arch = program.arch();
+    if arch.family() != Family::Maxwell {
+        return Err(Diagnostic::new(format!(
+            "kernels for {arch} are neither analysed nor run yet"
+        ))
+        .in_kernel(kernel.demangled())
+        .hint("`warpbound list`, `disasm` and `extract` read them"));
+    }
     let mut code = Code {
         family: Family::Maxwell,
         group_bytes: GROUP_BYTES,

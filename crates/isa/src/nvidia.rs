@@ -1,46 +1,32 @@
-//! NVIDIA Maxwell (sm_50, sm_52, sm_53) and Pascal (sm_60, sm_61, sm_62).
+//! NVIDIA GPUs: Maxwell and Pascal (sm_50 to sm_62), and Volta to Blackwell (sm_70 to sm_121).
 //!
-//! Both generations share one table of encodings, whose rows state their architectures. Code is decoded into a
-//! [`SassProgram`]; each instruction gives its operands ([`View`]), its effects, its text and its timing class.
-//! Control words hold the scheduling decisions of the compiler.
+//! `shared` decodes, prints and encodes with the rows of a table; `maxwell` and `volta` have one table each, whose
+//! rows state their architectures, and the layout of words. Code is decoded into a [`SassProgram`]; each instruction
+//! gives its operands ([`View`]), its effects, its text and its timing class. Control words hold the scheduling
+//! decisions of the compiler.
 
-mod arch;
-mod bits;
-mod class;
-mod control;
-mod effects;
-mod encode;
-mod form;
-mod lookup;
-mod modifier;
-mod names;
-mod number;
-mod opcode;
-mod operand;
-mod program;
-mod rows;
-mod template;
-mod text;
-mod timing;
+mod maxwell;
+mod shared;
+mod volta;
 
 use crate::RegisterFiles;
-use crate::encoding::span;
 
-pub use arch::{Arch, WARP_LANES};
-pub use bits::{OperandBits, OperandKind};
-pub use control::ControlWord;
-pub use encode::{
+pub use maxwell::canonical;
+pub use shared::arch::{Arch, WARP_LANES};
+pub use shared::bits::{OperandBits, OperandKind};
+pub use shared::control::ControlWord;
+pub use shared::encode::{
     BuiltWord, EncodeError, FieldRole, InstrFields, NewOperand, OperandMismatch, WordBuilder,
     encode, with_register_target_offset, with_target,
 };
-pub use form::{Form, FormId};
-pub use lookup::{FormTable, table};
-pub use modifier::{Modifier, OperandWord, Part, TextureDimension};
-pub use opcode::{InstrClass, Opcode};
-pub use operand::{Operand, OperandRole, OperandValue, Spelling, View};
-pub use program::{SassInstr, SassProgram, canonical};
-pub use text::{Relocated, TargetStyle};
-pub use timing::{ExecUnit, LatencyClass, LatencyKind, Timing};
+pub use shared::form::{Form, FormId};
+pub use shared::lookup::{FormTable, table};
+pub use shared::modifier::{Modifier, OperandWord, Part, TextureDimension};
+pub use shared::opcode::{InstrClass, Opcode};
+pub use shared::operand::{Operand, OperandRole, OperandValue, Spelling, View};
+pub use shared::program::{SassInstr, SassProgram};
+pub use shared::text::{Relocated, TargetStyle};
+pub use shared::timing::{ExecUnit, LatencyClass, LatencyKind, Timing};
 
 /// Register files of Maxwell and Pascal. RZ (R255) and PT (P7) are constants and no registers.
 pub const REGISTERS: RegisterFiles =

@@ -9,7 +9,7 @@ use crate::{RegisterFiles, TargetStyle, amd, mini, nvidia};
 /// Decoded instructions of one kernel. A position is the index of an instruction in program order.
 #[derive(Clone, Debug)]
 pub enum Program {
-    /// Maxwell or Pascal.
+    /// SASS of NVIDIA's GPUs.
     Nvidia(nvidia::SassProgram),
     /// GCN3.
     Amd(amd::GcnProgram),
@@ -42,7 +42,7 @@ impl Program {
     /// Family of the machines that execute the program.
     pub fn family(&self) -> Family {
         match self {
-            Program::Nvidia(_) => Family::Maxwell,
+            Program::Nvidia(program) => program.arch().family(),
             Program::Amd(_) => Family::Gcn3,
             Program::Mini(_) => Family::MiniSimt,
         }

@@ -201,7 +201,7 @@ pub(crate) fn check_value(family: Family, parameter: Parameter, value: u64) -> R
     }
     let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
     let own: &[_] = match family {
-        Family::Maxwell | Family::MiniSimt => &[],
+        Family::Maxwell | Family::Volta | Family::MiniSimt => &[],
         Family::Gcn3 => GCN3_LIMITS,
     };
     // Limits of the family come first, because they take precedence.

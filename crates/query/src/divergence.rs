@@ -66,7 +66,9 @@ pub fn divergence_of(
     let AnalysedKernel { prepared, flow, .. } = analysis.followed()?;
     let determinacy = match prepared.family() {
         Family::Gcn3 => None,
-        Family::Maxwell | Family::MiniSimt => Some(determinacy_of(&prepared.code, flow)),
+        Family::Maxwell | Family::Volta | Family::MiniSimt => {
+            Some(determinacy_of(&prepared.code, flow))
+        }
     };
     let context = &analysis.knowledge.context;
     Ok(divergence_report(
@@ -98,7 +100,7 @@ pub fn divergence_report(
     let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
     let without_determinacy = match prepared.family() {
         Family::Gcn3 => Some(WITHOUT_DETERMINACY),
-        Family::Maxwell | Family::MiniSimt => None,
+        Family::Maxwell | Family::Volta | Family::MiniSimt => None,
     };
     let writer = ReportBuilder {
         determinacy,

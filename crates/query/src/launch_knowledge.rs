@@ -47,7 +47,7 @@ impl Session {
     ) -> Result<LaunchKnowledge, Diagnostic> {
         let isa = self.image.isa();
         let ranges = || match isa.family() {
-            Some(Family::Maxwell | Family::Gcn3) | None => {
+            Some(Family::Maxwell | Family::Volta | Family::Gcn3) | None => {
                 launch_ranges(&self.image, kernel, options)
             }
             // Parameters of mini-SIMT are not words of constant banks, so only sizes have ranges.

@@ -193,7 +193,7 @@ impl AccessReport {
             // A compute unit forms requests of other sizes and has lines of 64 bytes.
             out.push_str(match self.family {
                 Family::Gcn3 => WAVE_LEGEND,
-                Family::Maxwell | Family::MiniSimt => LEGEND,
+                Family::Maxwell | Family::Volta | Family::MiniSimt => LEGEND,
             });
         }
         // Notes are about accesses that are not in the table, so they follow even an empty table.

@@ -40,7 +40,7 @@ impl MachineTerms {
     pub fn of(family: Family) -> MachineTerms {
         match family {
             Family::Gcn3 => MachineTerms::AMD,
-            Family::Maxwell | Family::MiniSimt => MachineTerms::NVIDIA,
+            Family::Maxwell | Family::Volta | Family::MiniSimt => MachineTerms::NVIDIA,
         }
     }
 }

@@ -11,7 +11,7 @@ mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::{Image, Isa};
 
@@ -55,6 +55,8 @@ impl<'a> CubinRewriter<'a> {
             Isa::Sm(sm) => Arch::from_sm(sm.number.into()),
             _ => None,
         };
+        // The words of later families are longer, and nothing here writes them.
+        let arch = arch.filter(|arch| arch.family() == Family::Maxwell);
         // Offset 48 is the field of the flags, which name the chip.
         let arch = arch.ok_or_else(|| fault(48, "this is no cubin for Maxwell or Pascal"))?;
         // Before linking, addresses of code are not final.

@@ -137,7 +137,9 @@ where
 {
     match code.family {
         Family::Gcn3 => launch_waves(code, launch, memory, listener),
-        Family::Maxwell | Family::MiniSimt => launch_with_listener(code, launch, memory, listener),
+        Family::Maxwell | Family::Volta | Family::MiniSimt => {
+            launch_with_listener(code, launch, memory, listener)
+        }
     }
 }
 
@@ -174,7 +176,7 @@ where
             block.end_other_waves(only.warp);
             run_single_block(block, &program, launch, index, memory, listener)
         }
-        Family::Maxwell | Family::MiniSimt => {
+        Family::Maxwell | Family::Volta | Family::MiniSimt => {
             let program = Program::<NVIDIA_LANES>::untimed(code, launch);
             let mut block = Block::<NvidiaModel, NVIDIA_LANES>::new(&program, launch, index);
             block.end_other_warps(only.warp);
@@ -244,7 +246,7 @@ pub fn launch_parallel(
         return launch_monitored(code, launch, memory, &mut Progress { done, blocks: 0 });
     }
     match code.family {
-        Family::Maxwell | Family::MiniSimt => {
+        Family::Maxwell | Family::Volta | Family::MiniSimt => {
             let program = Program::untimed(code, launch);
             parallel::run::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, threads, done)
         }
@@ -272,7 +274,7 @@ impl<E> ExecutionListener<E> for Progress<'_> {
 pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
     match code.family {
         Family::Gcn3 => Program::<WAVE_LANES>::untimed(code, launch).unsupported_ops(),
-        Family::Maxwell | Family::MiniSimt => {
+        Family::Maxwell | Family::Volta | Family::MiniSimt => {
             Program::<NVIDIA_LANES>::untimed(code, launch).unsupported_ops()
         }
     }

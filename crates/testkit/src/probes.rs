@@ -329,7 +329,7 @@ pub fn overwrite_free_registers(
                 .operands(&operands)
                 .build();
             let word = word.map_err(|error| Diagnostic::new(error.to_string()))?;
-            garbage.push(NewInstr::new(word, ControlWord::of_slot(0x7f1, 0)));
+            garbage.push(NewInstr::new(word as u64, ControlWord::of_slot(0x7f1, 0)));
         }
         for pred in (0..7).filter(|&pred| liveness.is_free(at, Cell::pred(pred))) {
             let value = match random.bool() {
@@ -344,7 +344,7 @@ pub fn overwrite_free_registers(
                 .operands(&operands)
                 .build();
             let word = word.map_err(|error| Diagnostic::new(error.to_string()))?;
-            garbage.push(NewInstr::new(word, ControlWord::of_slot(0x7fd, 0)));
+            garbage.push(NewInstr::new(word as u64, ControlWord::of_slot(0x7fd, 0)));
         }
         code.insert_before(op.addr, Entry::All, garbage)?;
     }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use warpbound_base::Family;
 use warpbound_isa::nvidia::{Arch, Form, SassProgram, TargetStyle, table};
 
 use crate::cubin;
@@ -127,8 +128,8 @@ fn compare_random(
         .flat_map(|(_, _, code)| instruction_words(code).map(|(word, _)| word))
         .collect();
     let mut random = SplitMix(seed);
-    for arch in Arch::ALL {
-        let forms: Vec<&Form> = table()
+    for arch in Arch::of_family(Family::Maxwell) {
+        let forms: Vec<&Form> = table(arch)
             .forms()
             .map(|(_, form)| form)
             .filter(|form| form.exists_on(arch))
@@ -141,7 +142,7 @@ fn compare_random(
             let some = left.min(BATCH);
             left -= some;
             for word in random_words(&mut random, some, &samples, &forms) {
-                let legal = table().find(arch, word.0).is_some();
+                let legal = table(arch).find(arch, word.0.into()).is_some();
                 let [rejected, accepted] = &mut apart;
                 if legal { accepted } else { rejected }.push(word);
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Family};
 use warpbound_isa::Arch;
 use warpbound_isa::nvidia::{Form, FormId, InstrFields, WordBuilder, encode, table};
 use warpbound_load::{EntryKind, FileSource, ImageDirectory};
@@ -150,8 +150,8 @@ struct EncodeCheck {
 struct FormTally {
     count: u64,
     /// Bits without a name that are set in some word, and in every word.
-    some: u64,
-    every: u64,
+    some: u128,
+    every: u128,
 }
 
 impl EncodeCheck {
@@ -210,10 +210,10 @@ impl EncodeCheck {
             samples.extend(words.map(|(word, _)| word));
         }
         let mut random = SplitMix(seed);
-        for (at, arch) in (0u64..).zip(Arch::ALL) {
-            let archs = Arch::ALL.len() as u64;
+        for (at, arch) in (0u64..).zip(Arch::of_family(Family::Maxwell)) {
+            let archs = Arch::of_family(Family::Maxwell).count() as u64;
             let share = (count + at) / archs;
-            let forms = table().forms().map(|(_, form)| form);
+            let forms = table(arch).forms().map(|(_, form)| form);
             let forms: Vec<&Form> = forms.filter(|form| form.exists_on(arch)).collect();
             let mut decoded = 0;
             while decoded < share {
@@ -231,13 +231,13 @@ impl EncodeCheck {
     /// Checks a word; returns whether it is an instruction. Words of files repeat, and are built once each.
     fn word(&mut self, arch: Arch, (word, slot): Slotted, repeats: bool) -> bool {
         let reuse = slot & 7;
-        let Some(fields) = InstrFields::decode_slot(arch, word, reuse) else {
+        let Some(fields) = InstrFields::decode_slot(arch, word.into(), reuse) else {
             return false;
         };
         let (all, distinct) = self.by_arch.entry(arch).or_default();
         *all += 1;
         let encoded = encode(&fields);
-        if encoded != word || fields.control_bits() & !reuse != 0 {
+        if encoded != word.into() || fields.control_bits() & !reuse != 0 {
             let difference = format!("{arch} {word:016x}/{reuse}: fields give {encoded:016x}");
             self.differences.push(difference);
         }
@@ -268,7 +268,7 @@ impl EncodeCheck {
             self.cubins,
             self.words,
             self.forms.len(),
-            table().forms().count(),
+            table(Arch::Sm61).forms().count(),
             self.differences.len()
         );
     }
@@ -296,7 +296,7 @@ impl EncodeCheck {
             unnamed.clone().count()
         );
         for (id, tally) in unnamed.by_ref().take(show) {
-            let Some(form) = table().form(*id) else {
+            let Some(form) = table(Arch::Sm61).form(*id) else {
                 continue;
             };
             println!(
@@ -315,7 +315,7 @@ impl EncodeCheck {
 /// Builds a word from its operands, and compares what it decodes to.
 fn build_again(arch: Arch, word: u64, reuse: u8, addr: CodeAddr) -> Result<(), String> {
     let title = || format!("{arch} {word:016x}/{reuse}");
-    let builder = WordBuilder::of_word(arch, word, reuse, addr);
+    let builder = WordBuilder::of_word(arch, word.into(), reuse, addr);
     let builder = builder.ok_or_else(|| format!("{}: has no operands", title()))?;
     let built = builder.build_slot();
     let built = built.map_err(|error| format!("{}: {error}", title()))?;

@@ -60,6 +60,8 @@ impl MemoryUnits {
         match family {
             Family::Maxwell => Some(MemoryUnits::NVIDIA),
             Family::Gcn3 => Some(MemoryUnits::GCN3),
+            // No counts have been checked for it yet.
+            Family::Volta => None,
             // Memory is not addressed in bytes.
             Family::MiniSimt => None,
         }

@@ -39,9 +39,9 @@ impl BoundQuery<'_> {
         let kernel = self.analysed.prepared.kernel;
         match self.analysed.prepared.family() {
             Family::Maxwell => {}
-            // Profiles follow the stack of a warp, not masks, so the bound of a wave rests on the stated launch
+            // Profiles follow the stack of a warp, neither masks nor barriers of convergence, so the bound of a wave rests on the stated launch
             // alone.
-            Family::Gcn3 => return Ok(None),
+            Family::Volta | Family::Gcn3 => return Ok(None),
             Family::MiniSimt => {
                 let message = Diagnostic::new(
                     "only launches of GPU kernels are profiled, this kernel is mini-SIMT",

@@ -34,7 +34,7 @@ impl CycleOptions {
             assumption(
                 "timing-model",
                 match self.machine.family() {
-                    Family::Maxwell | Family::MiniSimt => {
+                    Family::Maxwell | Family::Volta | Family::MiniSimt => {
                         "cycles are those of the timing model (docs/timing-model.md), not of a chip"
                     }
                     Family::Gcn3 => {
@@ -185,7 +185,7 @@ fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
 /// Returns the statement that nothing else runs.
 fn alone_text(family: Family) -> &'static str {
     match family {
-        Family::Maxwell | Family::MiniSimt => {
+        Family::Maxwell | Family::Volta | Family::MiniSimt => {
             "no other warp and no other kernel runs on the GPU; the other warps of the block have exited, so \
                          that barriers open at once"
         }

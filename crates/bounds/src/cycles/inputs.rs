@@ -113,7 +113,7 @@ impl CycleInputs {
     pub fn kernel(&self) -> TimedKernel<'_> {
         TimedKernel {
             facts: match self.family {
-                Family::Maxwell | Family::MiniSimt => TimedCode::Warps(&self.facts),
+                Family::Maxwell | Family::Volta | Family::MiniSimt => TimedCode::Warps(&self.facts),
                 Family::Gcn3 => TimedCode::Waves(&self.wave_facts),
             },
             nodes: &self.nodes,
@@ -363,7 +363,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
         let at = OpIndex(op);
         match prepared.family() {
             Family::Gcn3 => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
-            Family::Maxwell | Family::MiniSimt => {
+            Family::Maxwell | Family::Volta | Family::MiniSimt => {
                 inputs.add_op(at, prepared, classes, &access_knowledge, banks)?
             }
         }

@@ -114,7 +114,7 @@ impl OccupancyQuery<'_> {
             None => Occupancy::of(machine, threads, kernel.registers.into(), self.shared),
         };
         let name = match machine.family() {
-            Family::Maxwell | Family::MiniSimt => Limit::name,
+            Family::Maxwell | Family::Volta | Family::MiniSimt => Limit::name,
             Family::Gcn3 => Limit::gcn3_name,
         };
         match found {

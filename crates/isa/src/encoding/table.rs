@@ -102,6 +102,11 @@ impl<W> EncodingTable<W> {
         }
     }
 
+    /// Text of the file.
+    pub(crate) const fn text(&self) -> &'static str {
+        self.description.text
+    }
+
     /// First columns of all rows, in the order of the file.
     pub const fn heads(&self) -> &'static [RowHead] {
         self.heads

@@ -4,7 +4,7 @@ static RECORDED: &str = include_str!("../data/spelling.txt");
 
 pub(crate) struct Line<'a> {
     pub(crate) address: u32,
-    pub(crate) word: u64,
+    pub(crate) word: u128,
     pub(crate) reuse: u64,
     pub(crate) archs: &'a str,
     pub(crate) text: &'a str,
@@ -20,7 +20,7 @@ pub(crate) fn lines() -> Vec<Line<'static>> {
             let [address, word, reuse, archs, text] = columns.try_into().expect("five columns");
             Line {
                 address: hexadecimal(address) as u32,
-                word: hexadecimal(word),
+                word: hexadecimal(word).into(),
                 reuse: hexadecimal(reuse),
                 archs,
                 text,

@@ -82,7 +82,7 @@ impl Reference {
 /// Decodes a word at address 0x8 as the only instruction of its group.
 fn decode(arch: Arch, word: u64, control: u32) -> Option<(SassProgram, SassInstr)> {
     // Decoding accepts a word that no form of the table matches, but nothing is known of its effects.
-    table().find(arch, word)?;
+    table(arch).find(arch, word.into())?;
     let mut code = [0_u8; 32];
     let slots = u64::from(control);
     code.iter_mut()
@@ -123,7 +123,8 @@ pub(crate) fn listed(arch: Arch, word: u64) -> Option<Listed> {
 
 /// Opcode of a word.
 pub(crate) fn opcode(arch: Arch, word: u64) -> Option<Opcode> {
-    Some(table().form(table().find(arch, word)?)?.opcode())
+    let table = table(arch);
+    Some(table.form(table.find(arch, word.into())?)?.opcode())
 }
 
 /// Whether an instruction is padding at the end of a function, that is a NOP or a branch to itself.

@@ -142,7 +142,8 @@ impl Sequence {
             ..PLAIN
         };
         self.instrs.push(ProbeInstr {
-            word,
+            // Probes are written for words of 64 bits.
+            word: word as u64,
             control,
             address: None,
         });

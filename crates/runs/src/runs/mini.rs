@@ -101,7 +101,7 @@ pub fn run_mini(
 pub fn check_machine(session: &Session, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
     match prepared.family() {
         Family::MiniSimt => Ok(()),
-        Family::Maxwell | Family::Gcn3 => Err(Diagnostic::new(format!(
+        Family::Maxwell | Family::Volta | Family::Gcn3 => Err(Diagnostic::new(format!(
             "{} kernels do not run on machines for mini-SIMT",
             session.image.isa()
         ))

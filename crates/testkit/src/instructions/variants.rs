@@ -20,7 +20,7 @@ pub type Immediates<'a> = &'a mut dyn FnMut() -> u64;
 
 /// Returns the variants of all forms of an architecture that encode an instruction.
 pub fn form_variants(arch: Arch) -> Vec<FormVariants> {
-    let of_arch = table()
+    let of_arch = table(arch)
         .forms()
         .filter(|(_, form)| form.is_instruction() && form.exists_on(arch));
     of_arch
@@ -53,7 +53,7 @@ impl FormVariants {
     /// register written is R4 (a group of registers starts at R4); predicates read are P1 and P2, predicates written P3
     /// and P4; the guard is PT.
     pub fn word(&self, number: u64, numbers: Immediates<'_>) -> u64 {
-        let mut word = self.form.value;
+        let mut word = self.form.value as u64;
         if self.form.mask >> 16 & 15 == 0 {
             word |= 7 << 16;
         }
@@ -84,7 +84,8 @@ impl FormVariants {
                 OperandKind::Offset | OperandKind::Target => 8,
                 OperandKind::Immediate => numbers(),
             };
-            word = operand.put(word, value);
+            // The words of these forms have 64 bits.
+            word = operand.put(word.into(), value) as u64;
         }
         word
     }

@@ -23,7 +23,7 @@ fn random_word(random: &mut SplitMix, samples: &[u64], forms: &[&Form]) -> u64 {
     match random.next() % 3 {
         0 => match random.choose(forms) {
             Some(form) => {
-                let word = form.value | random_fields(random) & !form.mask;
+                let word = form.value as u64 | random_fields(random) & !form.mask as u64;
                 match random.next() % 128 {
                     // One bit of the fixed part flipped in half of the words, to find masks with too many bits.
                     bit @ 0..64 => word ^ 1 << bit,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Context;
+use warpbound_base::Family;
 use warpbound_isa::nvidia::{Arch, FormId, SassInstr, SassProgram, TargetStyle, table};
 
 use super::random::{SplitMix, random_fields};
@@ -40,7 +41,7 @@ pub(super) fn run(
     let words = selection(kernels, seen, seed)?;
     let code = layout(&words);
     let mut texts: Vec<BTreeMap<u32, Option<String>>> = Vec::new();
-    for arch in Arch::ALL {
+    for arch in Arch::of_family(Family::Maxwell) {
         texts.push(nvdisasm.disassemble(arch.sm(), &code)?);
     }
     let mut out = String::from(
@@ -50,7 +51,7 @@ pub(super) fn run(
     for (index, (word, reuse)) in words.iter().enumerate() {
         let address = slot_address(index)?;
         let mut by_text: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (arch, texts) in Arch::ALL.iter().zip(&texts) {
+        for (arch, texts) in Arch::of_family(Family::Maxwell).zip(&texts) {
             let text = texts
                 .get(&address)
                 .with_context(|| format!("nvdisasm lists nothing at {address:#x}"))?;
@@ -99,7 +100,7 @@ fn selection(
     }
     let mut random = SplitMix(seed);
     let mut selected = BTreeSet::new();
-    let table = table();
+    let table = table(Arch::Sm61);
     for (id, form) in table.forms() {
         let known: Vec<Slotted> = by_form
             .remove(&id)
@@ -111,12 +112,11 @@ fn selection(
         // A more specific row may match a word of this form.
         let is_of_form = |word: &u64| {
             !form.is_instruction()
-                || Arch::ALL
-                    .iter()
-                    .any(|&arch| table.find(arch, *word) == Some(id))
+                || Arch::of_family(Family::Maxwell)
+                    .any(|arch| table.find(arch, (*word).into()) == Some(id))
         };
         let words = std::iter::repeat_with(|| {
-            let word = form.value | random_fields(&mut random) & !form.mask;
+            let word = form.value as u64 | random_fields(&mut random) & !form.mask as u64;
             (word, (random.next() % 8) as u8)
         });
         selected.extend(
@@ -186,7 +186,8 @@ impl WordDisassembler {
 
     /// Returns form, opcode and modifiers; `None` for a word that is not an instruction.
     fn key(&self, word: u64) -> Option<(FormId, String)> {
-        let form = table().find(self.program.arch(), word)?;
+        let arch = self.program.arch();
+        let form = table(arch).find(arch, word.into())?;
         let instr = SassInstr {
             word: word.into(),
             form: Some(form),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Context;
+use warpbound_base::Family;
 use warpbound_isa::{Arch, Reg};
 
 use crate::repository::Repository;
@@ -27,7 +28,7 @@ pub(super) fn write(repository: &Repository, marked: &Marked) -> anyhow::Result<
             by_marks.entry(marks).or_default().push(sm.to_string());
         }
         for (marks, archs) in by_marks {
-            let archs = if archs.len() == Arch::ALL.len() {
+            let archs = if archs.len() == Arch::of_family(Family::Maxwell).count() {
                 "all".to_owned()
             } else {
                 archs.join(",")

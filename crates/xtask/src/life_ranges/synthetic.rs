@@ -1,6 +1,7 @@
 //! Random words of every form inside a cubin, since the tool prints life ranges of ELF files only.
 
 use anyhow::Context;
+use warpbound_base::Family;
 use warpbound_isa::nvidia::{Form, FormId, SassProgram, table};
 use warpbound_isa::{Arch, InstrFlow, SassInstr};
 
@@ -36,9 +37,9 @@ pub(super) fn compare_forms(
     // The last group is reserved for the final EXIT.
     let capacity = (section.code.len() / 32 - 1) * 3;
     let mut random = SplitMix(seed);
-    for arch in Arch::ALL {
+    for arch in Arch::of_family(Family::Maxwell) {
         let mut words = Vec::new();
-        for (id, form) in table().forms() {
+        for (id, form) in table(arch).forms() {
             if form.is_instruction() && form.exists_on(arch) {
                 words.extend((0..count).filter_map(|_| plain_word(arch, id, form, &mut random)));
             }
@@ -68,14 +69,15 @@ fn plain_word(arch: Arch, id: FormId, form: &Form, random: &mut SplitMix) -> Opt
     let program = SassProgram::decode(arch, &layout(&[(0, 0)])).ok()?;
     let template = *program.instrs.first()?;
     (0..MAX_DRAWS)
-        .map(|_| form.value | random_fields(random) & !form.mask)
+        .map(|_| form.value as u64 | random_fields(random) & !form.mask as u64)
         .find(|&word| {
             let instr = SassInstr {
                 word: word.into(),
                 form: Some(id),
                 ..template
             };
-            table().find(arch, word) == Some(id) && program.effects(&instr).flow == InstrFlow::Next
+            table(arch).find(arch, word.into()) == Some(id)
+                && program.effects(&instr).flow == InstrFlow::Next
         })
         .map(|word| (word, 0))
 }

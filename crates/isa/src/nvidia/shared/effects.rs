@@ -4,7 +4,8 @@
 //! analyses are sound with them without the meaning of the instruction. For example, `@P0 MOV R1, R2` has R1 among
 //! its writes, although lanes without P0 keep it.
 
-use super::REGISTERS;
+use super::super::REGISTERS;
+use super::dialect::Dialect;
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
@@ -12,7 +13,7 @@ use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
 use crate::instr::{BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, ValueSource};
 use crate::{Reg, RegisterKind, SpecialReg};
-use warpbound_base::Bits;
+use warpbound_base::{Bits, CodeAddr};
 
 impl SassProgram {
     /// Returns reads, writes, control flow and memory access of an instruction.
@@ -25,7 +26,7 @@ impl SassProgram {
     /// condition holds is also among the reads.
     pub fn effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {
-            Some(form) => form_effects(form, self.names(), instr),
+            Some(form) => form_effects(form, self.names(), instr, self.bits(instr)),
             None => Effects {
                 flow: InstrFlow::Unsupported,
                 ..Effects::control_only(Guard::ALWAYS, false)
@@ -41,7 +42,7 @@ impl SassProgram {
             Some(form)
                 if form.effects.flow == FlowKind::Next && form.effects.refuse_bit.is_none() =>
             {
-                Effects::control_only(operand::guard(form, instr.bits()), form.effects.barrier)
+                Effects::control_only(operand::guard(form, self.bits(instr)), form.effects.barrier)
             }
             _ => self.effects(instr),
         }
@@ -65,8 +66,7 @@ impl Effects {
     }
 }
 
-fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
-    let word = instr.bits();
+fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Effects {
     let declared = &form.effects;
     let mut out = Effects {
         guard: operand::guard(form, word),
@@ -98,7 +98,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
                 }
             }
             Piece::Item(item) => {
-                let operand = operand::operand(item, names, word, instr.addr);
+                let operand = operand::operand(item, form.dialect, names, word, instr.addr);
                 match operand.value {
                     OperandValue::CcTest(test) => out.cc_test = test,
                     OperandValue::Target(_) | OperandValue::RegTarget { .. } => {
@@ -125,7 +125,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
             out.reads.extend(out.writes.clone());
         }
     }
-    out.flow = flow(declared.flow, target, instr);
+    out.flow = flow(declared.flow, target, instr.addr, form.dialect);
     // A branch on state that no cell represents may go anywhere, so analyses must refuse it.
     let refused = declared.refuse_bit.is_some_and(|bit| word.bit(bit));
     if refused || out.flow != InstrFlow::Next && !out.cc_test.depends_on_cc_only() {
@@ -231,7 +231,12 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     }
 }
 
-fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &SassInstr) -> InstrFlow {
+fn flow(
+    kind: FlowKind,
+    target: Option<OperandValue>,
+    addr: CodeAddr,
+    dialect: &Dialect,
+) -> InstrFlow {
     // A row without a target operand ignores this value.
     let direct = match target {
         Some(OperandValue::Target(target)) => target,
@@ -242,8 +247,8 @@ fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &SassInstr) -> Inst
             base,
             // Relative targets count from the address after the instruction.
             anchor: if relative {
-                i64::from(instr.addr.0)
-                    .saturating_add(8)
+                i64::from(addr.0)
+                    .saturating_add(dialect.bytes().into())
                     .saturating_add(offset)
             } else {
                 offset

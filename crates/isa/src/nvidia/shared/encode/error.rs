@@ -72,19 +72,19 @@ pub enum EncodeError {
     /// The word has no code target that is a number in the word.
     NoTarget {
         /// Word.
-        word: u64,
+        word: u128,
     },
     /// A code target is too far away for the field of the word.
     TargetRange {
         /// Word.
-        word: u64,
+        word: u128,
         /// Offset or address that does not fit.
         value: i64,
     },
     /// The word is no instruction of the architecture.
     NoInstruction {
         /// Word.
-        word: u64,
+        word: u128,
     },
 }
 

@@ -1,7 +1,7 @@
 //! Bits of a form's operands and modifiers, for generators that enumerate the words of a form. For example, a
 //! generator takes a form, puts random registers into its operand bits, and tries all values of its modifier bits.
 
-use super::form::{Form, GUARD, GUARD_NOT};
+use super::form::Form;
 use super::template::{Field, Item, ItemKind, Piece, RegisterCount};
 
 /// Content of an operand's bits.
@@ -35,7 +35,7 @@ pub struct OperandBits {
 
 impl OperandBits {
     /// Returns `word` with these bits set to `value`, truncated to their width.
-    pub fn put(&self, word: u64, value: u64) -> u64 {
+    pub fn put(&self, word: u128, value: u64) -> u128 {
         self.field.put(word, value)
     }
 
@@ -99,7 +99,7 @@ impl Form {
     }
 
     /// Bits that select modifiers, signs, parts of operands and tests of the condition code, without the guard.
-    pub fn modifier_bits(&self) -> u64 {
+    pub fn modifier_bits(&self) -> u128 {
         let mut bits = 0u128;
         for piece in self.template.pieces() {
             bits |= match piece {
@@ -109,15 +109,17 @@ impl Form {
                 Piece::Item(item) => item_bits(item),
             };
         }
-        let guard = ((1 << GUARD.width()) - 1) << GUARD.lo | 1u64 << GUARD_NOT;
-        let guard = if self.effects.unguarded { 0 } else { guard };
+        let guard = match self.effects.unguarded {
+            true => 0,
+            false => self.dialect.guard_bits(),
+        };
         let operands = self
             .operand_bits()
             .iter()
-            .fold(0, |all, operand| all | operand.field.bits() as u64);
+            .fold(0, |all, operand| all | operand.field.bits());
         // A modifier may share bits with an operand or the mask; enumerating those would change the operand or the
         // form.
-        bits as u64 & !self.mask & !guard & !operands
+        bits & self.dialect.word_mask() & !self.mask & !guard & !operands
     }
 }
 

@@ -1,8 +1,9 @@
-//! Disassembler: prints instructions as NVIDIA's disassembler (12.4) does, so that the two can be compared. For
+//! Disassembler: prints instructions as NVIDIA's disassembler does, so that the two can be compared. For
 //! example, `@!P0 FADD.FTZ R0, R1.reuse, -R2`.
 
+use super::dialect::Dialect;
 use super::form::Form;
-use super::names::{self, Names};
+use super::names::Names;
 use super::number;
 use super::operand::{self, Operand, OperandValue};
 use super::program::{SassInstr, SassProgram};
@@ -64,7 +65,8 @@ impl SassProgram {
             out,
             names: self.names(),
             instr,
-            word: instr.bits(),
+            word: self.bits(instr),
+            dialect: self.dialect(),
             reuses,
             style,
             relocated,
@@ -100,6 +102,9 @@ impl SassProgram {
             let here = relocated.next_if(|r| r.addr == instr.addr);
             if !self.write_text(instr, TargetStyle::Hex, here, out) {
                 out.push_str("??? 0x");
+                if self.dialect().word_bits > 64 {
+                    number::push_hex_digits(out, (instr.word >> 64) as u64, 16);
+                }
                 number::push_hex_digits(out, instr.word as u64, 16);
             }
             out.push_str(" ;\n");
@@ -108,20 +113,17 @@ impl SassProgram {
 
     /// Address, word and text of every instruction, in address order, for comparison with another
     /// disassembler. The text is `None` for words that are not an instruction.
-    pub fn listing(&self) -> impl Iterator<Item = (CodeAddr, u64, Option<String>)> {
-        self.instrs.iter().map(|instr| {
-            (
-                instr.addr,
-                instr.word as u64,
-                self.text(instr, TargetStyle::Hex),
-            )
-        })
+    pub fn listing(&self) -> impl Iterator<Item = (CodeAddr, u128, Option<String>)> {
+        self.instrs
+            .iter()
+            .map(|instr| (instr.addr, instr.word, self.text(instr, TargetStyle::Hex)))
     }
 }
 
 struct TextWriter<'a> {
     out: &'a mut String,
     names: &'a Names,
+    dialect: &'static Dialect,
     instr: &'a SassInstr,
     word: u128,
     reuses: bool,
@@ -175,7 +177,7 @@ impl<'a> TextWriter<'a> {
         for pieces in &form.template.operands {
             // Fast path: nearly all operands are a single item.
             if let [Piece::Item(item)] = pieces.as_slice() {
-                let operand = operand::operand(item, self.names, self.word, self.instr.addr);
+                let operand = self.operand(item);
                 if operand.shown {
                     self.push(separator);
                     separator = ", ";
@@ -198,7 +200,7 @@ impl<'a> TextWriter<'a> {
     fn is_shown(&self, pieces: &[Piece]) -> bool {
         let word = self.word;
         pieces.iter().any(|piece| match piece {
-            Piece::Item(item) => operand::operand(item, self.names, word, self.instr.addr).shown,
+            Piece::Item(item) => self.operand(item).shown,
             // A literal among other pieces is shown only together with them.
             Piece::Literal(_) => pieces.len() == 1,
             Piece::Name { .. } | Piece::Flag { .. } => {
@@ -210,11 +212,15 @@ impl<'a> TextWriter<'a> {
     fn push_piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Item(item) => {
-                let operand = operand::operand(item, self.names, self.word, self.instr.addr);
+                let operand = self.operand(item);
                 self.push_operand(item, &operand);
             }
             _ => self.push(operand::modifier(piece, self.names, self.word)),
         }
+    }
+
+    fn operand(&self, item: &Item) -> Operand {
+        operand::operand(item, self.dialect, self.names, self.word, self.instr.addr)
     }
 
     /// Takes the text of the relocated operand if `item` is that operand.
@@ -458,7 +464,8 @@ impl<'a> TextWriter<'a> {
     }
 
     fn push_cc_test(&mut self, test: CcTest) {
-        let name = names::names_id("cctest").and_then(|id| self.names.text(id, test.0.into()));
+        let list = self.dialect.lists.names_id("cctest");
+        let name = list.and_then(|id| self.names.text(id, test.0.into()));
         self.push("CC");
         self.push(name.unwrap_or("?"));
     }
@@ -498,8 +505,10 @@ impl<'a> TextWriter<'a> {
             }
             BranchTarget::Outside => {
                 if let ItemKind::Relative(field) = &item.kind {
-                    let to = i64::from(self.instr.addr.0) + 8 + field.signed(self.word);
-                    self.push_hex(to);
+                    let unit = i64::from(self.dialect.target_unit);
+                    let distance = field.signed(self.word).wrapping_mul(unit);
+                    let next = i64::from(self.instr.addr.0) + i64::from(self.dialect.bytes());
+                    self.push_hex(next.wrapping_add(distance));
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Operands of a decoded instruction as values, for lifting and printing. For example, `IADD R0.CC, R1, -0x8` has
 //! three operands: R0 written with `sets_cc`, R1 read, and the integer -8.
 
-use super::REGISTERS;
-use super::form::{Form, GUARD, GUARD_NOT};
+use super::super::REGISTERS;
+use super::dialect::Dialect;
+use super::form::Form;
 use super::modifier::{Modifier, Modifiers, OperandWord, Part};
 use super::names::Names;
 use super::opcode::Opcode;
@@ -155,8 +156,8 @@ pub(crate) fn guard(form: &Form, word: u128) -> Guard {
         return Guard::ALWAYS;
     }
     Guard {
-        pred: pred_number(word.field(GUARD)),
-        negated: word.bit(GUARD_NOT),
+        pred: pred_number(word.field(form.dialect.guard)),
+        negated: word.bit(form.dialect.guard_not),
     }
 }
 
@@ -192,7 +193,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
         // Operands that are printed inside the opcode come last.
         .chain(opcode_items)
         .filter_map(|piece| match piece {
-            Piece::Item(item) => Some(operand(item, names, word, addr)),
+            Piece::Item(item) => Some(operand(item, form.dialect, names, word, addr)),
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
             // A fixed register has no field.
             Piece::Literal("RZ") => Some(word_operand("RZ")),
@@ -276,9 +277,6 @@ fn word_operand(text: &'static str) -> Operand {
     }
 }
 
-/// Bit of a word with its control slot that keeps operand A in the reuse cache; B and C follow.
-const FIRST_REUSE_BIT: u8 = 81;
-
 /// Number of registers of an operand.
 pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
     if item.wide.holds(word) {
@@ -291,8 +289,14 @@ pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
 }
 
 /// Decodes an operand with its modifiers.
-pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) -> Operand {
-    let value = value(item, word, addr);
+pub(crate) fn operand(
+    item: &Item,
+    dialect: &Dialect,
+    names: &Names,
+    word: u128,
+    addr: CodeAddr,
+) -> Operand {
+    let value = value(item, dialect, word, addr);
     // One test replaces five for most operands.
     let unmodified = item.unmodified.is_some_and(|bits| word & bits == 0);
     let holds = |cond: &Cond| !unmodified && cond.holds(word);
@@ -326,12 +330,14 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
         select,
         count: count(item, names, word),
         sets_cc: holds(&item.cc),
-        slot: item.reuse.and_then(|bit| bit.checked_sub(FIRST_REUSE_BIT)),
+        slot: item
+            .reuse
+            .and_then(|bit| bit.checked_sub(dialect.first_reuse_bit)),
         shown: !absent,
     }
 }
 
-fn value(item: &Item, word: u128, addr: CodeAddr) -> OperandValue {
+fn value(item: &Item, dialect: &Dialect, word: u128, addr: CodeAddr) -> OperandValue {
     match &item.kind {
         ItemKind::Reg(field) => OperandValue::Reg(reg_number(field, word)),
         ItemKind::RegPair(field) => OperandValue::RegPair(reg_number(field, word)),
@@ -383,7 +389,7 @@ fn value(item: &Item, word: u128, addr: CodeAddr) -> OperandValue {
             }
         }
         ItemKind::Relative(field) => {
-            OperandValue::Target(relative_target(addr, field.signed(word)))
+            OperandValue::Target(relative_target(dialect, addr, field.signed(word)))
         }
         ItemKind::Absolute(field) => OperandValue::Target(BranchTarget::Absolute(field.get(word))),
         ItemKind::ConstTarget { bank, offset } => OperandValue::Target(BranchTarget::Constant {
@@ -416,8 +422,9 @@ fn float(format: FloatFormat, field: &Field, raw_half: bool, word: u128) -> Oper
 }
 
 /// Decodes a relative target, which counts from the address after the instruction.
-pub(crate) fn relative_target(addr: CodeAddr, offset: i64) -> BranchTarget {
-    match addr.offset(offset.saturating_add(8)) {
+pub(crate) fn relative_target(dialect: &Dialect, addr: CodeAddr, offset: i64) -> BranchTarget {
+    let distance = offset.saturating_mul(dialect.target_unit.into());
+    match addr.offset(distance.saturating_add(dialect.bytes().into())) {
         Some(target) => BranchTarget::Code(target),
         None => BranchTarget::Outside,
     }

@@ -2,7 +2,7 @@
 //! and `NewOperand::reg(2)` builds `MOV R1, R2`.
 
 use super::super::arch::Arch;
-use super::super::form::{FormId, GUARD, GUARD_NOT};
+use super::super::form::FormId;
 use super::super::lookup::table;
 use super::super::modifier::Modifier;
 use super::super::opcode::{InstrClass, Opcode};
@@ -15,7 +15,7 @@ use super::search::{Search, Shortfall};
 use crate::instr::Guard;
 use warpbound_base::CodeAddr;
 
-/// Builder of an instruction word of Maxwell or Pascal, from opcode, guard, and modifiers and operands in order of
+/// Builder of an instruction word, from opcode, guard, and modifiers and operands in order of
 /// printing.
 ///
 /// Operands that the text leaves out may be left out here too: PT or RZ if the row says `opt`, a condition-code test
@@ -34,14 +34,14 @@ pub struct WordBuilder {
     is_aligned: bool,
 }
 
-/// Word with the control-slot bits that the row names.
+/// Word with the bits of a control word that the row names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuiltWord {
     /// Row of the word.
     pub form: FormId,
     /// Word.
-    pub word: u64,
-    /// Bits 19:17 of the control slot: operand reuse, or a modifier of textures.
+    pub word: u128,
+    /// Bits 19:17 of the slot of a control word that is apart: operand reuse, or a modifier of textures.
     pub reuse: u8,
 }
 
@@ -61,10 +61,11 @@ impl WordBuilder {
 
     /// Builder of the instruction in a word at an address, with its operands and modifiers; `None` if the word is no
     /// instruction. Register groups need not be aligned then.
-    pub fn of_word(arch: Arch, word: u64, reuse: u8, addr: CodeAddr) -> Option<WordBuilder> {
-        let form = table().form(table().find(arch, word)?)?;
-        let names = table().for_arch(arch).names();
-        let bits = super::fields::with_slot(word, reuse);
+    pub fn of_word(arch: Arch, word: u128, reuse: u8, addr: CodeAddr) -> Option<WordBuilder> {
+        let table = table(arch);
+        let form = table.form(table.find(arch, word)?)?;
+        let names = table.for_arch(arch).names();
+        let bits = super::fields::with_slot(form.dialect, word, reuse);
         let view = operand::view(form, names, bits, addr);
         let spelling = operand::spelling(form, names, bits);
         let words = spelling.modifiers.iter().copied().flat_map(words_of);
@@ -133,7 +134,7 @@ impl WordBuilder {
     /// # Errors
     ///
     /// Fails as [`WordBuilder::build_slot`], and if bits of the control slot would have to be set.
-    pub fn build(&self) -> Result<u64, EncodeError> {
+    pub fn build(&self) -> Result<u128, EncodeError> {
         let built = self.build_slot()?;
         match built.reuse {
             // A word alone cannot hold bits of the control slot.
@@ -159,7 +160,7 @@ impl WordBuilder {
         let Some(words) = self.modifiers.iter().copied().collect::<Option<Vec<_>>>() else {
             return Err(self.bad_modifiers());
         };
-        let table = table();
+        let table = table(self.arch);
         let (mut has_row, mut has_guard) = (false, false);
         let mut shortfall = Shortfall::default();
         for (id, form) in table.forms_of(self.opcode) {
@@ -170,8 +171,8 @@ impl WordBuilder {
             has_row = true;
             let mut start = PartialWord::new(form.mask, form.value);
             if !form.effects.unguarded {
-                let negated = Field::of_bit(GUARD_NOT);
-                let guarded = start.with_field(&Field::of_range(GUARD), guard);
+                let negated = Field::of_bit(form.dialect.guard_not);
+                let guarded = start.with_field(&Field::of_range(form.dialect.guard), guard);
                 let guarded =
                     guarded.and_then(|word| word.with_field(&negated, self.guard.negated.into()));
                 // The row fixes bits of the guard, and differently.
@@ -209,17 +210,19 @@ impl WordBuilder {
 
     /// Checks the alignment of register groups, which the encoding does not demand but the hardware does.
     fn finish(&self, form: FormId, bits: u128) -> Result<BuiltWord, EncodeError> {
+        let table = table(self.arch);
+        let dialect = table.dialect();
         let built = BuiltWord {
             form,
-            word: bits as u64,
-            reuse: (bits >> super::fields::SLOT_BIT) as u8 & 7,
+            word: bits & dialect.word_mask(),
+            reuse: super::fields::slot_of(dialect, bits),
         };
         // Texture vectors are as long as the dimension demands, while the table has the longest length.
         let is_vector = self.opcode.class() == InstrClass::TextureSurface;
-        let Some(row) = table().form(form).filter(|_| self.is_aligned && !is_vector) else {
+        let Some(row) = table.form(form).filter(|_| self.is_aligned && !is_vector) else {
             return Ok(built);
         };
-        let names = table().for_arch(self.arch).names();
+        let names = table.for_arch(self.arch).names();
         let view = operand::view(row, names, bits, self.addr.unwrap_or(CodeAddr(0)));
         for operand in &view.operands {
             let (OperandValue::Reg(Some(base))

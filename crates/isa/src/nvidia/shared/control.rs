@@ -1,10 +1,12 @@
-//! Control words of Maxwell and Pascal, which replace hardware interlocks. For example, the slot 0x7e1 waits for
+//! Control words, which replace hardware interlocks. For example, the slot 0x7e1 of Maxwell waits for
 //! nothing, sets no scoreboard, and lets the warp issue its next instruction one cycle later.
 
-/// One slot of a control word: the 21 bits of scheduling information for one instruction.
+/// The 21 bits of scheduling information for one instruction: a slot of Maxwell's control word, or bits 125:105 of a
+/// word from Volta on.
 ///
 /// Layout (experiments with NVIDIA's disassembler; maxas): 4:0 scheduling code, 7:5 write scoreboard,
-/// 10:8 read scoreboard, 16:11 wait mask, 19:17 reuse of operands A, B, C, 20 coupled flag.
+/// 10:8 read scoreboard, 16:11 wait mask, 19:17 reuse of operands A, B, C. Bit 20 is the coupled flag of Maxwell, and
+/// from Volta on a fourth bit of reuse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct ControlWord {
     /// Scheduling code, 5 bits.
@@ -18,15 +20,31 @@ pub struct ControlWord {
     /// Operand reuse: bits 0, 1, 2 keep operands A, B, C in the reuse cache. For instructions of variable latency,
     /// these bits have another meaning and nothing is reused.
     pub reuse: u8,
-    /// Coupled flag, bit 20; 0 in all compiler output seen.
+    /// Coupled flag of Maxwell, bit 20; 0 in all compiler output seen.
     pub coupled: bool,
 }
 
 impl ControlWord {
     /// Decodes slot `slot` (0, 1 or 2) of a control word.
     pub fn of_slot(word: u64, slot: u32) -> ControlWord {
-        // Every field is decoded for every instruction, so plain shifts instead of `Bits::field`, which is slower.
         let bits = word.checked_shr(21 * slot).unwrap_or(0) as u32;
+        let control = ControlWord::of_bits(bits);
+        ControlWord {
+            // The bit is no reuse of an operand here.
+            reuse: control.reuse & 7,
+            coupled: control.reuse >> 3 == 1,
+            ..control
+        }
+    }
+
+    /// Decodes the control field of a word of 128 bits.
+    pub fn of_field(word: u128) -> ControlWord {
+        ControlWord::of_bits((word >> 105) as u32)
+    }
+
+    /// Decodes the low 21 bits, with bit 20 as the fourth bit of reuse.
+    fn of_bits(bits: u32) -> ControlWord {
+        // Every field is decoded for every instruction, so plain shifts instead of `Bits::field`, which is slower.
         let field = |hi: u32, lo: u32| (bits >> lo & ((1 << (hi - lo + 1)) - 1)) as u8;
         let scoreboard = |code: u8| (code != 7).then_some(code);
         ControlWord {
@@ -34,8 +52,8 @@ impl ControlWord {
             write_sb: scoreboard(field(7, 5)),
             read_sb: scoreboard(field(10, 8)),
             wait_mask: field(16, 11),
-            reuse: field(19, 17),
-            coupled: field(20, 20) == 1,
+            reuse: field(20, 17),
+            coupled: false,
         }
     }
 

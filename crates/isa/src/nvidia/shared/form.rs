@@ -1,16 +1,18 @@
-//! Encoding forms: the rows of `maxwell.forms` (format: `isa/nvidia/README.md`).
+//! Encoding forms: the rows of a table (format: `isa/nvidia/README.md`).
 //!
 //! A row has fixed bits, effects and a template of the text. For example, the row of `IADD` with three registers has
-//! the mask fff8000000000000, the effect `-` (none), and an operand `{=R7:0 cc=47}`: a destination in bits 7:0 that
+//! the mask fff8000000000000 on Maxwell, the effect `-` (none), and an operand `{=R7:0 cc=47}`: a destination in bits 7:0 that
 //! sets the condition code if bit 47 is set.
 
 use super::arch::Arch;
-use super::names::{self, NamesId, TimingId};
+use super::dialect::Dialect;
+use super::encode::NamedField;
+use super::names::{ListFile, NamesId, TimingId};
 use super::opcode::Opcode;
-use super::rows::{ENCODINGS, OPCODES};
 use super::template::{Field, Piece, Template};
-use crate::encoding::ArchSet;
+use crate::encoding::RowHead;
 use crate::instr::{MemorySpace, StackToken};
+use std::sync::OnceLock;
 use warpbound_base::{BitRange, Named};
 
 /// Index of a row of the form table.
@@ -68,16 +70,20 @@ pub(crate) struct RowEffects {
 #[derive(Clone, Debug)]
 pub struct Form {
     /// Bits that must equal [`Form::value`].
-    pub mask: u64,
+    pub mask: u128,
     /// Values of the fixed bits.
-    pub value: u64,
-    archs: ArchSet,
+    pub value: u128,
+    /// Row without its last columns.
+    head: &'static RowHead,
+    pub(crate) dialect: &'static Dialect,
     opcode: Opcode,
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) effects: RowEffects,
     pub(crate) template: Template,
     /// Fields printed with a list of names. A value without a name makes the word illegal.
     pub(crate) name_fields: Vec<(NamesId, Field)>,
+    /// Found when a word of the row is first taken apart.
+    pub(super) fields: OnceLock<Vec<NamedField>>,
 }
 
 impl Form {
@@ -98,37 +104,40 @@ impl Form {
 
     /// Whether the architecture has the form.
     pub fn exists_on(&self, arch: Arch) -> bool {
-        self.archs.has(arch.index())
+        arch.family() == self.dialect.family
+            && self.head.archs.has(self.dialect.index_of(arch.sm()))
     }
 
-    /// Parses the row with an index; the error names the column that cannot be parsed.
-    pub(crate) fn parse(row: usize) -> Result<Form, String> {
-        let (Some(head), Some(pattern), Some(opcode)) = (
-            ENCODINGS.heads().get(row),
-            ENCODINGS.pattern(row),
-            OPCODES.get(row),
-        ) else {
-            return Err(format!("no row {row}"));
-        };
-        let mut columns = ENCODINGS.line(head).splitn(3, '|').skip(1);
+    /// Parses the row of a head; `line` and `timing` are the texts of the row and of its timing column. The error
+    /// names the column that cannot be parsed.
+    pub(crate) fn parse(
+        dialect: &'static Dialect,
+        opcode: Opcode,
+        head: &'static RowHead,
+        line: &'static str,
+        timing: &'static str,
+    ) -> Result<Form, String> {
+        let mut columns = line.splitn(3, '|').skip(1);
         let (Some(effects), Some(template)) = (columns.next(), columns.next()) else {
             return Err("three columns expected".to_string());
         };
         let template = template.trim_ascii();
         // The mnemonic was parsed at compile time.
         let template = template.strip_prefix(opcode.name()).unwrap_or(template);
-        let template = Template::parse(template)?;
+        let template = Template::parse(template, dialect)?;
         let spelled = name_fields(&template);
-        let timing = ENCODINGS.timing(head);
+        let lists = dialect.lists;
         Ok(Form {
-            mask: pattern.mask,
-            value: pattern.value,
-            archs: pattern.archs,
-            opcode: *opcode,
-            timing: parse_timing(timing).ok_or_else(|| format!("bad timing `{timing}`"))?,
-            effects: parse_effects(effects)?,
+            mask: head.mask,
+            value: head.value,
+            head,
+            dialect,
+            opcode,
+            timing: parse_timing(timing, lists).ok_or_else(|| format!("bad timing `{timing}`"))?,
+            effects: parse_effects(effects, lists)?,
             template,
             name_fields: spelled,
+            fields: OnceLock::new(),
         })
     }
 }
@@ -153,8 +162,8 @@ fn name_fields(template: &Template) -> Vec<(NamesId, Field)> {
 type TimingChoice = (Option<(BitRange, u64)>, TimingId);
 
 /// Parses `xu;11:10=3:dconv`: the class, then exceptions `bits=value:class`. The last one that holds wins.
-fn parse_timing(text: &'static str) -> Option<Vec<TimingChoice>> {
-    let known = names::timing_id;
+fn parse_timing(text: &'static str, lists: &ListFile) -> Option<Vec<TimingChoice>> {
+    let known = |name| lists.timing_id(name);
     let mut out = Vec::new();
     for part in text.split(';') {
         // From the right, because a range of bits has a colon of its own: `11:10=3:dconv`.
@@ -180,15 +189,15 @@ fn parse_range(text: &str) -> Option<BitRange> {
     })
 }
 
-fn parse_effects(text: &str) -> Result<RowEffects, String> {
+fn parse_effects(text: &str, lists: &ListFile) -> Result<RowEffects, String> {
     let mut effects = RowEffects::default();
     for word in text.split_whitespace() {
-        parse_effect(word, &mut effects).ok_or_else(|| format!("cannot read `{word}`"))?;
+        parse_effect(word, lists, &mut effects).ok_or_else(|| format!("cannot read `{word}`"))?;
     }
     Ok(effects)
 }
 
-fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
+fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Option<()> {
     let (name, value) = word.split_once(':').unwrap_or((word, ""));
     match name {
         "-" => {}
@@ -197,7 +206,7 @@ fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
         "uniform" => effects.origin = Origin::Uniform,
         "special" => {
             let (list, field) = value.split_once(':')?;
-            effects.origin = Origin::Special(names::names_id(list)?, parse_range(field)?);
+            effects.origin = Origin::Special(lists.names_id(list)?, parse_range(field)?);
         }
         "rcc" => effects.reads_cc = true,
         "refuse" => effects.refuse_bit = Some(value.parse().ok()?),
@@ -229,9 +238,3 @@ fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
     }
     Some(())
 }
-
-/// Guard predicate of every guarded form, bits 18:16; its negation is [`GUARD_NOT`].
-pub(crate) const GUARD: BitRange = BitRange { hi: 18, lo: 16 };
-
-/// Negation bit of the guard.
-pub(crate) const GUARD_NOT: u8 = 19;

@@ -1,6 +1,7 @@
 //! Values of operands placed into the fields of a row. For example, the immediate -1 in a signed field of 20 bits
 //! sets all of them; 0x80000 does not fit there.
 
+use super::super::dialect::Dialect;
 use super::super::operand::{OperandValue, relative_target};
 use super::super::template::{Cond, Field, FloatFormat, Item, ItemKind};
 use super::error::OperandMismatch;
@@ -19,10 +20,10 @@ pub(super) struct PartialWord {
 
 impl PartialWord {
     /// Word with the fixed bits of a row.
-    pub(super) fn new(mask: u64, value: u64) -> PartialWord {
+    pub(super) fn new(mask: u128, value: u128) -> PartialWord {
         PartialWord {
-            known: mask.into(),
-            value: (value & mask).into(),
+            known: mask,
+            value: value & mask,
         }
     }
 
@@ -80,9 +81,10 @@ pub(super) fn operand(
     item: &Item,
     given: &NewOperand,
     word: PartialWord,
+    dialect: &Dialect,
     addr: Option<CodeAddr>,
 ) -> Result<PartialWord, OperandMismatch> {
-    let word = value(item, given, word, addr)?;
+    let word = value(item, given, word, dialect, addr)?;
     let conditions = [
         (&item.neg, given.negate),
         (&item.abs, given.absolute),
@@ -107,6 +109,7 @@ fn value(
     item: &Item,
     given: &NewOperand,
     word: PartialWord,
+    dialect: &Dialect,
     addr: Option<CodeAddr>,
 ) -> Result<PartialWord, OperandMismatch> {
     let clash = OperandMismatch::Modifier;
@@ -155,7 +158,7 @@ fn value(
             ItemKind::Memory { base, offset } | ItemKind::Address { base, offset },
             OperandValue::Memory { base: r, offset: o },
         ) => memory(item, base, offset.as_ref(), r, o, word),
-        (kind, OperandValue::Target(target)) => code_target(kind, target, word, addr),
+        (kind, OperandValue::Target(target)) => code_target(kind, target, word, dialect, addr),
         (ItemKind::RegTarget { base, offset }, OperandValue::RegTarget { base: r, offset: o }) => {
             signed(offset, o, 1, register(base, r, word)?)
         }
@@ -317,18 +320,26 @@ fn code_target(
     kind: &ItemKind,
     target: BranchTarget,
     word: PartialWord,
+    dialect: &Dialect,
     addr: Option<CodeAddr>,
 ) -> Result<PartialWord, OperandMismatch> {
     match (kind, target) {
         (ItemKind::Relative(field), BranchTarget::Code(target)) => {
             let addr = addr.ok_or(OperandMismatch::NoAddress)?;
-            signed(field, relative_offset(addr, target), 1, word)
+            let offset = relative_offset(dialect, addr, target);
+            let of = dialect.target_unit.into();
+            signed(
+                field,
+                offset.ok_or(OperandMismatch::Multiple { of })?,
+                1,
+                word,
+            )
         }
         // Every offset that leaves the 32-bit code space decodes to this target, so the lowest one is tried.
         (ItemKind::Relative(field), BranchTarget::Outside) => {
             let addr = addr.ok_or(OperandMismatch::NoAddress)?;
             let low = i64::MIN >> (64 - field.width());
-            match relative_target(addr, low) {
+            match relative_target(dialect, addr, low) {
                 BranchTarget::Outside => signed(field, low, 1, word),
                 _ => Err(OperandMismatch::Kind),
             }
@@ -345,8 +356,10 @@ fn code_target(
     }
 }
 
-/// Offset with which an instruction at `addr` reaches `target`. Relative targets count from the address after the
-/// instruction.
-pub(super) fn relative_offset(addr: CodeAddr, target: CodeAddr) -> i64 {
-    i64::from(target.0) - i64::from(addr.0) - 8
+/// Offset with which an instruction at `addr` reaches `target`, in the unit of its field; `None` if the distance is no
+/// multiple of it. Relative targets count from the address after the instruction.
+pub(super) fn relative_offset(dialect: &Dialect, addr: CodeAddr, target: CodeAddr) -> Option<i64> {
+    let distance = i64::from(target.0) - i64::from(addr.0) - i64::from(dialect.bytes());
+    let unit = i64::from(dialect.target_unit);
+    (distance % unit == 0).then_some(distance / unit)
 }

@@ -1,15 +1,13 @@
 //! Words taken apart into the fields of their rows, and put together again. For example, `@P0 IADD R0, R1, R2` has a
 //! guard 0, a negation 0 and operands 0, 1, 2 among its fields.
 
-use std::sync::OnceLock;
-
 use smallvec::SmallVec;
 use warpbound_base::Bits;
 
 use super::super::arch::Arch;
-use super::super::form::{Form, FormId, GUARD, GUARD_NOT};
-use super::super::lookup::table;
-use super::super::rows::ROWS;
+use super::super::dialect::Dialect;
+use super::super::form::{Form, FormId};
+use super::super::lookup::{FormTable, table};
 use super::super::template::{Cond, Field, Item, ItemKind, Piece, RegisterCount};
 
 /// Meaning of a field of a row.
@@ -40,31 +38,43 @@ pub(crate) struct NamedField {
 ///
 /// Fields of a row may share bits: a modifier and the signs that it stands for, or a register that is source and
 /// destination. Their values always agree on these bits, because [`InstrFields::set`] changes all of them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct InstrFields {
+    table: &'static FormTable,
     form: FormId,
     /// Values of [`named_fields`], in their order.
     values: SmallVec<[u64; 24]>,
     /// Values of the bits that neither the mask of the row nor a field covers.
-    unnamed: u64,
+    unnamed: u128,
 }
+
+impl PartialEq for InstrFields {
+    fn eq(&self, other: &InstrFields) -> bool {
+        let table = std::ptr::eq(self.table, other.table);
+        table && self.form == other.form && self.bits() == other.bits()
+    }
+}
+
+impl Eq for InstrFields {}
 
 impl InstrFields {
     /// Takes a word apart; `None` if it is no instruction of the architecture. The control-slot bits are zero.
-    pub fn decode(arch: Arch, word: u64) -> Option<InstrFields> {
+    pub fn decode(arch: Arch, word: u128) -> Option<InstrFields> {
         InstrFields::decode_slot(arch, word, 0)
     }
 
-    /// Takes a word with bits 19:17 of its control slot apart.
-    pub fn decode_slot(arch: Arch, word: u64, reuse: u8) -> Option<InstrFields> {
-        let form = table().find(arch, word)?;
-        let row = table().form(form)?;
-        let fields = named_fields(form, row);
-        let bits = with_slot(word, reuse);
+    /// Takes a word apart, with bits 19:17 of its slot if control words are apart from instructions.
+    pub fn decode_slot(arch: Arch, word: u128, reuse: u8) -> Option<InstrFields> {
+        let table = table(arch);
+        let form = table.find(arch, word)?;
+        let row = table.form(form)?;
+        let fields = row.named_fields();
+        let bits = with_slot(row.dialect, word, reuse);
         Some(InstrFields {
+            table,
             form,
             values: fields.iter().map(|named| named.field.get(bits)).collect(),
-            unnamed: word & row.unnamed_bits(form),
+            unnamed: word & row.unnamed_bits(),
         })
     }
 
@@ -75,9 +85,8 @@ impl InstrFields {
 
     /// Role, number of bits and value of every field, in the order of the row.
     pub fn fields(&self) -> impl Iterator<Item = (FieldRole, u32, u64)> {
-        let fields = table()
-            .form(self.form)
-            .map_or(&[] as &[NamedField], |form| named_fields(self.form, form));
+        let form = self.table.form(self.form);
+        let fields = form.map_or(&[] as &[NamedField], Form::named_fields);
         fields
             .iter()
             .zip(&self.values)
@@ -85,7 +94,7 @@ impl InstrFields {
     }
 
     /// Bits that neither the mask of the row nor a field covers, as they are in the word.
-    pub fn unnamed(&self) -> u64 {
+    pub fn unnamed(&self) -> u128 {
         self.unnamed
     }
 
@@ -93,17 +102,17 @@ impl InstrFields {
     /// Returns `false` and changes nothing if there is no such field, if the value is too large, or if it contradicts
     /// the row's fixed bits.
     pub fn set(&mut self, index: usize, value: u64) -> bool {
-        let Some(form) = table().form(self.form) else {
+        let Some(form) = self.table.form(self.form) else {
             return false;
         };
-        let fields = named_fields(self.form, form);
+        let fields = form.named_fields();
         let Some(named) = fields.get(index) else {
             return false;
         };
         let (bits, placed) = (named.field.bits(), named.field.place(value));
-        let fixed = u128::from(form.mask) & bits;
+        let fixed = form.mask & bits;
         // `place` drops bits that do not fit, so a value that is too large comes back changed.
-        if named.field.get(placed) != value || (placed ^ u128::from(form.value)) & fixed != 0 {
+        if named.field.get(placed) != value || (placed ^ form.value) & fixed != 0 {
             return false;
         }
         for (named, old) in fields.iter().zip(&mut self.values) {
@@ -115,18 +124,18 @@ impl InstrFields {
 
     /// Values of bits 19:17 of the control slot; bits that the row does not name are zero.
     pub fn control_bits(&self) -> u8 {
-        (self.bits() >> SLOT_BIT) as u8 & 7
+        slot_of(self.table.dialect(), self.bits())
     }
 
-    /// Word in bits 63:0 and the named control-slot bits in bits 83:81, from the row's fixed bits, the field values
-    /// and the unnamed bits.
+    /// Word and the bits of a control word that is apart, from the row's fixed bits, the field values and the unnamed
+    /// bits.
     fn bits(&self) -> u128 {
-        let Some(form) = table().form(self.form) else {
+        let Some(form) = self.table.form(self.form) else {
             return 0;
         };
-        let fields = named_fields(self.form, form);
+        let fields = form.named_fields();
         // Bits that no field names are part of the word as well.
-        let word = u128::from(form.value | self.unnamed & form.unnamed_bits(self.form));
+        let word = form.value | self.unnamed & form.unnamed_bits();
         put_fields(word, fields, &self.values)
     }
 }
@@ -142,34 +151,35 @@ pub(super) fn put_fields(word: u128, fields: &[NamedField], values: &[u64]) -> u
 }
 
 /// Puts a word together from its fields; the inverse of [`InstrFields::decode`].
-pub fn encode(fields: &InstrFields) -> u64 {
-    fields.bits() as u64
+pub fn encode(fields: &InstrFields) -> u128 {
+    fields.bits() & fields.table.dialect().word_mask()
 }
 
-/// Position of the lowest control-slot bit that templates name.
-pub(super) const SLOT_BIT: u32 = 81;
+/// Word with bits 19:17 of its slot where rows have them, if control words are apart from instructions.
+pub(super) fn with_slot(dialect: &Dialect, word: u128, reuse: u8) -> u128 {
+    let slot = dialect
+        .slot_bit
+        .map_or(0, |bit| u128::from(reuse & 7) << bit);
+    word | slot
+}
 
-/// Word in bits 63:0, with bits 19:17 of its control slot in bits 83:81.
-pub(super) fn with_slot(word: u64, reuse: u8) -> u128 {
-    u128::from(word) | u128::from(reuse & 7) << SLOT_BIT
+/// Bits 19:17 of the slot, the inverse of [`with_slot`]; 0 without a control word that is apart.
+pub(super) fn slot_of(dialect: &Dialect, bits: u128) -> u8 {
+    dialect.slot_bit.map_or(0, |bit| (bits >> bit) as u8 & 7)
 }
 
 impl Form {
     /// Bits of the word that neither the mask nor a field covers.
-    pub(crate) fn unnamed_bits(&self, id: FormId) -> u64 {
-        let named = named_fields(id, self);
+    pub(crate) fn unnamed_bits(&self) -> u128 {
         let bits = |all, named: &NamedField| all | named.field.bits();
-        // The cast drops the bits of the control slot, which are not in the word.
-        !(self.mask | named.iter().fold(0, bits) as u64)
+        let named = self.named_fields().iter().fold(0, bits);
+        !(self.mask | named) & self.dialect.word_mask()
     }
-}
 
-/// Fields of a row, one per place where the row names it; found when a word of the row is first taken apart.
-pub(crate) fn named_fields(id: FormId, form: &Form) -> &'static [NamedField] {
-    static FIELDS: [OnceLock<Vec<NamedField>>; ROWS] = [const { OnceLock::new() }; ROWS];
-    FIELDS
-        .get(usize::from(id.0))
-        .map_or(&[], |fields| fields.get_or_init(|| find_fields(form)))
+    /// Fields of the row, one per place where the row names it; found when a word of the row is first taken apart.
+    pub(crate) fn named_fields(&self) -> &[NamedField] {
+        self.fields.get_or_init(|| find_fields(self))
+    }
 }
 
 /// Collects the fields of a row.
@@ -183,8 +193,11 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
         }
     };
     if !form.effects.unguarded {
-        push(FieldRole::Guard, Field::of_range(GUARD));
-        push(FieldRole::GuardNegated, Field::of_bit(GUARD_NOT));
+        push(FieldRole::Guard, Field::of_range(form.dialect.guard));
+        push(
+            FieldRole::GuardNegated,
+            Field::of_bit(form.dialect.guard_not),
+        );
     }
     for (at, piece) in (0u8..).zip(form.template.pieces()) {
         match piece {

@@ -1,19 +1,19 @@
 //! Decoded instructions of one code section.
 //!
-//! Code is a sequence of groups of 32 bytes: a control word and three instructions. For example, the first
-//! instruction has the address 8, and address 0x20 is a control word, so a branch to 0x20 continues at 0x28.
+//! For example, code of Maxwell is a sequence of groups of 32 bytes: the first instruction has the address 8, and
+//! address 0x20 is a control word, so a branch to 0x20 continues at 0x28. From Volta on, an instruction has 16 bytes.
 
 use super::arch::Arch;
 use super::control::ControlWord;
+use super::dialect::Dialect;
 use super::form::{Form, FormId};
 use super::lookup::{ArchTable, FormTable, table};
 use super::names::Names;
 use super::opcode::Opcode;
 use super::operand::{self, Spelling, View};
-use super::rows::ENCODINGS;
 use super::timing::Timing;
-use crate::encoding::GROUP;
-use warpbound_base::{Bits, CodeAddr, Diagnostic};
+use crate::nvidia::{maxwell, volta};
+use warpbound_base::{Bits, CodeAddr, Diagnostic, Family};
 
 /// Decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,20 +22,10 @@ pub struct SassInstr {
     pub addr: CodeAddr,
     /// Instruction word.
     pub word: u128,
-    /// Slot of the control word.
+    /// Scheduling decisions of the compiler.
     pub control: ControlWord,
     /// Encoding form; `None` for a word that is not an instruction of the architecture.
     pub form: Option<FormId>,
-}
-
-impl SassInstr {
-    /// Bits in the numbering of the table's rows: the word in bits 63:0, then the control slot from bit 64 on, with
-    /// only the bits that the text depends on (19:17 and 20).
-    pub(crate) fn bits(&self) -> u128 {
-        let spelled = u128::from(self.control.reuse) | u128::from(self.control.coupled) << 3;
-        // The slot begins at bit 64, so its bit 17 is bit 81.
-        self.word | spelled << 81
-    }
 }
 
 /// Decoded instructions of one code section, in address order.
@@ -49,32 +39,24 @@ pub struct SassProgram {
 }
 
 impl SassProgram {
-    /// Decodes a code section: 32-byte groups of a control word and three instructions.
+    /// Decodes a code section.
     ///
     /// Words that are not an instruction are kept with `form: None`.
     ///
     /// # Errors
     ///
-    /// Fails if the code is not a whole number of groups or longer than 4 GiB.
+    /// Fails if the code ends inside an instruction or a group of instructions, or is longer than 4 GiB.
     pub fn decode(arch: Arch, code: &[u8]) -> Result<SassProgram, Diagnostic> {
-        let table = table();
-        let on = table.for_arch(arch);
-        let mut instrs = Vec::with_capacity(code.len() / GROUP * 3);
-        ENCODINGS.decode(arch.index(), code, |instr| {
-            let (control, slot) = instr.control.unwrap_or_default();
-            instrs.push(SassInstr {
-                addr: instr.addr,
-                word: instr.word,
-                control: ControlWord::of_slot(control, slot),
-                form: instr
-                    .row
-                    .and_then(|row| table.accept(on, row, instr.word as u64)),
-            });
-        })?;
+        let table = table(arch);
+        let instrs = match arch.family() {
+            Family::Volta => volta::decode(arch, code)?,
+            // Families of other vendors have no architecture here.
+            Family::Maxwell | Family::Gcn3 | Family::MiniSimt => maxwell::decode(arch, code)?,
+        };
         Ok(SassProgram {
             arch,
             table,
-            arch_table: on,
+            arch_table: table.for_arch(arch),
             instrs,
         })
     }
@@ -84,21 +66,14 @@ impl SassProgram {
         self.arch
     }
 
-    /// Index of the instruction at an address. The address of a control word stands for the first slot of its group.
-    /// `None` outside the code or between words.
+    /// Index of the instruction at an address. The address of a control word of Maxwell stands for the first slot of
+    /// its group. `None` outside the code or between words.
     pub fn index_of(&self, addr: CodeAddr) -> Option<usize> {
-        // A branch may lead to a control word, and then execution goes on at the first slot.
-        let addr = canonical(addr).0 as usize;
-        let (group, within) = (addr / GROUP, addr % GROUP);
-        let slot = match within {
-            8 => 0,
-            16 => 1,
-            24 => 2,
-            _ => return None,
+        let index = match self.arch.family() {
+            Family::Volta => volta::index_of(addr),
+            Family::Maxwell | Family::Gcn3 | Family::MiniSimt => maxwell::index_of(addr),
         };
-        // `instrs` has no control words, so each group has three entries.
-        let index = group * 3 + slot;
-        (index < self.instrs.len()).then_some(index)
+        index.filter(|index| *index < self.instrs.len())
     }
 
     /// Instruction at an address, as [`SassProgram::index_of`] finds it.
@@ -131,13 +106,18 @@ impl SassProgram {
     /// Opcode, modifiers and operands. `None` for a word that is not an instruction.
     pub fn view(&self, instr: &SassInstr) -> Option<View> {
         let form = self.form(instr)?;
-        Some(operand::view(form, self.names(), instr.bits(), instr.addr))
+        Some(operand::view(
+            form,
+            self.names(),
+            self.bits(instr),
+            instr.addr,
+        ))
     }
 
     /// Opcode and modifiers as text; `None` for a word that is not an instruction.
     pub fn spelling(&self, instr: &SassInstr) -> Option<Spelling> {
         let form = self.form(instr)?;
-        Some(operand::spelling(form, self.names(), instr.bits()))
+        Some(operand::spelling(form, self.names(), self.bits(instr)))
     }
 
     /// Timing class; `None` for a word that is not an instruction.
@@ -150,18 +130,25 @@ impl SassProgram {
         self.names().timing(*class)
     }
 
+    /// Bits in the numbering of the table's rows: the word and, if control words are apart from instructions, the bits
+    /// of its slot that the text depends on.
+    pub(crate) fn bits(&self, instr: &SassInstr) -> u128 {
+        let control = &instr.control;
+        match self.dialect().slot_bit {
+            None => instr.word,
+            Some(bit) => {
+                let spelled = u128::from(control.reuse) | u128::from(control.coupled) << 3;
+                instr.word | spelled << bit
+            }
+        }
+    }
+
+    /// Layout of its words.
+    pub(crate) fn dialect(&self) -> &'static Dialect {
+        self.table.dialect()
+    }
+
     pub(crate) fn names(&self) -> &'static Names {
         self.arch_table.names()
-    }
-}
-
-/// Returns the canonical address of a point in the code: the address of a control word (a multiple of 32)
-/// stands for the first instruction slot after it.
-pub fn canonical(addr: CodeAddr) -> CodeAddr {
-    if addr.0.is_multiple_of(GROUP as u32) {
-        // Bit 3 of a multiple of 32 is clear, so this adds 8 and cannot overflow.
-        CodeAddr(addr.0 | 8)
-    } else {
-        addr
     }
 }

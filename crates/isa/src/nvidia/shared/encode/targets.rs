@@ -18,15 +18,21 @@ use warpbound_base::CodeAddr;
 /// field cannot hold the distance.
 pub fn with_target(
     arch: Arch,
-    word: u64,
+    word: u128,
     addr: CodeAddr,
     target: CodeAddr,
-) -> Result<u64, EncodeError> {
+) -> Result<u128, EncodeError> {
     let form = form_of(arch, word)?;
     for item in form.template.items() {
         match &item.kind {
             ItemKind::Relative(field) => {
-                return put_signed(word, field, relative_offset(addr, target));
+                let offset = relative_offset(form.dialect, addr, target);
+                // A distance that is no multiple of the unit has no code.
+                let offset = offset.ok_or(EncodeError::TargetRange {
+                    word,
+                    value: target.0.into(),
+                })?;
+                return put_signed(word, field, offset);
             }
             ItemKind::Absolute(field) => {
                 return match u64::from(target.0) <= u64::MAX >> (64 - field.width()) {
@@ -49,7 +55,11 @@ pub fn with_target(
 /// # Errors
 ///
 /// Fails for all other words, and if the field cannot hold the offset.
-pub fn with_register_target_offset(arch: Arch, word: u64, offset: i64) -> Result<u64, EncodeError> {
+pub fn with_register_target_offset(
+    arch: Arch,
+    word: u128,
+    offset: i64,
+) -> Result<u128, EncodeError> {
     let form = form_of(arch, word)?;
     let mut items = form.template.items();
     let field = items.find_map(|item| match &item.kind {
@@ -59,14 +69,14 @@ pub fn with_register_target_offset(arch: Arch, word: u64, offset: i64) -> Result
     put_signed(word, field.ok_or(EncodeError::NoTarget { word })?, offset)
 }
 
-fn form_of(arch: Arch, word: u64) -> Result<&'static Form, EncodeError> {
-    let table = table();
+fn form_of(arch: Arch, word: u128) -> Result<&'static Form, EncodeError> {
+    let table = table(arch);
     let form = table.find(arch, word).and_then(|id| table.form(id));
     form.ok_or(EncodeError::NoInstruction { word })
 }
 
 /// Puts a number in two's complement into a field of a word.
-fn put_signed(word: u64, field: &Field, value: i64) -> Result<u64, EncodeError> {
+fn put_signed(word: u128, field: &Field, value: i64) -> Result<u128, EncodeError> {
     // A field of n bits holds -2^(n-1) to 2^(n-1) - 1.
     let high = i64::MAX >> (64 - field.width());
     match (-high - 1..=high).contains(&value) {

@@ -4,11 +4,13 @@
 //! For example, the template `IADD{.SAT 50} {=R7:0}, {R15:8}, {R27:20}` prints `.SAT` if bit 50 is set, and has a
 //! destination in bits 7:0 and two sources.
 
-use super::names::{self, CountId, NamesId};
+use super::dialect::Dialect;
+use super::names::{CountId, NamesId};
 use warpbound_base::BitRange;
 
-/// Highest bit that a row may refer to. Bits 63:0 are the instruction word, 84:64 its slot of the control word.
-const LAST_BIT: u8 = 84;
+/// Highest bit that a row may refer to: words are kept in 128 bits, together with the bits of control words that
+/// change their text ([`Dialect::slot_bits`]).
+const LAST_BIT: u8 = 127;
 
 /// Bit field scattered over one or more ranges, most significant first: `48+38:36`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,9 +89,9 @@ impl Field {
             .fold(of(&self.first), |bits, part| bits | of(part))
     }
 
-    /// Returns `word` with the field set to `value`; bits of the field outside the word are dropped.
-    pub(crate) fn put(&self, word: u64, value: u64) -> u64 {
-        (u128::from(word) & !self.bits() | self.place(value)) as u64
+    /// Returns `word` with the field set to `value`.
+    pub(crate) fn put(&self, word: u128, value: u64) -> u128 {
+        word & !self.bits() | self.place(value)
     }
 
     /// Low bits of `value` at the positions of the field's bits; the inverse of [`Field::get`].
@@ -337,16 +339,16 @@ pub(crate) struct Template {
 
 impl Template {
     /// Parses a template without its mnemonic; the error names the part that cannot be parsed.
-    pub(crate) fn parse(text: &'static str) -> Result<Template, String> {
+    pub(crate) fn parse(text: &'static str, dialect: &Dialect) -> Result<Template, String> {
         let (opcode, operands) = split_opcode(text);
         let operands: Result<Vec<_>, _> = operands
             .map(split_operands)
             .unwrap_or_default()
             .into_iter()
-            .map(parse_pieces)
+            .map(|text| parse_pieces(text, dialect))
             .collect();
         Ok(Template {
-            opcode: parse_pieces(opcode)?,
+            opcode: parse_pieces(opcode, dialect)?,
             operands: operands?,
         })
     }
@@ -410,7 +412,7 @@ fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
+fn parse_pieces(text: &'static str, dialect: &Dialect) -> Result<Vec<Piece>, String> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -425,7 +427,8 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
                 }
                 let (inside, after) =
                     split(tail, b'}').ok_or_else(|| format!("missing `}}` in `{text}`"))?;
-                out.push(parse_piece(inside).ok_or_else(|| format!("cannot read `{{{inside}}}`"))?);
+                let piece = parse_piece(inside, dialect);
+                out.push(piece.ok_or_else(|| format!("cannot read `{{{inside}}}`"))?);
                 rest = after;
             }
         }
@@ -433,18 +436,18 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     Ok(out)
 }
 
-fn parse_piece(text: &'static str) -> Option<Piece> {
+fn parse_piece(text: &'static str, dialect: &Dialect) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
     // Names of lists begin with a lower-case letter, unlike nearly all operand letters, so this test spares the
     // lookup.
     let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {
-        true => names::names_id(head),
+        true => dialect.lists.names_id(head),
         false => None,
     };
     // Flags begin with a dot; whatever is no list either must be an operand.
     if !head.starts_with('.') && names.is_none() {
-        return parse_item(head, words).map(|item| Piece::Item(Box::new(item)));
+        return parse_item(head, words, dialect).map(|item| Piece::Item(Box::new(item)));
     }
     let bits = words.next()?;
     let mut reads_cc = false;
@@ -465,13 +468,17 @@ fn parse_piece(text: &'static str) -> Option<Piece> {
         },
         None => Piece::Flag {
             text: head,
-            bit: bits.parse().ok()?,
+            bit: bits.parse().ok().filter(|&bit| bit <= LAST_BIT)?,
             reads_cc,
         },
     })
 }
 
-fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Option<Item> {
+fn parse_item<'a>(
+    head: &str,
+    attributes: impl Iterator<Item = &'a str>,
+    dialect: &Dialect,
+) -> Option<Item> {
     let (writes, head) = match head.strip_prefix('=') {
         Some(rest) => (true, rest),
         None => (false, head),
@@ -480,7 +487,7 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     let mut item = Item {
         writes,
         // The reuse cache keeps source operands only.
-        reuse: (!writes).then(|| reuse_bit(&kind)).flatten(),
+        reuse: (!writes).then(|| reuse_bit(&kind, dialect)).flatten(),
         kind,
         neg: Cond::default(),
         abs: Cond::default(),
@@ -516,12 +523,12 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
             "fmt" => item.format = Some(Field::parse(value)?),
             "sel" => {
                 let (list, field) = split(value, b'@')?;
-                item.select = Some((names::names_id(list)?, Field::parse(field)?));
+                item.select = Some((dialect.lists.names_id(list)?, Field::parse(field)?));
             }
             "x" => {
                 item.count = match split(value, b'@') {
                     Some((list, field)) => {
-                        RegisterCount::Listed(names::count_id(list)?, Field::parse(field)?)
+                        RegisterCount::Listed(dialect.lists.count_id(list)?, Field::parse(field)?)
                     }
                     None => RegisterCount::Fixed(value.parse().ok()?),
                 }
@@ -544,19 +551,12 @@ fn parse_item<'a>(head: &str, attributes: impl Iterator<Item = &'a str>) -> Opti
     Some(item)
 }
 
-/// Default reuse bit of an operand, from the position of its register field: bits 19:17 of the control slot belong to
-/// operands A, B and C.
-fn reuse_bit(kind: &ItemKind) -> Option<u8> {
+/// Default reuse bit of an operand, from the position of its register field.
+fn reuse_bit(kind: &ItemKind, dialect: &Dialect) -> Option<u8> {
     let ItemKind::Reg(field) = kind else {
         return None;
     };
-    match field.low_bit() {
-        // Register fields of operands A, B and C begin at bits 8, 20 and 39.
-        8 => Some(81),
-        20 => Some(82),
-        39 => Some(83),
-        _ => None,
-    }
+    dialect.reuse_bit(field.low_bit())
 }
 
 fn parse_kind(head: &str) -> Option<ItemKind> {

@@ -267,7 +267,7 @@ impl<'a> Search<'a> {
                 let Some(selected) = selected else {
                     return Placed::Mismatch(OperandMismatch::Modifier);
                 };
-                match place::operand(item, given, selected, self.addr) {
+                match place::operand(item, given, selected, self.form.dialect, self.addr) {
                     Ok(word) => Placed::Word(word),
                     Err(mismatch) => Placed::Mismatch(mismatch),
                 }
@@ -292,8 +292,10 @@ impl<'a> Search<'a> {
                 .and_then(|omit| Some(OperandValue::Int(i64::try_from(omit).ok()?))),
         ];
         let mut candidates = candidates.into_iter().flatten();
-        candidates
-            .find_map(|value| place::operand(item, &NewOperand::new(value), word, self.addr).ok())
+        candidates.find_map(|value| {
+            let given = NewOperand::new(value);
+            place::operand(item, &given, word, self.form.dialect, self.addr).ok()
+        })
     }
 
     /// Checks that the word belongs to this row and has the requested modifiers and operands; returns its bits.
@@ -302,7 +304,8 @@ impl<'a> Search<'a> {
         shortfall.raise(Shortfall::Together);
         let bits = word.value();
         // A narrower row may match the word, which then means something else.
-        if table().find(self.arch, bits as u64) != Some(self.id) {
+        let in_word = bits & self.form.dialect.word_mask();
+        if table(self.arch).find(self.arch, in_word) != Some(self.id) {
             return None;
         }
         let spelling = operand::spelling(self.form, self.names, bits);

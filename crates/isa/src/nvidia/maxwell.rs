@@ -1,0 +1,96 @@
+//! Table of Maxwell (sm_50, sm_52, sm_53) and Pascal (sm_60, sm_61, sm_62): words of 64 bits in groups of three, each
+//! with a control word before it.
+//!
+//! For example, bits 63:51 of a word select one of 2¹³ buckets, and a bucket lists the few rows that match such a
+//! word. A fault in a row is a build error.
+
+use super::shared::arch::Arch;
+use super::shared::control::ControlWord;
+use super::shared::dialect::Dialect;
+use super::shared::lookup::form_table;
+use super::shared::names::{Entry, ListFile, count_entries, sorted_entries};
+use super::shared::program::SassInstr;
+use crate::encoding::{CodeLayout, GROUP, TableDescription};
+use crate::encoding_table;
+use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
+
+/// Number of architectures.
+const ARCHS: usize = 4;
+
+const NUMBERS: [u32; ARCHS] = Arch::numbers(Family::Maxwell);
+
+encoding_table! {
+    /// Encodings of Maxwell and Pascal.
+    pub(crate) const ENCODINGS: u64 = TableDescription {
+        text: include_str!("../../../../isa/nvidia/maxwell.forms"),
+        layout: CodeLayout::ControlGroups,
+        index: &[BitRange { hi: 63, lo: 51 }],
+        archs: &NUMBERS,
+    };
+}
+
+const NAMES: &str = include_str!("../../../../isa/nvidia/maxwell.names");
+const LISTS: usize = count_entries(NAMES);
+static ENTRIES: [Entry; LISTS] = sorted_entries(NAMES, &NUMBERS);
+static LIST_FILE: ListFile = ListFile::new(NAMES, &ENTRIES);
+
+static DIALECT: Dialect = Dialect {
+    family: Family::Maxwell,
+    archs: &NUMBERS,
+    lists: &LIST_FILE,
+    word_bits: 64,
+    // Bits 83:81 of a row are bits 19:17 of its slot of the control word.
+    slot_bit: Some(81),
+    guard: BitRange { hi: 18, lo: 16 },
+    guard_not: 19,
+    source_bits: [8, 20, 39],
+    first_reuse_bit: 81,
+    target_unit: 1,
+};
+
+form_table! {
+    /// Forms of Maxwell and Pascal.
+    pub(crate) static TABLE = ENCODINGS, DIALECT, archs: ARCHS, lists: LISTS;
+}
+
+/// Decodes groups of 32 bytes: a control word and three instructions.
+pub(crate) fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnostic> {
+    let on = TABLE.for_arch(arch);
+    let mut instrs = Vec::with_capacity(code.len() / GROUP * 3);
+    ENCODINGS.decode(DIALECT.index_of(arch.sm()), code, |instr| {
+        let (control, slot) = instr.control.unwrap_or_default();
+        instrs.push(SassInstr {
+            addr: instr.addr,
+            word: instr.word,
+            control: ControlWord::of_slot(control, slot),
+            form: instr.row.and_then(|row| TABLE.accept(on, row, instr.word)),
+        });
+    })?;
+    Ok(instrs)
+}
+
+/// Index of the instruction at an address. The address of a control word stands for the first slot of its group.
+pub(crate) fn index_of(addr: CodeAddr) -> Option<usize> {
+    // A branch may lead to a control word, and then execution goes on at the first slot.
+    let addr = canonical(addr).0 as usize;
+    let (group, within) = (addr / GROUP, addr % GROUP);
+    let slot = match within {
+        8 => 0,
+        16 => 1,
+        24 => 2,
+        _ => return None,
+    };
+    // A program has no control words, so each group has three instructions.
+    Some(group * 3 + slot)
+}
+
+/// Returns the canonical address of a point in the code: the address of a control word (a multiple of 32)
+/// stands for the first instruction slot after it.
+pub fn canonical(addr: CodeAddr) -> CodeAddr {
+    if addr.0.is_multiple_of(GROUP as u32) {
+        // Bit 3 of a multiple of 32 is clear, so this adds 8 and cannot overflow.
+        CodeAddr(addr.0 | 8)
+    } else {
+        addr
+    }
+}

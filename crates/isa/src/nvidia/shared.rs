@@ -1,0 +1,20 @@
+//! Decoding, printing and encoding of NVIDIA's machine code from the rows of a table: what all its families share.
+
+pub(super) mod arch;
+pub(super) mod bits;
+mod class;
+pub(super) mod control;
+pub(super) mod dialect;
+mod effects;
+pub(super) mod encode;
+pub(super) mod form;
+pub(super) mod lookup;
+pub(super) mod modifier;
+pub(super) mod names;
+mod number;
+pub(super) mod opcode;
+pub(super) mod operand;
+pub(super) mod program;
+mod template;
+pub(super) mod text;
+pub(super) mod timing;

@@ -1,0 +1,76 @@
+//! Table of the GPUs from Volta to Blackwell (sm_70 to sm_121): words of 128 bits, each with its control field.
+//!
+//! For example, bits 11:0 and 91 of a word are its opcode and select one of 2¹³ buckets. A fault in a row is a build
+//! error.
+
+use super::shared::arch::Arch;
+use super::shared::control::ControlWord;
+use super::shared::dialect::Dialect;
+use super::shared::lookup::form_table;
+use super::shared::names::{Entry, ListFile, count_entries, sorted_entries};
+use super::shared::program::SassInstr;
+use crate::encoding::{CodeLayout, TableDescription, WordWidth};
+use crate::encoding_table;
+use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
+
+/// Number of architectures.
+const ARCHS: usize = 12;
+
+const NUMBERS: [u32; ARCHS] = Arch::numbers(Family::Volta);
+
+encoding_table! {
+    /// Encodings from Volta to Blackwell.
+    pub(crate) const ENCODINGS: u128 = TableDescription {
+        text: include_str!("../../../../isa/nvidia/volta.forms"),
+        layout: CodeLayout::Units(WordWidth::Bits128),
+        index: &[BitRange { hi: 91, lo: 91 }, BitRange { hi: 11, lo: 0 }],
+        archs: &NUMBERS,
+    };
+}
+
+const NAMES: &str = include_str!("../../../../isa/nvidia/volta.names");
+const LISTS: usize = count_entries(NAMES);
+static ENTRIES: [Entry; LISTS] = sorted_entries(NAMES, &NUMBERS);
+static LIST_FILE: ListFile = ListFile::new(NAMES, &ENTRIES);
+
+static DIALECT: Dialect = Dialect {
+    family: Family::Volta,
+    archs: &NUMBERS,
+    lists: &LIST_FILE,
+    word_bits: 128,
+    slot_bit: None,
+    guard: BitRange { hi: 14, lo: 12 },
+    guard_not: 15,
+    source_bits: [24, 32, 64],
+    first_reuse_bit: 122,
+    target_unit: 4,
+};
+
+form_table! {
+    /// Forms from Volta to Blackwell.
+    pub(crate) static TABLE = ENCODINGS, DIALECT, archs: ARCHS, lists: LISTS;
+}
+
+/// Bytes of an instruction.
+const BYTES: usize = 16;
+
+/// Decodes instructions of 16 bytes.
+pub(crate) fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnostic> {
+    let on = TABLE.for_arch(arch);
+    let mut instrs = Vec::with_capacity(code.len() / BYTES);
+    ENCODINGS.decode(DIALECT.index_of(arch.sm()), code, |instr| {
+        instrs.push(SassInstr {
+            addr: instr.addr,
+            word: instr.word,
+            control: ControlWord::of_field(instr.word),
+            form: instr.row.and_then(|row| TABLE.accept(on, row, instr.word)),
+        });
+    })?;
+    Ok(instrs)
+}
+
+/// Index of the instruction at an address.
+pub(crate) fn index_of(addr: CodeAddr) -> Option<usize> {
+    let addr = addr.0 as usize;
+    addr.is_multiple_of(BYTES).then_some(addr / BYTES)
+}
