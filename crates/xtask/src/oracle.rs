@@ -18,7 +18,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask oracle [--libraries] [--llvm-22] [--force]
 
 Downloads wheels with pip, pinned by version and SHA-256, and unpacks
-  oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4) and fatbinary (CUDA 13.0)
+  oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4), nvdisasm-13 (CUDA 13.5) and fatbinary (CUDA 13.0)
   oracle/lib/  the NVRTC libraries (CUDA 12.9 and 11.8)
   oracle/bin/zig  clang and lld 22.1.8 with the target AMDGPU, in one program (ziglang 0.17.1)
 Makes oracle/bin/llvm-mc-14 start LLVM's assembler and disassembler 14: the installed one, or that of the packages
@@ -59,6 +59,12 @@ const WHEELS: &[Wheel] = &[
         requirement: "nvidia-cuda-nvcc==13.0.88",
         sha256: "56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03",
         members: &[("nvidia/cu13/bin/fatbinary", "bin/fatbinary", true)],
+    },
+    // Releases from 13.0 on know no GPU before sm_75.
+    Wheel {
+        requirement: "nvidia-cuda-nvdisasm==13.5.37",
+        sha256: "d3fdbdd49fa53e2e4aacd3db8259d052bd2b049ececdcb69e92e083c6728e7ca",
+        members: &[("nvidia/cu13/bin/nvdisasm", "bin/nvdisasm-13", true)],
     },
     Wheel {
         requirement: "ziglang==0.17.1",

@@ -9,7 +9,7 @@ use super::dialect::Dialect;
 use super::encode::NamedField;
 use super::names::{ListFile, NamesId, TimingId};
 use super::opcode::Opcode;
-use super::template::{Field, Piece, Template};
+use super::template::{Cond, Field, ItemKind, Piece, Template};
 use crate::encoding::RowHead;
 use crate::instr::{MemorySpace, StackToken};
 use std::sync::OnceLock;
@@ -62,6 +62,12 @@ pub(crate) struct RowEffects {
     pub(crate) refuse_bit: Option<u8>,
     /// Bits that must be zero for the word to be an instruction.
     pub(crate) zero_bits: Option<BitRange>,
+    /// Whether the guard is a predicate of the uniform datapath.
+    pub(crate) uniform_guard: bool,
+    /// Conditions under which the word is not an instruction.
+    pub(crate) never: Vec<Cond>,
+    /// Fields with values that are not an instruction, beyond those of the template.
+    pub(crate) legal: Vec<(NamesId, Field)>,
     /// Mask of the lanes of each quad that the instruction writes, if the form has one.
     pub(crate) quad_mask: Option<BitRange>,
 }
@@ -125,7 +131,9 @@ impl Form {
         // The mnemonic was parsed at compile time.
         let template = template.strip_prefix(opcode.name()).unwrap_or(template);
         let template = Template::parse(template, dialect)?;
-        let spelled = name_fields(&template);
+        let effects = parse_effects(effects, lists)?;
+        let mut spelled = name_fields(&template);
+        spelled.extend(effects.legal.iter().cloned());
         let lists = dialect.lists;
         Ok(Form {
             mask: head.mask,
@@ -134,7 +142,7 @@ impl Form {
             dialect,
             opcode,
             timing: parse_timing(timing, lists).ok_or_else(|| format!("bad timing `{timing}`"))?,
-            effects: parse_effects(effects, lists)?,
+            effects,
             template,
             name_fields: spelled,
             fields: OnceLock::new(),
@@ -145,15 +153,16 @@ impl Form {
 fn name_fields(template: &Template) -> Vec<(NamesId, Field)> {
     let mut out = Vec::new();
     for piece in template.pieces() {
-        let (id, field) = match piece {
-            Piece::Name { names, field, .. } => (*names, field),
-            Piece::Item(item) => match &item.select {
-                Some((id, field)) => (*id, field),
-                None => continue,
-            },
-            _ => continue,
-        };
-        out.push((id, field.clone()));
+        match piece {
+            Piece::Name { names, field, .. } => out.push((*names, field.clone())),
+            Piece::Item(item) => {
+                out.extend(item.select.clone());
+                if let ItemKind::Brackets(brackets) = &item.kind {
+                    out.extend(brackets.lists().map(|(id, field)| (id, field.clone())));
+                }
+            }
+            Piece::Literal(_) | Piece::Flag { .. } => {}
+        }
     }
     out
 }
@@ -213,6 +222,14 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         "zero" => effects.zero_bits = Some(parse_range(value)?),
         "quad" => effects.quad_mask = Some(parse_range(value)?),
         "noguard" => effects.unguarded = true,
+        "uguard" => effects.uniform_guard = true,
+        "never" => effects.never.push(Cond::parse(value)?),
+        "legal" => {
+            let (list, field) = value.split_once('@')?;
+            effects
+                .legal
+                .push((lists.names_id(list)?, Field::parse(field)?));
+        }
         "illegal" => effects.illegal = true,
         "bar" => effects.barrier = true,
         "branch" => effects.flow = FlowKind::Branch,
