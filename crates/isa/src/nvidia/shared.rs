@@ -12,6 +12,7 @@ pub(super) mod form;
 pub(super) mod lookup;
 pub(super) mod modifier;
 pub(super) mod names;
+mod imad_alias;
 mod number;
 pub(super) mod opcode;
 pub(super) mod operand;

@@ -119,7 +119,8 @@ impl Form {
         let mut bits = 0u128;
         for piece in self.template.pieces() {
             bits |= match piece {
-                Piece::Literal(_) => 0,
+                // Its fields are those of operands.
+                Piece::Literal(_) | Piece::ImadAlias(_) => 0,
                 Piece::Flag { bit, .. } => 1 << bit,
                 Piece::Name { field, .. } => field.bits(),
                 Piece::Item(item) => item_bits(item),

@@ -245,7 +245,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
             // A fixed register has no field.
             Piece::Literal("RZ") => Some(word_operand("RZ")),
-            Piece::Literal(_) | Piece::Flag { .. } => None,
+            Piece::Literal(_) | Piece::Flag { .. } | Piece::ImadAlias(_) => None,
         })
         .collect();
     View {
@@ -279,6 +279,7 @@ fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers)
             hide,
             ..
         } if !hide.holds(word) => out.extend_from_slice(names.modifiers(*id, field.get(word))),
+        Piece::ImadAlias(alias) => Modifier::push_all(alias.text(word), out),
         Piece::Flag { .. } | Piece::Name { .. } | Piece::Item(_) => {}
     }
 }
@@ -288,6 +289,7 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
     match piece {
         Piece::Literal(text) => text,
         Piece::Flag { text, bit, .. } if word.bit(*bit) => text,
+        Piece::ImadAlias(alias) => alias.text(word),
         Piece::Flag { .. } | Piece::Item(_) => "",
         Piece::Name {
             names: id,

@@ -6,6 +6,7 @@
 
 use super::address::Brackets;
 use super::dialect::Dialect;
+use super::imad_alias::ImadAlias;
 use super::names::{CountId, NamesId};
 use warpbound_base::BitRange;
 
@@ -348,6 +349,8 @@ pub(crate) enum Piece {
         /// Not printed if this holds.
         hide: Cond,
     },
+    /// Name of a simple product.
+    ImadAlias(Box<ImadAlias>),
     Item(Box<Item>),
 }
 
@@ -461,6 +464,9 @@ fn parse_pieces(text: &'static str, dialect: &Dialect) -> Result<Vec<Piece>, Str
 fn parse_piece(text: &'static str, dialect: &Dialect) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
+    if head == "?imad" {
+        return ImadAlias::parse(words).map(|alias| Piece::ImadAlias(Box::new(alias)));
+    }
     // Names of lists begin with a lower-case letter, unlike nearly all operand letters, so this test spares the
     // lookup.
     let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {

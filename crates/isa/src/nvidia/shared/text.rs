@@ -58,7 +58,10 @@ impl SassProgram {
         // Bits 19:17 of the control slot mean operand reuse only for instructions of fixed latency; textures use them
         // as modifiers.
         let reuses = instr.control.reuse != 0
-            && (self.dialect().word_bits > 64
+            && (form
+                .effects
+                .hints
+                .is_some_and(|hints| hints.are_reuse(self.bits(instr)))
                 || matches!(
                 self.timing(instr).map(|timing| timing.latency),
                 Some(LatencyKind::Fixed | LatencyKind::Either)
@@ -209,7 +212,7 @@ impl<'a> TextWriter<'a> {
             Piece::Item(item) => self.operand(item).shown,
             // A literal among other pieces is shown only together with them.
             Piece::Literal(_) => pieces.len() == 1,
-            Piece::Name { .. } | Piece::Flag { .. } => {
+            Piece::Name { .. } | Piece::Flag { .. } | Piece::ImadAlias(_) => {
                 !operand::modifier(piece, self.names, word).is_empty()
             }
         })

@@ -201,7 +201,7 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
     }
     for (at, piece) in (0u8..).zip(form.template.pieces()) {
         match piece {
-            Piece::Literal(_) => {}
+            Piece::Literal(_) | Piece::ImadAlias(_) => {}
             Piece::Flag { bit, .. } => push(FieldRole::Modifier(at), Field::of_bit(*bit)),
             Piece::Name { field, hide, .. } => {
                 push(FieldRole::Modifier(at), field.clone());
