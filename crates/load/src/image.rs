@@ -149,7 +149,7 @@ impl Image {
     /// The kernels that cannot be read, in the order of their code sections. Empty for an unsupported architecture,
     /// because none of its kernels are read.
     pub fn refused(&self) -> &[RefusedKernel] {
-        match self.isa.is_supported() {
+        match self.isa.is_decoded() {
             true => &self.refused,
             false => &[],
         }
@@ -158,7 +158,7 @@ impl Image {
     /// The readable functions that have a code section of their own and are not kernels, in the order of the
     /// sections. They have no launch metadata: [`Kernel::params`] is empty. Empty for an unsupported architecture.
     pub fn device_functions(&self) -> &[Kernel] {
-        match self.isa.is_supported() {
+        match self.isa.is_decoded() {
             true => &self.device_functions,
             false => &[],
         }

@@ -25,7 +25,7 @@ impl Library {
             number,
             kind: entry.kind.to_string(),
             isa: entry.isa.to_string(),
-            supported: entry.kind.is_code() && entry.isa.is_supported(),
+            supported: entry.kind.is_code() && entry.isa.is_decoded(),
             listed: entry.kind.is_code() && entry.isa.has_readable_metadata(),
             stored: entry.packed_size,
             size: entry.size,

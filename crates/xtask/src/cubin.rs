@@ -39,7 +39,13 @@ fn sections(
     if !file.starts_with(&MAGIC) || number(file, 0x12, 2)? != machine {
         return None;
     }
-    let flags = u32::try_from(number(file, 0x30, 4)? & 0xff).ok()?;
+    let flags = number(file, 0x30, 4)?;
+    // Files of CUDA 13 have another ABI version, with the number of the GPU one byte further up.
+    let flags = match number(file, 8, 1)? {
+        8.. => flags >> 8,
+        _ => flags,
+    };
+    let flags = u32::try_from(flags & 0xff).ok()?;
     let table = usize::try_from(number(file, 0x28, 8)?).ok()?;
     let size = usize::try_from(number(file, 0x3a, 2)?).ok()?;
     let count = usize::try_from(number(file, 0x3c, 2)?).ok()?;

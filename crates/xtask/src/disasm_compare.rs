@@ -5,6 +5,7 @@ mod library;
 mod random;
 mod record;
 mod relocated;
+mod wide;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 pub(crate) use random::{SplitMix, random_fields, random_words};
 pub(crate) use record::layout;
+pub(crate) use wide::{Oracles, our_texts, word_of_form};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask disasm-compare [--show COUNT]
@@ -25,6 +27,7 @@ usage: cargo xtask disasm-compare [--show COUNT]
        cargo xtask disasm-compare [--show COUNT] [--seed NUMBER] --random COUNT
        cargo xtask disasm-compare [--show COUNT] --relocated DIRECTORY...
        cargo xtask disasm-compare [--seed NUMBER] --record [DIRECTORY...]
+       cargo xtask disasm-compare --wide [--show COUNT] [--only SM] [--seed NUMBER --random COUNT] [DIRECTORY...]
        cargo xtask disasm-compare --gfx803 [--show COUNT] [--seed NUMBER] [--random COUNT | --record | FILE...]
 
 Disassembles instructions with this project's tables and with oracle/bin/nvdisasm and compares the texts.
@@ -43,6 +46,10 @@ fails if there is a difference. Without arguments: every instruction of kernels/
   --record         compare nothing, but write the output of nvdisasm for a selection of words to
                    crates/isa/tests/data/spelling.txt, which a test reads. The words of the cubins below
                    DIRECTORY are not copied: random words with the same modifiers are recorded
+  --wide           instead: words of 128 bits (sm_70 to sm_121), against oracle/bin/cu13/nvdisasm, and oracle/bin/nvdisasm
+                   for sm_70 and sm_72: the distinct words of the files *.cubin below these directories, or COUNT
+                   random ones for each architecture, half of them words of these files with a few bits changed
+  --only SM        only this architecture
   --gfx803         instead: GCN3, against oracle/bin/llvm-mc-14: whole listings of all code objects of
                    kernels/built, or of FILE...; their instructions are also encoded again. A FILE that is none has
                    a word in hexadecimal on each line. --random: words of all forms in turn. Where LLVM 14 differs
@@ -66,6 +73,8 @@ struct Options {
     record: bool,
     relocated: bool,
     gfx803: bool,
+    wide: bool,
+    only: Option<u32>,
     directories: Vec<PathBuf>,
 }
 
@@ -80,6 +89,17 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             files: &options.directories,
         };
         return gcn3::run(repository, &options);
+    }
+    if options.wide {
+        let mut tally = TextTally::default();
+        let wide = wide::WideOptions {
+            random: options.random,
+            seed: options.seed,
+            directories: &options.directories,
+            only: options.only,
+        };
+        wide::compare(repository, &mut tally, &wide)?;
+        return tally.result(options.show);
     }
     let nvdisasm = Nvdisasm::new(&repository.oracle())?;
     if options.relocated {
@@ -103,16 +123,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             compare(&nvdisasm, &mut tally, title, *sm, code)?;
         }
     }
-    tally.print(options.show);
-    if tally.differences.is_empty() {
-        Ok(())
-    } else {
-        bail!(
-            "{} of {} words differ",
-            tally.differences.len(),
-            tally.compared
-        )
-    }
+    tally.result(options.show)
 }
 
 /// Compares `count` random words on each architecture.
@@ -166,6 +177,8 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         record: false,
         relocated: false,
         gfx803: false,
+        wide: false,
+        only: None,
         directories: Vec::new(),
     };
     let mut arguments = arguments.iter();
@@ -183,6 +196,8 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--show" => options.show = usize::try_from(number()?)?,
             "--record" => options.record = true,
             "--gfx803" => options.gfx803 = true,
+            "--wide" => options.wide = true,
+            "--only" => options.only = Some(u32::try_from(number()?)?),
             "--relocated" => options.relocated = true,
             other if other.starts_with('-') => {
                 bail!("unknown argument {other:?}")
@@ -190,7 +205,8 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             directory => options.directories.push(PathBuf::from(directory)),
         }
     }
-    if options.random.is_some() && (options.record || !options.directories.is_empty()) {
+    let files = !options.directories.is_empty() && !options.wide;
+    if options.random.is_some() && (options.record || files) {
         bail!("--random excludes --record and directories");
     }
     Ok(options)
@@ -239,7 +255,7 @@ struct Difference {
     title: String,
     sm: u32,
     address: u32,
-    word: u64,
+    word: u128,
     ours: Option<String>,
     theirs: Option<String>,
 }
@@ -279,7 +295,7 @@ fn compare(
                 title: title.to_owned(),
                 sm,
                 address,
-                word: instr.word as u64,
+                word: instr.word,
                 ours,
                 theirs: theirs.clone(),
             });
@@ -289,6 +305,19 @@ fn compare(
 }
 
 impl TextTally {
+    /// Prints the counts; an error if there is a difference.
+    fn result(&self, show: usize) -> anyhow::Result<()> {
+        self.print(show);
+        if self.differences.is_empty() {
+            return Ok(());
+        }
+        bail!(
+            "{} of {} words differ",
+            self.differences.len(),
+            self.compared
+        )
+    }
+
     fn print(&self, show: usize) {
         let count =
             |wanted: fn(&Difference) -> bool| self.differences.iter().filter(|d| wanted(d)).count();

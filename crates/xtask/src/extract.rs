@@ -24,7 +24,7 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
         let library = ImageDirectory::open(FileSource::new(File::open(&file)?)?)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         for (number, entry) in (1..).zip(library.entries()) {
-            if entry.kind == EntryKind::Cubin && entry.isa.is_supported() {
+            if entry.kind == EntryKind::Cubin && entry.isa.is_decoded() {
                 let to =
                     PathBuf::from(directory).join(format!("{name}.{number}.{}.cubin", entry.isa));
                 fs::write(&to, library.contents(entry)?)

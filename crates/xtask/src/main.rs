@@ -53,6 +53,7 @@ mod plan_check;
 mod precision;
 mod predict_check;
 mod probe_check;
+mod probe_encodings;
 mod probe_overhead;
 mod profiles;
 mod rebuilt;
@@ -111,6 +112,12 @@ const COMMANDS: &[Command] = &[
         summary: "pack cubins into the containers that tests read",
         help: containers::HELP,
         run: containers::run,
+    },
+    Command {
+        name: "probe-encodings",
+        summary: "what the table of 128-bit instructions gets wrong",
+        help: probe_encodings::HELP,
+        run: probe_encodings::run,
     },
     Command {
         name: "extract",

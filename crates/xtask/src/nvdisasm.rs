@@ -10,6 +10,12 @@ use anyhow::{Context, bail};
 /// NOP, which is valid on every architecture; it replaces the words that the disassembler rejects.
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 
+/// NOP of the instructions of 128 bits.
+const WIDE_NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+
+/// Bytes of an instruction of 128 bits.
+const WIDE: usize = 16;
+
 /// Maximum number of runs for one input, each with more rejected words replaced.
 const ROUNDS: usize = 8;
 
@@ -22,7 +28,16 @@ pub(crate) struct Nvdisasm {
 impl Nvdisasm {
     /// Finds the tool that `cargo xtask oracle` unpacked into `oracle`.
     pub(crate) fn new(oracle: &Path) -> anyhow::Result<Self> {
-        let program = oracle.join("bin/nvdisasm");
+        Self::named(oracle, "nvdisasm")
+    }
+
+    /// Finds the release of CUDA 13, which knows sm_75 and later.
+    pub(crate) fn release_13(oracle: &Path) -> anyhow::Result<Self> {
+        Self::named(oracle, "cu13/nvdisasm")
+    }
+
+    fn named(oracle: &Path, name: &str) -> anyhow::Result<Self> {
+        let program = oracle.join("bin").join(name);
         if !program.is_file() {
             bail!(
                 "{} is missing; `cargo xtask oracle` fetches it",
@@ -32,6 +47,67 @@ impl Nvdisasm {
         let scratch = oracle.join("scratch");
         fs::create_dir_all(&scratch).context("cannot create oracle/scratch")?;
         Ok(Self { program, scratch })
+    }
+
+    /// Returns the text of each word of 128 bits, at the address 16 times its index; `None` for a word that the tool
+    /// rejects or prints nothing for.
+    pub(crate) fn disassemble_wide(
+        &self,
+        sm: u32,
+        words: &[u128],
+    ) -> anyhow::Result<Vec<Option<String>>> {
+        let mut texts: Vec<Option<String>> = vec![None; words.len()];
+        let mut rejected = vec![false; words.len()];
+        // The tool names no address for a word whose low half is 0.
+        for (bad, word) in rejected.iter_mut().zip(words) {
+            *bad = *word as u64 == 0;
+        }
+        let input = self
+            .scratch
+            .join(format!("words.{}.bin", std::process::id()));
+        for _ in 0..ROUNDS {
+            let listed = rejected.iter().zip(words);
+            let listed = listed.map(|(bad, word)| if *bad { WIDE_NOP } else { *word });
+            let code: Vec<u8> = listed.flat_map(u128::to_le_bytes).collect();
+            fs::write(&input, &code).context("cannot write the input of nvdisasm")?;
+            let output = Command::new(&self.program)
+                .args(["--binary", &format!("SM{sm}"), "-novliw", "-ndf"])
+                .arg(&input)
+                .output()
+                .context("cannot start nvdisasm")?;
+            let _ = fs::remove_file(&input);
+            let messages = String::from_utf8_lossy(&output.stderr);
+            let mut more = false;
+            for address in messages.lines().filter_map(rejected_address) {
+                if let Some(bad) = rejected.get_mut(address as usize / WIDE) {
+                    *bad = true;
+                    more = true;
+                }
+            }
+            if more {
+                continue;
+            }
+            if !output.status.success() {
+                bail!(
+                    "nvdisasm failed: {}",
+                    messages.lines().next().unwrap_or("no message")
+                );
+            }
+            for line in String::from_utf8_lossy(&output.stdout).lines() {
+                if let Some((address, text)) = listed_instruction(line)
+                    && let Some(at) = texts.get_mut(address as usize / WIDE)
+                {
+                    *at = Some(text);
+                }
+            }
+            for (text, bad) in texts.iter_mut().zip(&rejected) {
+                if *bad {
+                    *text = None;
+                }
+            }
+            return Ok(texts);
+        }
+        bail!("nvdisasm still rejects words after {ROUNDS} rounds")
     }
 
     /// Returns the text of every instruction of `code` (whole groups of a control word and three instructions) by byte

@@ -61,6 +61,7 @@ const WHEELS: &[Wheel] = &[
         sha256: "56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03",
         members: &[("nvidia/cu13/bin/fatbinary", "bin/fatbinary", true)],
     },
+    // Releases from 13.0 on know no GPU before sm_75.
     Wheel {
         requirement: "ziglang==0.17.1",
         sha256: "ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54",

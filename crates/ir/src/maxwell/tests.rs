@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use warpbound_isa::nvidia::SassProgram;
+use warpbound_isa::nvidia::{SassProgram, table};
 use warpbound_isa::{Arch, View};
 
 use super::meaning;
@@ -518,4 +518,23 @@ fn unknown_modifiers_have_no_meaning() {
         assert_eq!(meaning(&view(word)), None, "{:?}", view(word));
     }
     assert_eq!(result(two_registers(IADD), 2, 3, 0), 5);
+}
+
+/// Stands in for the exhaustive match that opcodes of several families rule out.
+#[test]
+fn each_opcode_of_the_table_is_decided() {
+    let source = include_str!("../maxwell.rs");
+    for (_, form) in table(Arch::Sm61).forms() {
+        let name = format!("Opcode::{:?}", form.opcode());
+        let mut places = source.match_indices(&name);
+        // The name of another opcode may begin with this one.
+        let is_named = places.any(|(at, _)| {
+            let rest = source.get(at + name.len()..).unwrap_or_default();
+            !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        });
+        assert!(
+            is_named,
+            "{name} has neither a meaning nor a reason for none"
+        );
+    }
 }

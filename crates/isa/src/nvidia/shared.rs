@@ -1,5 +1,6 @@
 //! Decoding, printing and encoding of NVIDIA's machine code from the rows of a table: what all its families share.
 
+mod address;
 pub(super) mod arch;
 pub(super) mod bits;
 mod class;
@@ -8,6 +9,7 @@ pub(super) mod dialect;
 mod effects;
 pub(super) mod encode;
 pub(super) mod form;
+mod imad_alias;
 pub(super) mod lookup;
 pub(super) mod modifier;
 pub(super) mod names;

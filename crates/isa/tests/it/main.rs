@@ -11,3 +11,4 @@ mod recorded;
 mod registers;
 mod spelling;
 mod table;
+mod wide;

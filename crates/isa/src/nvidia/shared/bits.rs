@@ -1,6 +1,7 @@
 //! Bits of a form's operands and modifiers, for generators that enumerate the words of a form. For example, a
 //! generator takes a form, puts random registers into its operand bits, and tries all values of its modifier bits.
 
+use super::address::TermKind;
 use super::form::Form;
 use super::template::{Field, Item, ItemKind, Piece, RegisterCount};
 
@@ -9,6 +10,8 @@ use super::template::{Field, Item, ItemKind, Piece, RegisterCount};
 pub enum OperandKind {
     /// Number of a general register; 255 is RZ.
     Register,
+    /// Number of a uniform register; 63 or 255 is URZ.
+    Uniform,
     /// Number of a predicate; 7 is PT.
     Predicate,
     /// Immediate: an integer or the top bits of a float.
@@ -87,6 +90,19 @@ impl Form {
                 ItemKind::Relative(field) | ItemKind::Absolute(field) => {
                     push(OperandKind::Target, field)
                 }
+                ItemKind::Uniform(field) => push(OperandKind::Uniform, field),
+                ItemKind::UniformPred(field) => push(OperandKind::Predicate, field),
+                ItemKind::ConvergenceBarrier(field) => push(OperandKind::Immediate, field),
+                ItemKind::Brackets(brackets) => {
+                    for term in brackets.terms() {
+                        let kind = match term.kind {
+                            TermKind::Register => OperandKind::Register,
+                            TermKind::Uniform => OperandKind::Uniform,
+                            TermKind::Signed | TermKind::Unsigned => OperandKind::Offset,
+                        };
+                        push(kind, &term.field);
+                    }
+                }
                 ItemKind::RegTarget { base, offset } => {
                     push(OperandKind::Register, base);
                     push(OperandKind::Target, offset);
@@ -103,7 +119,8 @@ impl Form {
         let mut bits = 0u128;
         for piece in self.template.pieces() {
             bits |= match piece {
-                Piece::Literal(_) => 0,
+                // Its fields are those of operands.
+                Piece::Literal(_) | Piece::ImadAlias(_) => 0,
                 Piece::Flag { bit, .. } => 1 << bit,
                 Piece::Name { field, .. } => field.bits(),
                 Piece::Item(item) => item_bits(item),
@@ -147,6 +164,10 @@ fn item_bits(item: &Item) -> u128 {
     match &item.kind {
         ItemKind::PredSet(bit) => bits | 1 << bit,
         ItemKind::CcTest(field) => bits | field.bits(),
+        ItemKind::Brackets(brackets) => {
+            let lists = brackets.lists();
+            lists.fold(bits, |bits, (_, field)| bits | field.bits())
+        }
         _ => bits,
     }
 }

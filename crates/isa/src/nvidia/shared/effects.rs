@@ -111,7 +111,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
                     out.writes.push(Reg::CC);
                 }
             }
-            Piece::Literal(_) => {}
+            Piece::Literal(_) | Piece::ImadAlias(_) => {}
         }
     }
     if declared.reads_cc {

@@ -9,11 +9,11 @@ use super::dialect::Dialect;
 use super::encode::NamedField;
 use super::names::{ListFile, NamesId, TimingId};
 use super::opcode::Opcode;
-use super::template::{Field, Piece, Template};
+use super::template::{Cond, Field, ItemKind, Piece, Template};
 use crate::encoding::RowHead;
 use crate::instr::{MemorySpace, StackToken};
 use std::sync::OnceLock;
-use warpbound_base::{BitRange, Named};
+use warpbound_base::{BitRange, Bits, Named};
 
 /// Index of a row of the form table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,6 +46,40 @@ pub(crate) enum FlowKind {
     Unsupported,
 }
 
+/// Use of bits 124:122 of a word of 128 bits. With a stall code from 17 on they keep operands in the reuse cache, if
+/// the form has such operands. Otherwise they are a code for batches of instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ControlHints {
+    /// Bits of the operands that the reuse cache can keep.
+    Reuse(u64),
+    /// Always a code for batches: instructions of variable latency.
+    Batch,
+}
+
+impl ControlHints {
+    /// Whether stall code and bits fit together.
+    pub(crate) fn allow(self, word: u128) -> bool {
+        const STALL: BitRange = BitRange { hi: 109, lo: 105 };
+        const HINTS: BitRange = BitRange { hi: 124, lo: 122 };
+        /// Highest code for batches.
+        const LAST: u64 = 5;
+        let hints = word.field(HINTS);
+        match (word.field(STALL), self) {
+            (16 | 28.., _) => false,
+            (0, _) => hints == 0,
+            (17.., ControlHints::Reuse(operands)) => hints & !operands == 0,
+            // Code 3 asks for an operand that these forms lack.
+            (_, ControlHints::Reuse(0)) => hints <= LAST && hints != 3,
+            _ => hints <= LAST,
+        }
+    }
+
+    /// Whether the bits keep operands in the reuse cache.
+    pub(crate) fn are_reuse(self, word: u128) -> bool {
+        word.bit(109) && self != ControlHints::Batch
+    }
+}
+
 /// Effects of a form apart from reading and writing its operands: the second column of the row.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RowEffects {
@@ -62,6 +96,14 @@ pub(crate) struct RowEffects {
     pub(crate) refuse_bit: Option<u8>,
     /// Bits that must be zero for the word to be an instruction.
     pub(crate) zero_bits: Option<BitRange>,
+    /// Whether the guard is a predicate of the uniform datapath.
+    pub(crate) uniform_guard: bool,
+    /// Use of the bits beside the stall count of a word of 128 bits; `None` if no bits are checked.
+    pub(crate) hints: Option<ControlHints>,
+    /// Conditions under which the word is not an instruction.
+    pub(crate) never: Vec<Cond>,
+    /// Fields with values that are not an instruction, beyond those of the template.
+    pub(crate) legal: Vec<(NamesId, Field)>,
     /// Mask of the lanes of each quad that the instruction writes, if the form has one.
     pub(crate) quad_mask: Option<BitRange>,
 }
@@ -125,8 +167,10 @@ impl Form {
         // The mnemonic was parsed at compile time.
         let template = template.strip_prefix(opcode.name()).unwrap_or(template);
         let template = Template::parse(template, dialect)?;
-        let spelled = name_fields(&template);
         let lists = dialect.lists;
+        let effects = parse_effects(effects, lists)?;
+        let mut spelled = name_fields(&template);
+        spelled.extend(effects.legal.iter().cloned());
         Ok(Form {
             mask: head.mask,
             value: head.value,
@@ -134,7 +178,7 @@ impl Form {
             dialect,
             opcode,
             timing: parse_timing(timing, lists).ok_or_else(|| format!("bad timing `{timing}`"))?,
-            effects: parse_effects(effects, lists)?,
+            effects,
             template,
             name_fields: spelled,
             fields: OnceLock::new(),
@@ -145,15 +189,16 @@ impl Form {
 fn name_fields(template: &Template) -> Vec<(NamesId, Field)> {
     let mut out = Vec::new();
     for piece in template.pieces() {
-        let (id, field) = match piece {
-            Piece::Name { names, field, .. } => (*names, field),
-            Piece::Item(item) => match &item.select {
-                Some((id, field)) => (*id, field),
-                None => continue,
-            },
-            _ => continue,
-        };
-        out.push((id, field.clone()));
+        match piece {
+            Piece::Name { names, field, .. } => out.push((*names, field.clone())),
+            Piece::Item(item) => {
+                out.extend(item.select.clone());
+                if let ItemKind::Brackets(brackets) = &item.kind {
+                    out.extend(brackets.lists().map(|(id, field)| (id, field.clone())));
+                }
+            }
+            Piece::Literal(_) | Piece::Flag { .. } | Piece::ImadAlias(_) => {}
+        }
     }
     out
 }
@@ -213,6 +258,16 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         "zero" => effects.zero_bits = Some(parse_range(value)?),
         "quad" => effects.quad_mask = Some(parse_range(value)?),
         "noguard" => effects.unguarded = true,
+        "batch" => effects.hints = Some(ControlHints::Batch),
+        "reuse" => effects.hints = Some(ControlHints::Reuse(value.parse().ok()?)),
+        "uguard" => effects.uniform_guard = true,
+        "never" => effects.never.push(Cond::parse(value)?),
+        "legal" => {
+            let (list, field) = value.split_once('@')?;
+            effects
+                .legal
+                .push((lists.names_id(list)?, Field::parse(field)?));
+        }
         "illegal" => effects.illegal = true,
         "bar" => effects.barrier = true,
         "branch" => effects.flow = FlowKind::Branch,

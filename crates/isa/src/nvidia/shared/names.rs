@@ -1,6 +1,7 @@
 //! Value lists of a table's `.names` file: spellings, register counts, timing classes. For example, a list with the
 //! words `- .RM .RP .RZ` spells the value 2 of a rounding field as `.RP`.
 
+use super::dialect::Dialect;
 use super::modifier::{Modifier, Modifiers};
 use super::timing::Timing;
 use crate::encoding::ArchSet;
@@ -210,6 +211,11 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// Number of the architecture: 90 for sm_90.
+    pub(crate) fn sm(&self, dialect: &Dialect) -> u32 {
+        dialect.archs.get(self.arch).copied().unwrap_or_default()
+    }
+
     pub(crate) const fn new(
         arch: usize,
         lists: &'static ListFile,

@@ -76,6 +76,19 @@ pub enum OperandValue {
         /// Byte offset.
         offset: i64,
     },
+    /// Uniform register; `None` is URZ. [`Operand::count`] registers from here on.
+    Uniform(Option<u8>),
+    /// Predicate of the uniform datapath.
+    UniformPred {
+        /// Predicate number; `None` is UPT.
+        pred: Option<u8>,
+        /// Whether it is negated (`!`).
+        negated: bool,
+    },
+    /// Convergence barrier `B0`..`B15`.
+    ConvergenceBarrier(u8),
+    /// Address, constant or descriptor in brackets, of 128-bit instructions.
+    Address(Address),
     /// Target of a control transfer.
     Target(BranchTarget),
     /// Code address in a register: BRX, JMX.
@@ -92,6 +105,24 @@ pub enum OperandValue {
         /// Its text; empty if nothing is printed.
         text: &'static str,
     },
+}
+
+/// Operand in brackets. Registers are `Some(None)` for RZ and URZ, and `None` if the form has no such term.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// Text before the first bracket: empty for a plain address, `c` or `cx` for a constant, `desc` for an address
+    /// with a descriptor.
+    pub space: &'static str,
+    /// Bank of a constant.
+    pub bank: Option<u8>,
+    /// Uniform register with a descriptor, or the second one of an address.
+    pub descriptor: Option<Option<u8>>,
+    /// General register.
+    pub base: Option<Option<u8>>,
+    /// Uniform register that is added.
+    pub uniform: Option<Option<u8>>,
+    /// Offset in bytes.
+    pub offset: i64,
 }
 
 /// Operand with its modifiers.
@@ -175,6 +206,23 @@ pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
         .filter(|&r| REGISTERS.has(Reg::vector(r)))
 }
 
+/// Decodes the number of a uniform register; `None` for URZ. Before sm_100 fields have 6 bits, and the disassembler
+/// ignores the two bits above them.
+pub(crate) fn uniform_number(
+    field: &Field,
+    dialect: &Dialect,
+    names: &Names,
+    word: u128,
+) -> Option<u8> {
+    let zero = match names.sm(dialect) {
+        ..100 => 63,
+        _ => 255,
+    };
+    u8::try_from(field.get(word) & zero)
+        .ok()
+        .filter(|&number| u64::from(number) != zero)
+}
+
 /// Decodes an instruction of a form.
 pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> View {
     let template = &form.template;
@@ -197,7 +245,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
             // A fixed register has no field.
             Piece::Literal("RZ") => Some(word_operand("RZ")),
-            Piece::Literal(_) | Piece::Flag { .. } => None,
+            Piece::Literal(_) | Piece::Flag { .. } | Piece::ImadAlias(_) => None,
         })
         .collect();
     View {
@@ -231,6 +279,7 @@ fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers)
             hide,
             ..
         } if !hide.holds(word) => out.extend_from_slice(names.modifiers(*id, field.get(word))),
+        Piece::ImadAlias(alias) => Modifier::push_all(alias.text(word), out),
         Piece::Flag { .. } | Piece::Name { .. } | Piece::Item(_) => {}
     }
 }
@@ -240,6 +289,7 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
     match piece {
         Piece::Literal(text) => text,
         Piece::Flag { text, bit, .. } if word.bit(*bit) => text,
+        Piece::ImadAlias(alias) => alias.text(word),
         Piece::Flag { .. } | Piece::Item(_) => "",
         Piece::Name {
             names: id,
@@ -277,6 +327,15 @@ fn word_operand(text: &'static str) -> Operand {
     }
 }
 
+/// Whether the text leaves an operand out, whatever its value is.
+fn is_hidden(item: &Item, names: &Names, word: u128) -> bool {
+    let listed = |(id, field): &(_, Field)| {
+        let text = names.text(*id, field.get(word));
+        text.is_some_and(|text| !text.is_empty())
+    };
+    item.hide.holds(word) || item.hide_by.as_ref().is_some_and(listed)
+}
+
 /// Number of registers of an operand.
 pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
     if item.wide.holds(word) {
@@ -296,18 +355,24 @@ pub(crate) fn operand(
     word: u128,
     addr: CodeAddr,
 ) -> Operand {
-    let value = value(item, dialect, word, addr);
+    let value = value(item, dialect, names, word, addr);
     // One test replaces five for most operands.
     let unmodified = item.unmodified.is_some_and(|bits| word & bits == 0);
     let holds = |cond: &Cond| !unmodified && cond.holds(word);
     // Only values that the text can leave out count as absent.
+    let optional = item.optional && item.optional_if.holds(word);
     let absent = match value {
-        OperandValue::Reg(None) => item.optional,
+        OperandValue::Reg(None) | OperandValue::Uniform(None) => optional,
         OperandValue::Pred {
             pred: None,
             negated: false,
-        } => item.optional,
+        }
+        | OperandValue::UniformPred {
+            pred: None,
+            negated: false,
+        } => optional,
         OperandValue::CcTest(test) => test == CcTest::TRUE,
+        OperandValue::Int(0) if optional => true,
         OperandValue::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
         _ => false,
     };
@@ -333,11 +398,17 @@ pub(crate) fn operand(
         slot: item
             .reuse
             .and_then(|bit| bit.checked_sub(dialect.first_reuse_bit)),
-        shown: !absent,
+        shown: !absent && !is_hidden(item, names, word),
     }
 }
 
-fn value(item: &Item, dialect: &Dialect, word: u128, addr: CodeAddr) -> OperandValue {
+fn value(
+    item: &Item,
+    dialect: &Dialect,
+    names: &Names,
+    word: u128,
+    addr: CodeAddr,
+) -> OperandValue {
     match &item.kind {
         ItemKind::Reg(field) => OperandValue::Reg(reg_number(field, word)),
         ItemKind::RegPair(field) => OperandValue::RegPair(reg_number(field, word)),
@@ -349,11 +420,26 @@ fn value(item: &Item, dialect: &Dialect, word: u128, addr: CodeAddr) -> OperandV
                 negated: item.not.holds(word),
             }
         }
+        ItemKind::Uniform(field) => {
+            OperandValue::Uniform(uniform_number(field, dialect, names, word))
+        }
+        ItemKind::UniformPred(field) => OperandValue::UniformPred {
+            pred: pred_number(field.get(word)),
+            negated: item.not.holds(word),
+        },
+        ItemKind::ConvergenceBarrier(field) => {
+            OperandValue::ConvergenceBarrier((field.get(word) & 255) as u8)
+        }
+        ItemKind::Brackets(brackets) => OperandValue::Address(brackets.value(dialect, names, word)),
         ItemKind::PredSet(bit) if word.bit(*bit) => OperandValue::ConditionCode,
         ItemKind::PredSet(_) => OperandValue::AllPreds,
         ItemKind::CcTest(field) => OperandValue::CcTest(CcTest((field.get(word) & 31) as u8)),
-        ItemKind::Unsigned(field) => OperandValue::Int(field.get(word) as i64),
-        ItemKind::Signed(field) => OperandValue::Int(field.signed(word)),
+        ItemKind::Unsigned(field) => {
+            OperandValue::Int((field.get(word) as i64).wrapping_mul(item.scale.into()))
+        }
+        ItemKind::Signed(field) => {
+            OperandValue::Int(field.signed(word).wrapping_mul(item.scale.into()))
+        }
         ItemKind::Mixed(field) if item.signed.holds(word) => OperandValue::Int(field.signed(word)),
         ItemKind::Mixed(field) => OperandValue::Int(field.get(word) as i64),
         ItemKind::Float(format, field) => {

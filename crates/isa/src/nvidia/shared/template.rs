@@ -4,7 +4,9 @@
 //! For example, the template `IADD{.SAT 50} {=R7:0}, {R15:8}, {R27:20}` prints `.SAT` if bit 50 is set, and has a
 //! destination in bits 7:0 and two sources.
 
+use super::address::Brackets;
 use super::dialect::Dialect;
+use super::imad_alias::ImadAlias;
 use super::names::{CountId, NamesId};
 use warpbound_base::BitRange;
 
@@ -53,7 +55,7 @@ impl Part {
 }
 
 impl Field {
-    fn parse(text: &str) -> Option<Field> {
+    pub(crate) fn parse(text: &str) -> Option<Field> {
         let mut parts = text.split('+').map(Part::parse);
         let first = parts.next()??;
         let more = parts.collect::<Option<Vec<Part>>>()?;
@@ -164,7 +166,10 @@ impl Default for Cond {
 }
 
 impl Cond {
-    fn parse(text: &str) -> Option<Cond> {
+    /// Always holds.
+    const ALWAYS: Cond = Cond { mask: 0, value: 0 };
+
+    pub(crate) fn parse(text: &str) -> Option<Cond> {
         let (mut mask, mut value) = (0, 0);
         for part in text.split('&').filter(|part| !part.is_empty()) {
             let (bit, on) = match part.strip_prefix('!') {
@@ -262,6 +267,14 @@ pub(crate) enum ItemKind {
         bank: Field,
         offset: Field,
     },
+    /// Uniform register.
+    Uniform(Field),
+    /// Predicate of the uniform datapath.
+    UniformPred(Field),
+    /// Convergence barrier.
+    ConvergenceBarrier(Field),
+    /// Address, constant or descriptor in brackets.
+    Brackets(Brackets),
     /// Code address register plus offset.
     RegTarget {
         base: Field,
@@ -293,6 +306,18 @@ pub(crate) struct Item {
     pub(crate) count: RegisterCount,
     /// Not printed if it is PT or RZ.
     pub(crate) optional: bool,
+    /// If this holds, [`Item::optional`] applies.
+    pub(crate) optional_if: Cond,
+    /// Not printed if this holds.
+    pub(crate) hide: Cond,
+    /// Not printed if the list has a text for the value of the field.
+    pub(crate) hide_by: Option<(NamesId, Field)>,
+    /// Text after the operand, the same for all words.
+    pub(crate) suffix: &'static str,
+    /// The selected part is printed before the bar of an absolute value.
+    pub(crate) inside: bool,
+    /// A blank separates it from the operand before.
+    pub(crate) blank: bool,
     /// Not printed if it has this value.
     pub(crate) omit: Option<u64>,
     /// The predicate number is stored inverted (PT is 0).
@@ -326,6 +351,8 @@ pub(crate) enum Piece {
         /// Not printed if this holds.
         hide: Cond,
     },
+    /// Name of a simple product.
+    ImadAlias(Box<ImadAlias>),
     Item(Box<Item>),
 }
 
@@ -439,6 +466,9 @@ fn parse_pieces(text: &'static str, dialect: &Dialect) -> Result<Vec<Piece>, Str
 fn parse_piece(text: &'static str, dialect: &Dialect) -> Option<Piece> {
     let mut words = text.split_ascii_whitespace();
     let head = words.next()?;
+    if head == "?imad" {
+        return ImadAlias::parse(words).map(|alias| Piece::ImadAlias(Box::new(alias)));
+    }
     // Names of lists begin with a lower-case letter, unlike nearly all operand letters, so this test spares the
     // lookup.
     let names = match head.starts_with(|c: char| c.is_ascii_lowercase()) {
@@ -474,16 +504,19 @@ fn parse_piece(text: &'static str, dialect: &Dialect) -> Option<Piece> {
     })
 }
 
-fn parse_item<'a>(
-    head: &str,
-    attributes: impl Iterator<Item = &'a str>,
+fn parse_item(
+    head: &'static str,
+    attributes: impl Iterator<Item = &'static str>,
     dialect: &Dialect,
 ) -> Option<Item> {
     let (writes, head) = match head.strip_prefix('=') {
         Some(rest) => (true, rest),
         None => (false, head),
     };
-    let kind = parse_kind(head)?;
+    let kind = match head.contains('[') {
+        true => ItemKind::Brackets(Brackets::parse(head, dialect)?),
+        false => parse_kind(head)?,
+    };
     let mut item = Item {
         writes,
         // The reuse cache keeps source operands only.
@@ -502,6 +535,12 @@ fn parse_item<'a>(
         format: None,
         count: RegisterCount::Fixed(1),
         optional: false,
+        optional_if: Cond::ALWAYS,
+        hide: Cond::default(),
+        hide_by: None,
+        suffix: "",
+        inside: false,
+        blank: false,
         omit: None,
         flip: false,
         no_zero: false,
@@ -533,7 +572,19 @@ fn parse_item<'a>(
                     None => RegisterCount::Fixed(value.parse().ok()?),
                 }
             }
-            "opt" => item.optional = true,
+            "opt" => {
+                item.optional = true;
+                item.optional_if = Cond::parse(value)?;
+            }
+            "hide" => match split(value, b'@') {
+                Some((list, field)) => {
+                    item.hide_by = Some((dialect.lists.names_id(list)?, Field::parse(field)?));
+                }
+                None => item.hide = Cond::parse(value)?,
+            },
+            "sfx" => item.suffix = value,
+            "inside" => item.inside = true,
+            "blank" => item.blank = true,
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,
             "bad" => item.no_zero = true,
@@ -620,6 +671,9 @@ fn parse_kind(head: &str) -> Option<ItemKind> {
         }
         'T' => ItemKind::Relative(Field::parse(rest)?),
         'J' => ItemKind::Absolute(Field::parse(rest)?),
+        'G' => ItemKind::Uniform(Field::parse(rest)?),
+        'L' => ItemKind::UniformPred(Field::parse(rest)?),
+        'B' => ItemKind::ConvergenceBarrier(Field::parse(rest)?),
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! Disassembler: prints instructions as NVIDIA's disassembler does, so that the two can be compared. For
 //! example, `@!P0 FADD.FTZ R0, R1.reuse, -R2`.
 
+use super::address::{Brackets, Term, TermKind};
 use super::dialect::Dialect;
 use super::form::Form;
 use super::names::Names;
@@ -9,7 +10,7 @@ use super::operand::{self, Operand, OperandValue};
 use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
 use super::timing::LatencyKind;
-use crate::instr::{BranchTarget, CcTest, Guard};
+use crate::instr::{BranchTarget, CcTest};
 use warpbound_base::{Bits, CodeAddr};
 
 /// Style of printed code addresses.
@@ -57,10 +58,14 @@ impl SassProgram {
         // Bits 19:17 of the control slot mean operand reuse only for instructions of fixed latency; textures use them
         // as modifiers.
         let reuses = instr.control.reuse != 0
-            && matches!(
-                self.timing(instr).map(|timing| timing.latency),
-                Some(LatencyKind::Fixed | LatencyKind::Either)
-            );
+            && (form
+                .effects
+                .hints
+                .is_some_and(|hints| hints.are_reuse(self.bits(instr)))
+                || matches!(
+                    self.timing(instr).map(|timing| timing.latency),
+                    Some(LatencyKind::Fixed | LatencyKind::Either)
+                ));
         let mut line = TextWriter {
             out,
             names: self.names(),
@@ -71,7 +76,7 @@ impl SassProgram {
             style,
             relocated,
         };
-        line.push_guard(operand::guard(form, line.word));
+        line.push_guard(form);
         line.push_form(form);
         line.finish();
         true
@@ -159,11 +164,15 @@ impl<'a> TextWriter<'a> {
         self.push("]");
     }
 
-    fn push_guard(&mut self, guard: Guard) {
+    fn push_guard(&mut self, form: &Form) {
+        let guard = operand::guard(form, self.word);
         if guard.is_always() {
             return;
         }
         self.push(if guard.negated { "@!" } else { "@" });
+        if form.effects.uniform_guard {
+            self.push("U");
+        }
         self.push_pred(guard.pred);
         self.push(" ");
     }
@@ -179,7 +188,7 @@ impl<'a> TextWriter<'a> {
             if let [Piece::Item(item)] = pieces.as_slice() {
                 let operand = self.operand(item);
                 if operand.shown {
-                    self.push(separator);
+                    self.push(if item.blank { " " } else { separator });
                     separator = ", ";
                     self.push_operand(item, &operand);
                 }
@@ -203,7 +212,7 @@ impl<'a> TextWriter<'a> {
             Piece::Item(item) => self.operand(item).shown,
             // A literal among other pieces is shown only together with them.
             Piece::Literal(_) => pieces.len() == 1,
-            Piece::Name { .. } | Piece::Flag { .. } => {
+            Piece::Name { .. } | Piece::Flag { .. } | Piece::ImadAlias(_) => {
                 !operand::modifier(piece, self.names, word).is_empty()
             }
         })
@@ -241,6 +250,10 @@ impl<'a> TextWriter<'a> {
                 offset.as_ref()?
             }
             ItemKind::Reg(_)
+            | ItemKind::Uniform(_)
+            | ItemKind::UniformPred(_)
+            | ItemKind::ConvergenceBarrier(_)
+            | ItemKind::Brackets(_)
             | ItemKind::RegPair(_)
             | ItemKind::Pred(_)
             | ItemKind::PredSet(_)
@@ -299,12 +312,31 @@ impl<'a> TextWriter<'a> {
     }
 
     fn push_operand(&mut self, item: &Item, operand: &Operand) {
+        self.push_value(item, operand);
+        self.push(item.suffix);
+    }
+
+    fn push_value(&mut self, item: &Item, operand: &Operand) {
         if let Some(text) = self.take_relocated(item) {
             return self.push_relocated(item, operand, text);
         }
         match operand.value {
             OperandValue::Reg(None) if item.no_zero => self.push("???255"),
             OperandValue::Reg(reg) => self.push_register(item, operand, reg),
+            OperandValue::Uniform(reg) => {
+                self.push_signs(operand);
+                self.push_uniform(reg);
+                self.push_modifiers(item, operand);
+            }
+            OperandValue::UniformPred { pred, negated } => {
+                self.push(if negated { "!U" } else { "U" });
+                self.push_pred(pred);
+            }
+            OperandValue::ConvergenceBarrier(number) => {
+                self.push("B");
+                number::push_decimal(self.out, number);
+            }
+            OperandValue::Address(_) => self.push_brackets(item, operand),
             OperandValue::RegPair(first) => self.push_register_pair(first, operand.count),
             OperandValue::Pred { pred, negated } => {
                 if negated {
@@ -398,7 +430,102 @@ impl<'a> TextWriter<'a> {
         }
     }
 
+    fn push_uniform(&mut self, reg: Option<u8>) {
+        match reg {
+            Some(n) => {
+                self.push("UR");
+                number::push_decimal(self.out, n);
+            }
+            None => self.push("URZ"),
+        }
+    }
+
+    /// Appends what follows a register or an address of a 128-bit instruction: `|.reuse.H0_H0`.
+    fn push_modifiers(&mut self, item: &Item, operand: &Operand) {
+        if item.inside {
+            self.push(operand.select);
+        }
+        if operand.absolute {
+            self.push("|");
+        }
+        if self.reuses && item.reuse.is_some_and(|bit| self.word.bit(bit)) {
+            self.push(".reuse");
+        }
+        if !item.inside {
+            self.push(operand.select);
+        }
+    }
+
+    /// Appends an operand in brackets: `desc[UR4][R2.64+0x10]`.
+    fn push_brackets(&mut self, item: &Item, operand: &Operand) {
+        let ItemKind::Brackets(brackets) = &item.kind else {
+            return;
+        };
+        self.push_signs(operand);
+        self.push(brackets.name);
+        for (at, group) in brackets.groups.iter().enumerate() {
+            if at > 0 && brackets.gap {
+                self.push(" ");
+            }
+            self.push("[");
+            self.push_terms(item, brackets, group);
+            self.push("]");
+        }
+        self.push_modifiers(item, operand);
+    }
+
+    /// Appends the terms of a group. RZ without a suffix and the offset 0 are left out beside other terms.
+    fn push_terms(&mut self, item: &Item, brackets: &Brackets, group: &[Term]) {
+        let offset = |term: &Term| brackets.offset(term, group, self.names, self.word);
+        let is_offset = |term: &Term| matches!(term.kind, TermKind::Signed | TermKind::Unsigned);
+        let others = group
+            .iter()
+            .any(|term| term.kind == TermKind::Uniform || is_offset(term) && offset(term) != 0);
+        let mut separator = "";
+        for term in group {
+            let suffix = term.suffix_text(self.names, self.word);
+            match term.kind {
+                TermKind::Register => {
+                    let reg = operand::reg_number(&term.field, self.word);
+                    if reg.is_none() && suffix.is_empty() && others {
+                        continue;
+                    }
+                    match reg {
+                        None if item.no_zero => self.push("???255"),
+                        _ => self.push_reg(reg),
+                    }
+                    self.push(suffix);
+                }
+                TermKind::Uniform => {
+                    self.push(separator);
+                    let (field, word) = (&term.field, self.word);
+                    self.push_uniform(operand::uniform_number(
+                        field,
+                        self.dialect,
+                        self.names,
+                        word,
+                    ));
+                    self.push(suffix);
+                }
+                TermKind::Signed | TermKind::Unsigned => {
+                    let offset = brackets.offset(term, group, self.names, self.word);
+                    if offset == 0 && !separator.is_empty() {
+                        continue;
+                    }
+                    self.push(separator);
+                    self.push_hex(offset);
+                }
+            }
+            separator = "+";
+        }
+    }
+
     fn push_register(&mut self, item: &Item, operand: &Operand, reg: Option<u8>) {
+        if self.dialect.word_bits > 64 {
+            self.push_signs(operand);
+            self.push_reg(reg);
+            return self.push_modifiers(item, operand);
+        }
         self.push_signs(operand);
         self.push_reg(reg);
         self.push(operand.select);

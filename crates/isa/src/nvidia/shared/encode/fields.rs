@@ -201,7 +201,7 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
     }
     for (at, piece) in (0u8..).zip(form.template.pieces()) {
         match piece {
-            Piece::Literal(_) => {}
+            Piece::Literal(_) | Piece::ImadAlias(_) => {}
             Piece::Flag { bit, .. } => push(FieldRole::Modifier(at), Field::of_bit(*bit)),
             Piece::Name { field, hide, .. } => {
                 push(FieldRole::Modifier(at), field.clone());
@@ -239,6 +239,9 @@ fn item_fields(item: &Item, mut push: impl FnMut(bool, Field)) {
         ItemKind::Reg(field)
         | ItemKind::RegPair(field)
         | ItemKind::Pred(field)
+        | ItemKind::Uniform(field)
+        | ItemKind::UniformPred(field)
+        | ItemKind::ConvergenceBarrier(field)
         | ItemKind::CcTest(field)
         | ItemKind::Unsigned(field)
         | ItemKind::Signed(field)
@@ -246,6 +249,14 @@ fn item_fields(item: &Item, mut push: impl FnMut(bool, Field)) {
         | ItemKind::Float(_, field)
         | ItemKind::Relative(field)
         | ItemKind::Absolute(field) => push(true, field.clone()),
+        ItemKind::Brackets(brackets) => {
+            for term in brackets.terms() {
+                push(true, term.field.clone());
+            }
+            for (_, field) in brackets.lists() {
+                push(false, field.clone());
+            }
+        }
         // The bit selects between all predicates and the condition code, so it is a value.
         ItemKind::PredSet(bit) => push(true, Field::of_bit(*bit)),
         ItemKind::Const { bank, offset } | ItemKind::ConstTarget { bank, offset } => {

@@ -96,7 +96,7 @@ impl<'a> Search<'a> {
             Piece::Item(item) => Some(Slot::Item(item)),
             Piece::Name { .. } => Some(Slot::Named(piece)),
             Piece::Literal("RZ") => Some(Slot::Zero),
-            Piece::Literal(_) | Piece::Flag { .. } => None,
+            Piece::Literal(_) | Piece::Flag { .. } | Piece::ImadAlias(_) => None,
         });
         Search {
             id,
@@ -133,7 +133,7 @@ impl<'a> Search<'a> {
         };
         match piece {
             // Operands inside the opcode follow later, with the other operands.
-            Piece::Item(_) => self.modifiers(rest, words, word, shortfall),
+            Piece::Item(_) | Piece::ImadAlias(_) => self.modifiers(rest, words, word, shortfall),
             Piece::Literal(text) => {
                 let words = after(words, text)?;
                 self.modifiers(rest, words, word, shortfall)
