@@ -311,7 +311,11 @@ impl TextTally {
         if self.differences.is_empty() {
             return Ok(());
         }
-        bail!("{} of {} words differ", self.differences.len(), self.compared)
+        bail!(
+            "{} of {} words differ",
+            self.differences.len(),
+            self.compared
+        )
     }
 
     fn print(&self, show: usize) {

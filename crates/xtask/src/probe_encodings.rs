@@ -43,7 +43,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let oracles = Oracles::find(repository)?;
     let mut differences = 0;
     for arch in Arch::of_family(Family::Volta) {
-        if options.only.is_some_and(|sm| Arch::from_sm(sm) != Some(arch)) {
+        if options
+            .only
+            .is_some_and(|sm| Arch::from_sm(sm) != Some(arch))
+        {
             continue;
         }
         differences += sweep(&oracles, arch, options.opcode)?;
@@ -86,7 +89,10 @@ fn sweep(oracles: &Oracles, arch: Arch, only: Option<u32>) -> anyhow::Result<usi
     let opcodes: Vec<u32> = (0..1 << 13)
         .filter(|opcode| only.is_none_or(|only| only == *opcode))
         .collect();
-    let words: Vec<u128> = opcodes.iter().map(|&opcode| word_of_opcode(opcode)).collect();
+    let words: Vec<u128> = opcodes
+        .iter()
+        .map(|&opcode| word_of_opcode(opcode))
+        .collect();
     let theirs = oracles.texts(arch, &words)?;
     let ours = our_texts(arch, &words)?;
     let mut accepted = 0;

@@ -3,6 +3,11 @@
 //! For example, bits 11:0 and 91 of a word are its opcode and select one of 2¹³ buckets. A fault in a row is a build
 //! error.
 
+#![allow(
+    long_running_const_eval,
+    reason = "the table is parsed at compile time and long"
+)]
+
 use super::shared::arch::Arch;
 use super::shared::control::ControlWord;
 use super::shared::dialect::Dialect;

@@ -55,7 +55,11 @@ fn every_recorded_wide_word_is_spelled_as_recorded() {
         else {
             panic!("three columns expected: {line}");
         };
-        let arch = sm.parse().ok().and_then(Arch::from_sm).expect("an SM number");
+        let arch = sm
+            .parse()
+            .ok()
+            .and_then(Arch::from_sm)
+            .expect("an SM number");
         let word = u128::from_str_radix(word, 16).expect("a word");
         let program = SassProgram::decode(arch, &word.to_le_bytes()).expect("a word");
         let instr = program.instrs.first().expect("one instruction");
@@ -76,7 +80,11 @@ fn every_recorded_wide_word_is_spelled_as_recorded() {
         .iter()
         .map(|((sm, mnemonic), words)| {
             let some: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
-            format!("sm_{sm} {mnemonic}: {}\n    {}", words.len(), some.join("\n    "))
+            format!(
+                "sm_{sm} {mnemonic}: {}\n    {}",
+                words.len(),
+                some.join("\n    ")
+            )
         })
         .collect();
     assert!(

@@ -76,7 +76,7 @@ impl FormVariants {
         for operand in self.form.operand_bits() {
             let value = match operand.kind {
                 OperandKind::Register if operand.written => 4,
-                OperandKind::Register => registers.next().unwrap_or(1),
+                OperandKind::Register | OperandKind::Uniform => registers.next().unwrap_or(1),
                 OperandKind::Predicate if operand.written && operand.optional && no_predicate => 7,
                 OperandKind::Predicate if operand.written => written.next().unwrap_or(3),
                 OperandKind::Predicate => read.next().unwrap_or(1),

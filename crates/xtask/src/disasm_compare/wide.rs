@@ -76,7 +76,10 @@ pub(super) fn compare(
     let everywhere: Vec<u128> = real.values().flatten().copied().collect();
     let mut random = SplitMix(options.seed);
     for arch in Arch::of_family(Family::Volta) {
-        if options.only.is_some_and(|sm| Arch::from_sm(sm) != Some(arch)) {
+        if options
+            .only
+            .is_some_and(|sm| Arch::from_sm(sm) != Some(arch))
+        {
             continue;
         }
         let own = real.get(&arch.sm());

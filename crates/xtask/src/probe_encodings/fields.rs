@@ -11,12 +11,7 @@ const BITS: std::ops::Range<u32> = 16..105;
 
 /// Prints the bits of a word by what they change: the token of the text, with the range of bits, so that a row can be
 /// written down. Bits that make the word illegal and bits without effect are listed apart.
-pub(super) fn propose(
-    oracles: &Oracles,
-    arch: Arch,
-    word: u128,
-    text: &str,
-) -> anyhow::Result<()> {
+pub(super) fn propose(oracles: &Oracles, arch: Arch, word: u128, text: &str) -> anyhow::Result<()> {
     let bits: Vec<u32> = BITS.filter(|bit| *bit != 91).collect();
     let words: Vec<u128> = bits.iter().map(|bit| word ^ 1 << bit).collect();
     let changed = oracles.texts(arch, &words)?;

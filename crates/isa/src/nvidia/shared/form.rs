@@ -167,10 +167,10 @@ impl Form {
         // The mnemonic was parsed at compile time.
         let template = template.strip_prefix(opcode.name()).unwrap_or(template);
         let template = Template::parse(template, dialect)?;
+        let lists = dialect.lists;
         let effects = parse_effects(effects, lists)?;
         let mut spelled = name_fields(&template);
         spelled.extend(effects.legal.iter().cloned());
-        let lists = dialect.lists;
         Ok(Form {
             mask: head.mask,
             value: head.value,

@@ -350,8 +350,8 @@ opcodes! {
     Ubmsk = "UBMSK", Integer;
     Ubrev = "UBREV", Integer;
     Ucctl = "UCCTL", LoadStore;
-    Ucgabar_arv = "UCGABAR_ARV", Barrier;
-    Ucgabar_wait = "UCGABAR_WAIT", Barrier;
+    UcgabarArv = "UCGABAR_ARV", Barrier;
+    UcgabarWait = "UCGABAR_WAIT", Barrier;
     Uclea = "UCLEA", Other;
     Uf2fp = "UF2FP", Conversion;
     Uf2ip = "UF2IP", Conversion;
@@ -421,6 +421,10 @@ opcodes! {
     Hir0x1d0 = "__HIR0X1D0", Other;
     Hir0x1e0 = "__HIR0X1E0", Other;
     Hir0x1f0 = "__HIR0X1F0", Other;
+    Fhadd = "FHADD", Fp16;
+    Fhfma = "FHFMA", Fp16;
+    Uf2i = "UF2I", Conversion;
+    Ufhadd = "UFHADD", Fp32;
 }
 
 impl Opcode {

@@ -314,6 +314,8 @@ pub(crate) struct Item {
     pub(crate) hide_by: Option<(NamesId, Field)>,
     /// Text after the operand, the same for all words.
     pub(crate) suffix: &'static str,
+    /// The selected part is printed before the bar of an absolute value.
+    pub(crate) inside: bool,
     /// A blank separates it from the operand before.
     pub(crate) blank: bool,
     /// Not printed if it has this value.
@@ -502,9 +504,9 @@ fn parse_piece(text: &'static str, dialect: &Dialect) -> Option<Piece> {
     })
 }
 
-fn parse_item<'a>(
-    head: &str,
-    attributes: impl Iterator<Item = &'a str>,
+fn parse_item(
+    head: &'static str,
+    attributes: impl Iterator<Item = &'static str>,
     dialect: &Dialect,
 ) -> Option<Item> {
     let (writes, head) = match head.strip_prefix('=') {
@@ -537,6 +539,7 @@ fn parse_item<'a>(
         hide: Cond::default(),
         hide_by: None,
         suffix: "",
+        inside: false,
         blank: false,
         omit: None,
         flip: false,
@@ -580,6 +583,7 @@ fn parse_item<'a>(
                 None => item.hide = Cond::parse(value)?,
             },
             "sfx" => item.suffix = value,
+            "inside" => item.inside = true,
             "blank" => item.blank = true,
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,

@@ -10,7 +10,7 @@ use super::operand::{self, Operand, OperandValue};
 use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
 use super::timing::LatencyKind;
-use crate::instr::{BranchTarget, CcTest, Guard};
+use crate::instr::{BranchTarget, CcTest};
 use warpbound_base::{Bits, CodeAddr};
 
 /// Style of printed code addresses.
@@ -63,9 +63,9 @@ impl SassProgram {
                 .hints
                 .is_some_and(|hints| hints.are_reuse(self.bits(instr)))
                 || matches!(
-                self.timing(instr).map(|timing| timing.latency),
-                Some(LatencyKind::Fixed | LatencyKind::Either)
-            ));
+                    self.timing(instr).map(|timing| timing.latency),
+                    Some(LatencyKind::Fixed | LatencyKind::Either)
+                ));
         let mut line = TextWriter {
             out,
             names: self.names(),
@@ -442,13 +442,18 @@ impl<'a> TextWriter<'a> {
 
     /// Appends what follows a register or an address of a 128-bit instruction: `|.reuse.H0_H0`.
     fn push_modifiers(&mut self, item: &Item, operand: &Operand) {
+        if item.inside {
+            self.push(operand.select);
+        }
         if operand.absolute {
             self.push("|");
         }
         if self.reuses && item.reuse.is_some_and(|bit| self.word.bit(bit)) {
             self.push(".reuse");
         }
-        self.push(operand.select);
+        if !item.inside {
+            self.push(operand.select);
+        }
     }
 
     /// Appends an operand in brackets: `desc[UR4][R2.64+0x10]`.

@@ -133,9 +133,7 @@ impl<'a> Search<'a> {
         };
         match piece {
             // Operands inside the opcode follow later, with the other operands.
-            Piece::Item(_) | Piece::ImadAlias(_) => {
-                self.modifiers(rest, words, word, shortfall)
-            }
+            Piece::Item(_) | Piece::ImadAlias(_) => self.modifiers(rest, words, word, shortfall),
             Piece::Literal(text) => {
                 let words = after(words, text)?;
                 self.modifiers(rest, words, word, shortfall)
