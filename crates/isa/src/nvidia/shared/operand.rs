@@ -372,8 +372,11 @@ pub(crate) fn operand(
             negated: false,
         } => optional,
         OperandValue::CcTest(test) => test == CcTest::TRUE,
-        OperandValue::Int(0) if optional => true,
-        OperandValue::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
+        OperandValue::Int(0) if optional && item.omit.is_none() => true,
+        OperandValue::Int(n) => {
+            let omitted = item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n));
+            omitted && item.optional_if.holds(word)
+        }
         _ => false,
     };
     let select = item

@@ -338,6 +338,7 @@ impl<'a> TextWriter<'a> {
             }
             OperandValue::Address(_) => self.push_brackets(item, operand),
             OperandValue::RegPair(first) => self.push_register_pair(first, operand.count),
+            OperandValue::Pred { pred: None, .. } if item.no_zero => self.push("???7"),
             OperandValue::Pred { pred, negated } => {
                 if negated {
                     self.push("!");
