@@ -222,6 +222,11 @@ impl<'a> TextWriter<'a> {
         match piece {
             Piece::Item(item) => {
                 let operand = self.operand(item);
+                match (item.blank, operand.shown) {
+                    (true, false) => return,
+                    (true, true) => self.push(" "),
+                    (false, _) => {}
+                }
                 self.push_operand(item, &operand);
             }
             _ => self.push(operand::modifier(piece, self.names, self.word)),
