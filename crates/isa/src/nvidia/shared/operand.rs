@@ -372,8 +372,11 @@ pub(crate) fn operand(
             negated: false,
         } => optional,
         OperandValue::CcTest(test) => test == CcTest::TRUE,
-        OperandValue::Int(0) if optional => true,
-        OperandValue::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
+        OperandValue::Int(0) if optional && item.omit.is_none() => true,
+        OperandValue::Int(n) => {
+            let omitted = item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n));
+            omitted && item.optional_if.holds(word)
+        }
         _ => false,
     };
     let select = item
@@ -438,7 +441,12 @@ fn value(
             OperandValue::Int((field.get(word) as i64).wrapping_mul(item.scale.into()))
         }
         ItemKind::Signed(field) => {
-            OperandValue::Int(field.signed(word).wrapping_mul(item.scale.into()))
+            let number = field.signed(word).wrapping_mul(item.scale.into());
+            let from = match item.next {
+                true => i64::from(addr.0) + i64::from(dialect.bytes()),
+                false => 0,
+            };
+            OperandValue::Int(number.wrapping_add(from))
         }
         ItemKind::Mixed(field) if item.signed.holds(word) => OperandValue::Int(field.signed(word)),
         ItemKind::Mixed(field) => OperandValue::Int(field.get(word) as i64),

@@ -314,6 +314,8 @@ pub(crate) struct Item {
     pub(crate) hide_by: Option<(NamesId, Field)>,
     /// Text after the operand, the same for all words.
     pub(crate) suffix: &'static str,
+    /// The number counts from the address of the next instruction.
+    pub(crate) next: bool,
     /// The selected part is printed before the bar of an absolute value.
     pub(crate) inside: bool,
     /// A blank separates it from the operand before.
@@ -539,6 +541,7 @@ fn parse_item(
         hide: Cond::default(),
         hide_by: None,
         suffix: "",
+        next: false,
         inside: false,
         blank: false,
         omit: None,
@@ -583,6 +586,7 @@ fn parse_item(
                 None => item.hide = Cond::parse(value)?,
             },
             "sfx" => item.suffix = value,
+            "next" => item.next = true,
             "inside" => item.inside = true,
             "blank" => item.blank = true,
             "omit" => item.omit = Some(value.parse().ok()?),

@@ -222,6 +222,11 @@ impl<'a> TextWriter<'a> {
         match piece {
             Piece::Item(item) => {
                 let operand = self.operand(item);
+                match (item.blank, operand.shown) {
+                    (true, false) => return,
+                    (true, true) => self.push(" "),
+                    (false, _) => {}
+                }
                 self.push_operand(item, &operand);
             }
             _ => self.push(operand::modifier(piece, self.names, self.word)),
@@ -338,6 +343,7 @@ impl<'a> TextWriter<'a> {
             }
             OperandValue::Address(_) => self.push_brackets(item, operand),
             OperandValue::RegPair(first) => self.push_register_pair(first, operand.count),
+            OperandValue::Pred { pred: None, .. } if item.no_zero => self.push("???7"),
             OperandValue::Pred { pred, negated } => {
                 if negated {
                     self.push("!");
