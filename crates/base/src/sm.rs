@@ -96,6 +96,14 @@ impl SmFacts {
         }
     }
 
+    /// The row of an architecture whose instructions no table has.
+    const fn without_table(self) -> SmFacts {
+        SmFacts {
+            family: None,
+            ..self
+        }
+    }
+
     /// The row with code of another architecture.
     const fn with_code_of(self, number: u8) -> SmFacts {
         SmFacts {
@@ -113,8 +121,8 @@ const ARCHITECTURES: [SmFacts; 22] = [
     SmFacts::of_groups(60, "Pascal"),
     SmFacts::of_groups(61, "Pascal"),
     SmFacts::of_groups(62, "Pascal"),
-    SmFacts::of_words(70, "Volta"),
-    SmFacts::of_words(72, "Volta"),
+    SmFacts::of_words(70, "Volta").without_table(),
+    SmFacts::of_words(72, "Volta").without_table(),
     SmFacts::of_words(75, "Turing"),
     SmFacts::of_words(80, "Ampere"),
     SmFacts::of_words(86, "Ampere"),
@@ -126,7 +134,7 @@ const ARCHITECTURES: [SmFacts; 22] = [
     // CUDA 13 has another number for sm_101.
     SmFacts::of_clusters(101, "Blackwell").with_code_of(110),
     SmFacts::of_clusters(103, "Blackwell"),
-    SmFacts::of_clusters(107, "Blackwell"),
+    SmFacts::of_clusters(107, "Blackwell").without_table(),
     SmFacts::of_clusters(110, "Blackwell").with_code_of(101),
     SmFacts::of_clusters(120, "Blackwell"),
     SmFacts::of_clusters(121, "Blackwell").with_code_of(120),

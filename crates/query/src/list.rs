@@ -25,7 +25,7 @@ impl Library {
             number,
             kind: entry.kind.to_string(),
             isa: entry.isa.to_string(),
-            supported: entry.kind.is_code() && entry.isa.is_decoded(),
+            supported: entry.kind.is_code() && entry.isa.is_supported(),
             listed: entry.kind.is_code() && entry.isa.has_readable_metadata(),
             stored: entry.packed_size,
             size: entry.size,
@@ -126,9 +126,11 @@ impl Session {
                 .map(ToString::to_string)
                 .collect(),
         };
+        // Calls and loops follow from the control flow, which is known only where kernels are analysed.
+        let analysed = self.image.isa().check_supported();
         match self.image.kernels() {
-            Err(why) if self.image.isa().has_readable_metadata() => {
-                report.undecoded = Some(why.to_string());
+            _ if analysed.is_err() && self.image.isa().has_readable_metadata() => {
+                report.undecoded = analysed.err().map(|why| why.to_string());
                 report.kernels = self.stated_kernels(name);
             }
             Ok(kernels) => {
@@ -162,7 +164,7 @@ impl Session {
         report
     }
 
-    /// Lists what the metadata of the kernels states, where instructions cannot be decoded.
+    /// Lists what the metadata of the kernels states, where kernels are not analysed.
     fn stated_kernels(&self, name: Option<&NamePattern>) -> Vec<KernelSummary> {
         let kernels = self.image.stated_kernels();
         let refused = self.image.stated_refused();

@@ -49,7 +49,7 @@ pub struct FileReport {
     pub linked: bool,
     /// Reason why the kernels cannot be read.
     pub refused: Option<String>,
-    /// Reason why instructions cannot be decoded, if the kernels can be listed in spite of that; else absent.
+    /// Reason why calls and loops are not counted, though the kernels can be listed; else absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecoded: Option<String>,
     /// Kernels.

@@ -46,6 +46,7 @@ static DIALECT: Dialect = Dialect {
     source_bits: [8, 20, 39],
     first_reuse_bit: 81,
     target_unit: 1,
+    has_effects: true,
 };
 
 form_table! {

@@ -49,6 +49,7 @@ static DIALECT: Dialect = Dialect {
     source_bits: [24, 32, 64],
     first_reuse_bit: 122,
     target_unit: 4,
+    has_effects: false,
 };
 
 form_table! {

@@ -28,6 +28,8 @@ pub(crate) struct Dialect {
     pub(crate) first_reuse_bit: u8,
     /// Unit of relative code addresses in bytes.
     pub(crate) target_unit: u8,
+    /// Whether the rows state all reads, writes and control flow. Otherwise they state only memory accesses.
+    pub(crate) has_effects: bool,
 }
 
 impl Dialect {

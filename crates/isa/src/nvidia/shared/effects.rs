@@ -11,7 +11,7 @@ use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
 use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
-use crate::instr::{BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, ValueSource};
+use crate::instr::{BranchTarget, CcTest, Effects, Guard, InstrFlow, ValueSource};
 use crate::{Reg, RegisterKind, SpecialReg};
 use warpbound_base::{Bits, CodeAddr};
 
@@ -19,13 +19,21 @@ impl SassProgram {
     /// Returns reads, writes, control flow and memory access of an instruction.
     ///
     /// Writes happen only in lanes where guard and condition-code test hold. Other lanes keep the old value, which
-    /// callers account for. A word that is not an instruction has [`InstrFlow::Unsupported`] and no other effects.
+    /// callers account for. A word that is not an instruction has [`InstrFlow::Unsupported`] and no other effects. From
+    /// Volta on, the rows state only memory accesses: every instruction has [`InstrFlow::Unsupported`], no reads and no
+    /// writes.
     ///
     /// Reads may name more registers than the hardware reads: texture coordinates are always taken as the largest
     /// vector. Writes name every register that may be written. A register that may keep its old value although the
     /// condition holds is also among the reads.
     pub fn effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {
+            // No analysis may follow code whose control flow is not stated.
+            Some(form) if !form.dialect.has_effects => Effects {
+                flow: InstrFlow::Unsupported,
+                access: form.effects.memory_effect(),
+                ..Effects::control_only(operand::guard(form, self.bits(instr)), false)
+            },
             Some(form) => form_effects(form, self.names(), instr, self.bits(instr)),
             None => Effects {
                 flow: InstrFlow::Unsupported,
@@ -40,7 +48,9 @@ impl SassProgram {
     pub fn control_effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {
             Some(form)
-                if form.effects.flow == FlowKind::Next && form.effects.refuse_bit.is_none() =>
+                if form.dialect.has_effects
+                    && form.effects.flow == FlowKind::Next
+                    && form.effects.refuse_bit.is_none() =>
             {
                 Effects::control_only(operand::guard(form, self.bits(instr)), form.effects.barrier)
             }
@@ -74,11 +84,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
         reads: Vec::new(),
         writes: Vec::new(),
         flow: InstrFlow::Next,
-        access: declared.access.map(|(space, loads, stores)| MemoryEffect {
-            space,
-            loads,
-            stores,
-        }),
+        access: declared.memory_effect(),
         source: source(form, names, word),
         barrier: declared.barrier,
     };

@@ -11,7 +11,7 @@ use super::names::{ListFile, NamesId, TimingId};
 use super::opcode::Opcode;
 use super::template::{Cond, Field, ItemKind, Piece, Template};
 use crate::encoding::RowHead;
-use crate::instr::{MemorySpace, StackToken};
+use crate::instr::{MemoryEffect, MemorySpace, StackToken};
 use std::sync::OnceLock;
 use warpbound_base::{BitRange, Bits, Named};
 
@@ -106,6 +106,17 @@ pub(crate) struct RowEffects {
     pub(crate) legal: Vec<(NamesId, Field)>,
     /// Mask of the lanes of each quad that the instruction writes, if the form has one.
     pub(crate) quad_mask: Option<BitRange>,
+}
+
+impl RowEffects {
+    /// Memory access of the form.
+    pub(crate) fn memory_effect(&self) -> Option<MemoryEffect> {
+        self.access.map(|(space, loads, stores)| MemoryEffect {
+            space,
+            loads,
+            stores,
+        })
+    }
 }
 
 /// Encoding form: one row of the table.
