@@ -35,7 +35,7 @@ pub(crate) struct DisasmArguments {
     /// Operations as analyses and simulators read them, with their meanings
     #[arg(long, conflicts_with = "style")]
     pub(crate) ir: bool,
-    /// FILE has bare instruction words of the architecture, in hexadecimal, one on a line: 16 digits; for gfx803 8, or 16
+    /// FILE has bare instruction words of the architecture, in hexadecimal, one on a line: 16 digits, from sm_75 on 32; for gfx803 8, or 16
     /// with the second dword first. `invalid` stands for a word that is no instruction
     #[arg(long, requires = "arch", conflicts_with_all = ["style", "ir", "kernel", "image"])]
     pub(crate) words: bool,

@@ -195,7 +195,11 @@ impl Session {
     /// See [`Prepared::new`].
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         self.preparations.fetch_add(1, Ordering::Relaxed);
-        let prepared = Prepared::new(kernel, self.image.isa(), &self.file);
+        let isa = self.image.isa();
+        // Before lifting, because the decoder has one name for several architectures.
+        let supported = isa.check_supported();
+        supported.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))?;
+        let prepared = Prepared::new(kernel, isa, &self.file);
         let mut prepared = prepared.map_err(|d| self.locate(d))?;
         // Kernels of one file access memory in few forms, and counting one is expensive, so the counts are shared.
         prepared.known_counts = Arc::clone(&self.known_counts);
@@ -225,7 +229,10 @@ impl Session {
     ///
     /// No built-in machine has the architecture of the code.
     pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
-        let isa = self.image.isa().to_string();
+        let isa = self.image.isa();
+        // Of kernels that are not run at all, a missing machine is not the reason.
+        isa.check_supported().map_err(|d| self.locate(d))?;
+        let isa = isa.to_string();
         GpuModel::for_architecture(&isa).map_err(|diagnostic| {
             let family = self.image.isa().family();
             let names: Vec<&str> = family.into_iter().flat_map(GpuModel::names_of).collect();

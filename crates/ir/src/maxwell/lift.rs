@@ -28,7 +28,7 @@ pub(crate) fn lift(
     let has_meanings = family == Family::Maxwell;
     if meanings && !has_meanings {
         return Err(Diagnostic::new(format!(
-            "kernels for {arch} are neither analysed nor run yet"
+            "kernels for {family} are listed, but neither analysed nor run yet"
         ))
         .in_kernel(kernel.demangled())
         .hint("`warpbound list`, `disasm` and `extract` read them"));
