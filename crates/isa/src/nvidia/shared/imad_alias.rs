@@ -2,7 +2,7 @@
 //!
 //! For example, a product with RZ is 0, so `IMAD R0, RZ, RZ, R1` is printed as `IMAD.MOV R0, RZ, RZ, R1`.
 
-use super::template::Field;
+use super::field::Field;
 use warpbound_base::Bits;
 
 /// Fields from which the name follows: `{?imad 74 31:24 39:32}`, or `{?imad 74 31:24 =63:32 71:64}` with an immediate.

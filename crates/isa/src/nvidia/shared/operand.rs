@@ -1,14 +1,15 @@
 //! Operands of a decoded instruction as values, for lifting and printing. For example, `IADD R0.CC, R1, -0x8` has
 //! three operands: R0 written with `sets_cc`, R1 read, and the integer -8.
 
-use super::super::REGISTERS;
+use super::address::Address;
 use super::dialect::Dialect;
+use super::field::{Cond, Field};
 use super::form::Form;
 use super::modifier::{Modifier, Modifiers, OperandWord, Part};
 use super::names::Names;
 use super::opcode::Opcode;
-use super::template::{Cond, Field, FloatFormat, Item, ItemKind, Piece, RegisterCount};
-use crate::Reg;
+use super::register_number::{pred_number, reg_number, uniform_number};
+use super::template::{FloatFormat, Item, ItemKind, Piece, RegisterCount};
 use crate::instr::{BranchTarget, CcTest, Guard};
 use smallvec::SmallVec;
 use warpbound_base::{Bits, CodeAddr};
@@ -107,24 +108,6 @@ pub enum OperandValue {
     },
 }
 
-/// Operand in brackets. Registers are `Some(None)` for RZ and URZ, and `None` if the form has no such term.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Address {
-    /// Text before the first bracket: empty for a plain address, `c` or `cx` for a constant, `desc` for an address
-    /// with a descriptor.
-    pub space: &'static str,
-    /// Bank of a constant.
-    pub bank: Option<u8>,
-    /// Uniform register with a descriptor, or the second one of an address.
-    pub descriptor: Option<Option<u8>>,
-    /// General register.
-    pub base: Option<Option<u8>>,
-    /// Uniform register that is added.
-    pub uniform: Option<Option<u8>>,
-    /// Offset in bytes.
-    pub offset: i64,
-}
-
 /// Operand with its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
@@ -190,37 +173,6 @@ pub(crate) fn guard(form: &Form, word: u128) -> Guard {
         pred: pred_number(word.field(form.dialect.guard)),
         negated: word.bit(form.dialect.guard_not),
     }
-}
-
-/// Decodes a predicate number; `None` for PT.
-pub(crate) fn pred_number(code: u64) -> Option<u8> {
-    u8::try_from(code & 7)
-        .ok()
-        .filter(|&p| REGISTERS.has(Reg::predicate(p)))
-}
-
-/// Decodes a register number; `None` for RZ.
-pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
-    u8::try_from(field.get(word) & 0xff)
-        .ok()
-        .filter(|&r| REGISTERS.has(Reg::vector(r)))
-}
-
-/// Decodes the number of a uniform register; `None` for URZ. Before sm_100 fields have 6 bits, and the disassembler
-/// ignores the two bits above them.
-pub(crate) fn uniform_number(
-    field: &Field,
-    dialect: &Dialect,
-    names: &Names,
-    word: u128,
-) -> Option<u8> {
-    let zero = match names.sm(dialect) {
-        ..100 => 63,
-        _ => 255,
-    };
-    u8::try_from(field.get(word) & zero)
-        .ok()
-        .filter(|&number| u64::from(number) != zero)
 }
 
 /// Decodes an instruction of a form.

@@ -8,6 +8,7 @@ use super::names::Names;
 use super::number;
 use super::operand::{self, Operand, OperandValue};
 use super::program::{SassInstr, SassProgram};
+use super::register_number;
 use super::template::{Item, ItemKind, Piece};
 use super::timing::LatencyKind;
 use crate::instr::{BranchTarget, CcTest};
@@ -492,7 +493,7 @@ impl<'a> TextWriter<'a> {
             let suffix = term.suffix_text(self.names, self.word);
             match term.kind {
                 TermKind::Register => {
-                    let reg = operand::reg_number(&term.field, self.word);
+                    let reg = register_number::reg_number(&term.field, self.word);
                     if reg.is_none() && suffix.is_empty() && others {
                         continue;
                     }
@@ -505,7 +506,7 @@ impl<'a> TextWriter<'a> {
                 TermKind::Uniform => {
                     self.push(separator);
                     let (field, word) = (&term.field, self.word);
-                    self.push_uniform(operand::uniform_number(
+                    self.push_uniform(register_number::uniform_number(
                         field,
                         self.dialect,
                         self.names,
