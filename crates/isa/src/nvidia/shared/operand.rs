@@ -423,16 +423,7 @@ fn value(
             offset: offset.signed(word) as i32,
         },
         ItemKind::Memory { base, offset } | ItemKind::Address { base, offset } => {
-            OperandValue::Memory {
-                base: reg_number(base, word),
-                offset: offset
-                    .as_ref()
-                    .map_or(0, |offset| match reg_number(base, word) {
-                        Some(_) => offset.signed(word).wrapping_mul(item.scale.into()),
-                        // An absolute address is unsigned.
-                        None => (offset.get(word) as i64).wrapping_mul(item.scale.into()),
-                    }),
-            }
+            memory(item, base, offset.as_ref(), word)
         }
         ItemKind::Relative(field) => {
             OperandValue::Target(relative_target(dialect, addr, field.signed(word)))
@@ -446,6 +437,20 @@ fn value(
             base: reg_number(base, word),
             offset: offset.signed(word),
         },
+    }
+}
+
+/// Decodes an address `[base+offset]`.
+fn memory(item: &Item, base: &Field, offset: Option<&Field>, word: u128) -> OperandValue {
+    let base = reg_number(base, word);
+    let units = offset.map_or(0, |offset| match base {
+        Some(_) => offset.signed(word),
+        // An absolute address is unsigned.
+        None => offset.get(word) as i64,
+    });
+    OperandValue::Memory {
+        base,
+        offset: units.wrapping_mul(item.scale.into()),
     }
 }
 

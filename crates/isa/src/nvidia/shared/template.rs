@@ -301,6 +301,44 @@ fn parse_piece(text: &'static str, dialect: &Dialect) -> Option<Piece> {
     })
 }
 
+impl Item {
+    /// Operand of a kind without attributes.
+    fn without_attributes(kind: ItemKind, writes: bool, dialect: &Dialect) -> Item {
+        Item {
+            writes,
+            // The reuse cache keeps source operands only.
+            reuse: (!writes).then(|| reuse_bit(&kind, dialect)).flatten(),
+            kind,
+            neg: Cond::default(),
+            abs: Cond::default(),
+            inv: Cond::default(),
+            not: Cond::default(),
+            unmodified: None,
+            cc: Cond::default(),
+            rmw: Cond::default(),
+            wide: Cond::default(),
+            signed: Cond::default(),
+            select: None,
+            format: None,
+            count: RegisterCount::Fixed(1),
+            optional: false,
+            optional_if: Cond::ALWAYS,
+            hide: Cond::default(),
+            hide_by: None,
+            suffix: "",
+            next: false,
+            inside: false,
+            blank: false,
+            omit: None,
+            flip: false,
+            no_zero: false,
+            scale: 1,
+            bare: false,
+            gap: Cond::default(),
+        }
+    }
+}
+
 fn parse_item(
     head: &'static str,
     attributes: impl Iterator<Item = &'static str>,
@@ -314,38 +352,7 @@ fn parse_item(
         true => ItemKind::Brackets(Brackets::parse(head, dialect)?),
         false => parse_kind(head)?,
     };
-    let mut item = Item {
-        writes,
-        // The reuse cache keeps source operands only.
-        reuse: (!writes).then(|| reuse_bit(&kind, dialect)).flatten(),
-        kind,
-        neg: Cond::default(),
-        abs: Cond::default(),
-        inv: Cond::default(),
-        not: Cond::default(),
-        unmodified: None,
-        cc: Cond::default(),
-        rmw: Cond::default(),
-        wide: Cond::default(),
-        signed: Cond::default(),
-        select: None,
-        format: None,
-        count: RegisterCount::Fixed(1),
-        optional: false,
-        optional_if: Cond::ALWAYS,
-        hide: Cond::default(),
-        hide_by: None,
-        suffix: "",
-        next: false,
-        inside: false,
-        blank: false,
-        omit: None,
-        flip: false,
-        no_zero: false,
-        scale: 1,
-        bare: false,
-        gap: Cond::default(),
-    };
+    let mut item = Item::without_attributes(kind, writes, dialect);
     for attribute in attributes {
         let (name, value) = split(attribute, b'=').unwrap_or((attribute, ""));
         match name {
