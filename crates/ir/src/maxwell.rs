@@ -200,5 +200,7 @@ pub fn meaning(view: &View) -> Option<Meaning> {
         | Opcode::Getcrsptr
         | Opcode::Setlmembase
         | Opcode::Getlmembase => None,
+        // Opcodes that only later families have: none of them can occur here.
+        _ => None,
     }
 }
