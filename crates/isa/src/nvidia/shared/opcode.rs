@@ -425,6 +425,7 @@ opcodes! {
     Fhfma = "FHFMA", Fp16;
     Uf2i = "UF2I", Conversion;
     Ufhadd = "UFHADD", Fp32;
+    Ufhfma = "UFHFMA", Fp32;
 }
 
 impl Opcode {
