@@ -61,6 +61,8 @@ impl ImadAlias {
             Second::Immediate(immediate, added) => match (immediate.get(word), is_zero(added)) {
                 (0, _) | (1, true) => ".MOV",
                 (1, false) => ".IADD",
+                // The disassembler leaves out 0x10000.
+                (0x1_0000, true) => "",
                 (number, true) if number.is_power_of_two() && number < 1 << 31 => ".SHL",
                 _ => "",
             },

@@ -359,7 +359,14 @@ impl<'a> TextWriter<'a> {
                 self.push_hex(-n);
             }
             OperandValue::Int(n) => {
-                self.push_hex(n);
+                match item.kind {
+                    // An unsigned field of 64 bits.
+                    ItemKind::Unsigned(_) if n < 0 => {
+                        self.push("0x");
+                        number::push_hex_digits(self.out, n as u64, 1);
+                    }
+                    _ => self.push_hex(n),
+                }
                 self.push_suffixes(operand);
             }
             OperandValue::Half(bits) => self.push_immediate(operand, &number::format_half(bits)),
