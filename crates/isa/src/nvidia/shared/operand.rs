@@ -423,17 +423,10 @@ fn value(
                 negated: item.not.holds(word),
             }
         }
-        ItemKind::Uniform(field) => {
-            OperandValue::Uniform(uniform_number(field, dialect, names, word))
-        }
-        ItemKind::UniformPred(field) => OperandValue::UniformPred {
-            pred: pred_number(field.get(word)),
-            negated: item.not.holds(word),
-        },
-        ItemKind::ConvergenceBarrier(field) => {
-            OperandValue::ConvergenceBarrier((field.get(word) & 255) as u8)
-        }
-        ItemKind::Brackets(brackets) => OperandValue::Address(brackets.value(dialect, names, word)),
+        ItemKind::Uniform(_)
+        | ItemKind::UniformPred(_)
+        | ItemKind::ConvergenceBarrier(_)
+        | ItemKind::Brackets(_) => wide_value(item, dialect, names, word),
         ItemKind::PredSet(bit) if word.bit(*bit) => OperandValue::ConditionCode,
         ItemKind::PredSet(_) => OperandValue::AllPreds,
         ItemKind::CcTest(field) => OperandValue::CcTest(CcTest((field.get(word) & 31) as u8)),
@@ -494,6 +487,25 @@ fn value(
             base: reg_number(base, word),
             offset: offset.signed(word),
         },
+    }
+}
+
+/// Value of an operand of a kind that only words of 128 bits have.
+fn wide_value(item: &Item, dialect: &Dialect, names: &Names, word: u128) -> OperandValue {
+    match &item.kind {
+        ItemKind::Uniform(field) => {
+            OperandValue::Uniform(uniform_number(field, dialect, names, word))
+        }
+        ItemKind::UniformPred(field) => OperandValue::UniformPred {
+            pred: pred_number(field.get(word)),
+            negated: item.not.holds(word),
+        },
+        ItemKind::ConvergenceBarrier(field) => {
+            OperandValue::ConvergenceBarrier((field.get(word) & 255) as u8)
+        }
+        ItemKind::Brackets(brackets) => OperandValue::Address(brackets.value(dialect, names, word)),
+        // The caller passes no other kind.
+        _ => OperandValue::Int(0),
     }
 }
 
