@@ -377,20 +377,6 @@ fn parse_item(
                     None => RegisterCount::Fixed(value.parse().ok()?),
                 }
             }
-            "opt" => {
-                item.optional = true;
-                item.optional_if = Cond::parse(value)?;
-            }
-            "hide" => match split(value, b'@') {
-                Some((list, field)) => {
-                    item.hide_by = Some((dialect.lists.names_id(list)?, Field::parse(field)?));
-                }
-                None => item.hide = Cond::parse(value)?,
-            },
-            "sfx" => item.suffix = value,
-            "next" => item.next = true,
-            "inside" => item.inside = true,
-            "blank" => item.blank = true,
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,
             "bad" => item.no_zero = true,
@@ -398,7 +384,7 @@ fn parse_item(
             "scale" => item.scale = value.parse().ok()?,
             "bare" => item.bare = true,
             "gap" => item.gap = Cond::parse(value)?,
-            _ => return None,
+            _ => parse_display(&mut item, name, value, dialect)?,
         }
     }
     item.unmodified = [item.neg, item.abs, item.inv, item.cc, item.rmw, item.wide]
@@ -406,6 +392,33 @@ fn parse_item(
         // A condition that can hold with all bits clear rules out the fast test.
         .try_fold(0, |bits, cond| Some(bits | cond.set_bits()?));
     Some(item)
+}
+
+/// Parses an attribute that changes only how an operand is printed; `None` for any other.
+fn parse_display(
+    item: &mut Item,
+    name: &str,
+    value: &'static str,
+    dialect: &Dialect,
+) -> Option<()> {
+    match name {
+        "opt" => {
+            item.optional = true;
+            item.optional_if = Cond::parse(value)?;
+        }
+        "hide" => match split(value, b'@') {
+            Some((list, field)) => {
+                item.hide_by = Some((dialect.lists.names_id(list)?, Field::parse(field)?));
+            }
+            None => item.hide = Cond::parse(value)?,
+        },
+        "sfx" => item.suffix = value,
+        "next" => item.next = true,
+        "inside" => item.inside = true,
+        "blank" => item.blank = true,
+        _ => return None,
+    }
+    Some(())
 }
 
 /// Default reuse bit of an operand, from the position of its register field.

@@ -329,19 +329,9 @@ impl<'a> TextWriter<'a> {
         match operand.value {
             OperandValue::Reg(None) if item.no_zero => self.push("???255"),
             OperandValue::Reg(reg) => self.push_register(item, operand, reg),
-            OperandValue::Uniform(reg) => {
-                self.push_signs(operand);
-                self.push_uniform(reg);
-                self.push_modifiers(item, operand);
-            }
-            OperandValue::UniformPred { pred, negated } => {
-                self.push(if negated { "!U" } else { "U" });
-                self.push_pred(pred);
-            }
-            OperandValue::ConvergenceBarrier(number) => {
-                self.push("B");
-                number::push_decimal(self.out, number);
-            }
+            OperandValue::Uniform(_)
+            | OperandValue::UniformPred { .. }
+            | OperandValue::ConvergenceBarrier(_) => self.push_uniform_value(item, operand),
             OperandValue::Address(_) => self.push_brackets(item, operand),
             OperandValue::RegPair(first) => self.push_register_pair(first, operand.count),
             OperandValue::Pred { pred: None, .. } if item.no_zero => self.push("???7"),
@@ -441,6 +431,27 @@ impl<'a> TextWriter<'a> {
         self.push(operand.select);
         if operand.absolute {
             self.push("|");
+        }
+    }
+
+    /// Appends a register or predicate of the uniform datapath, or a barrier.
+    fn push_uniform_value(&mut self, item: &Item, operand: &Operand) {
+        match operand.value {
+            OperandValue::Uniform(reg) => {
+                self.push_signs(operand);
+                self.push_uniform(reg);
+                self.push_modifiers(item, operand);
+            }
+            OperandValue::UniformPred { pred, negated } => {
+                self.push(if negated { "!U" } else { "U" });
+                self.push_pred(pred);
+            }
+            OperandValue::ConvergenceBarrier(number) => {
+                self.push("B");
+                number::push_decimal(self.out, number);
+            }
+            // The caller passes no other value.
+            _ => {}
         }
     }
 
