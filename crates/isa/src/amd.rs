@@ -4,6 +4,7 @@
 //! its text. For example, `s_cbranch_vccz` reads the two words of VCC and has the flow [`GcnFlow::Branch`].
 
 mod class;
+mod condition;
 mod effects;
 mod encode;
 mod fields;
@@ -18,12 +19,14 @@ use crate::RegisterFiles;
 use warpbound_base::Family;
 
 pub use class::GcnClass;
-pub use effects::{GcnCondition, GcnEffects, GcnFlow};
+pub use condition::GcnCondition;
+pub use effects::{GcnEffects, GcnFlow};
 pub use fields::Encoding;
-pub use form::{GcnFormId, GcnUnit};
+pub use form::{GcnUnit, OperandAccess};
 pub use opcode::GcnOpcode;
-pub use operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, OperandAccess, Sdwa};
+pub use operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, Sdwa};
 pub use program::{GcnInstr, GcnProgram};
+pub use rows::GcnFormId;
 pub use rows::form_patterns;
 
 /// Lanes of a wave.

@@ -54,6 +54,10 @@ fn for_each_code(extension: &str, mut work: impl FnMut(&str, &Code)) {
     for path in files(extension) {
         let contents = std::fs::read(&path).expect("a file");
         let image = Image::parse(&contents).expect("it loads");
+        // Kernels of other GPUs are only listed.
+        if !image.isa().is_supported() {
+            continue;
+        }
         let kernels = image.kernels().expect("they are supported");
         for kernel in kernels.iter().chain(image.device_functions()) {
             let name = format!("{} {}", path.display(), kernel.name);

@@ -3,53 +3,15 @@
 //! Effects over-approximate: reads and writes may name more registers than the hardware touches, never fewer. For
 //! example, `v_movrels_b32 v0, v1` reads all vector registers, because M0 selects one of them.
 
+use super::condition::GcnCondition;
 use super::fields::Encoding;
-use super::form::{FormFlow, GcnForm, GcnUnit, VectorExtension};
-use super::operand::{self, GcnModifiers, GcnOperand, GcnValue, OperandAccess};
+use super::form::{FormFlow, GcnForm, GcnUnit, OperandAccess, VectorExtension};
+use super::operand::{self, GcnModifiers, GcnOperand, GcnValue};
 use super::program::GcnInstr;
 use super::{REGISTERS, scalar};
 use crate::instr::{BranchTarget, MemoryEffect};
 use crate::{Reg, RegisterKind};
-use warpbound_base::{Bits, Named};
-
-/// Condition of a branch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum GcnCondition {
-    /// SCC is 0.
-    SccZero,
-    /// SCC is 1.
-    SccOne,
-    /// VCC is 0.
-    VccZero,
-    /// VCC is not 0.
-    VccNonZero,
-    /// EXEC is 0.
-    ExecZero,
-    /// EXEC is not 0.
-    ExecNonZero,
-}
-
-impl Named for GcnCondition {
-    const ALL: &'static [(GcnCondition, &'static str)] = &[
-        (GcnCondition::SccZero, "scc0"),
-        (GcnCondition::SccOne, "scc1"),
-        (GcnCondition::VccZero, "vccz"),
-        (GcnCondition::VccNonZero, "vccnz"),
-        (GcnCondition::ExecZero, "execz"),
-        (GcnCondition::ExecNonZero, "execnz"),
-    ];
-}
-
-impl GcnCondition {
-    /// Scalar registers that the condition tests: the first one and their number.
-    pub fn registers(self) -> (u8, u8) {
-        match self {
-            GcnCondition::SccZero | GcnCondition::SccOne => (scalar::SCC, 1),
-            GcnCondition::VccZero | GcnCondition::VccNonZero => (scalar::VCC, 2),
-            GcnCondition::ExecZero | GcnCondition::ExecNonZero => (scalar::EXEC, 2),
-        }
-    }
-}
+use warpbound_base::Bits;
 
 /// Control flow of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

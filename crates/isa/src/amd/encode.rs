@@ -3,9 +3,9 @@
 //! dwords, because the constant is no inline constant.
 
 use super::fields::Encoding;
-use super::form::{FieldKind, FormOperand, GcnForm, VectorExtension, table};
+use super::form::{FieldKind, FormOperand, GcnForm, OperandAccess, VectorExtension, table};
 use super::opcode::GcnOpcode;
-use super::operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, OperandAccess, Sdwa};
+use super::operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, Sdwa};
 use super::program::GcnInstr;
 use super::rows;
 use crate::BranchTarget;

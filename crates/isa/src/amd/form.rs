@@ -3,11 +3,10 @@
 //! A row is parsed when a word first matches it, because a short listing needs few of the 1600 rows. For example, the
 //! row of `v_add_f32_e32` states the fixed bits of VOP2, the unit `valu`, and the operands `vdst`, `src0`, `vsrc1`.
 
-use super::effects::GcnCondition;
+use super::condition::GcnCondition;
 use super::fields::Encoding;
 use super::opcode::GcnOpcode;
-use super::operand::OperandAccess;
-use super::rows::{ENCODINGS, OPCODES, ROWS};
+use super::rows::{ENCODINGS, GcnFormId, OPCODES, ROWS};
 use super::scalar;
 use crate::encoding::RowHead;
 use crate::instr::{MemoryEffect, MemorySpace};
@@ -15,9 +14,16 @@ use crate::{Reg, RegisterKind};
 use std::sync::OnceLock;
 use warpbound_base::{BitRange, Named};
 
-/// Index of a row of the table.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct GcnFormId(pub(crate) u16);
+/// Whether an operand is read, written or both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperandAccess {
+    /// Source.
+    Read,
+    /// Destination.
+    Write,
+    /// Source and destination.
+    ReadWrite,
+}
 
 /// Hardware unit that executes an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

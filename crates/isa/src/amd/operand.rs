@@ -2,24 +2,13 @@
 //! `v0` written, `v1` read and negated, `s2` read with its absolute value.
 
 use super::fields::Encoding;
-use super::form::{FieldKind, FormOperand, GcnForm, ImmediateText, VectorExtension};
+use super::form::{FieldKind, FormOperand, GcnForm, ImmediateText, OperandAccess, VectorExtension};
 use super::opcode::GcnOpcode;
 use super::program::GcnInstr;
 use super::scalar;
 use crate::BranchTarget;
 use smallvec::SmallVec;
 use warpbound_base::{BitRange, Bits, CodeAddr};
-
-/// Whether an operand is read, written or both.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OperandAccess {
-    /// Source.
-    Read,
-    /// Destination.
-    Write,
-    /// Source and destination.
-    ReadWrite,
-}
 
 /// Value of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,10 +3,11 @@
 //! Instructions have 4 or 8 bytes, so decoding a section from its start decides where each one begins. For example,
 //! after `s_mov_b32 s0, 0x12345678` the dword 0x12345678 is a literal and not an instruction.
 
-use super::form::{GcnForm, GcnFormId, GcnUnit, VectorExtension, table};
+use super::form::{GcnForm, GcnUnit, VectorExtension, table};
 use super::opcode::GcnOpcode;
 use super::operand::{self, GcnView};
 use super::rows;
+use super::rows::GcnFormId;
 use warpbound_base::{BitRange, Bits, CodeAddr, Diagnostic};
 
 /// Decoded instruction.

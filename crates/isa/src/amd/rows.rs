@@ -2,13 +2,16 @@
 //! example, `s_nop 0` (0xbf800000) has format SOPP and opcode 0, and that pair has one candidate row.
 
 use super::fields::Encoding;
-use super::form::GcnFormId;
 use super::opcode::GcnOpcode;
 use crate::encoding::{
     CodeLayout, EncodingTable, RowHead, RowPattern, TableDescription, WordWidth,
 };
 use std::sync::OnceLock;
 use warpbound_base::Bits;
+
+/// Index of a row of the table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct GcnFormId(pub(crate) u16);
 
 const TABLE: TableDescription = TableDescription {
     text: include_str!("../../../../isa/amd/gfx803.forms"),

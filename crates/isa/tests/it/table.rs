@@ -64,10 +64,9 @@ fn architectures_differ_as_documented() {
 /// The reverse, that each mnemonic of the table is an opcode, is checked when the table is compiled.
 #[test]
 fn each_opcode_has_a_row() {
-    let of_rows: BTreeSet<Opcode> = table(Arch::Sm61)
-        .forms()
-        .map(|(_, form)| form.opcode())
-        .collect();
+    let tables = [Arch::Sm61, Arch::Sm90].map(table);
+    let forms = tables.iter().flat_map(|table| table.forms());
+    let of_rows: BTreeSet<Opcode> = forms.map(|(_, form)| form.opcode()).collect();
     let all: BTreeSet<Opcode> = Opcode::ALL.iter().copied().collect();
     assert_eq!(of_rows, all);
     let names: BTreeSet<&str> = all.iter().map(|opcode| opcode.name()).collect();

@@ -60,13 +60,30 @@ fn other_architectures_are_listed_and_refused_by_name() {
             image.kernel_names().collect::<Vec<_>>(),
             ["_ZN5outer4tinyEPi"]
         );
-        let said = format!("{name} is not supported yet (sm_50 to sm_62 are)");
-        assert_eq!(image.kernels().unwrap_err().to_string(), said);
-        assert_eq!(
-            image.kernel("tiny").unwrap_err().to_string(),
-            format!("kernel tiny: {said}")
+        // They are read, and what analyses them refuses them.
+        assert_eq!(image.kernels().map(<[_]>::len), Ok(1));
+        let said = format!(
+            "kernels for {name} are listed, but neither analysed nor run yet (sm_50 to sm_62 are)"
         );
+        assert_eq!(image.isa().check_supported().unwrap_err().to_string(), said);
     }
+    // No table has the instructions of sm_72.
+    let mut bytes = data("tiny.sm_75.cubin");
+    let flags = bytes[48..52].to_vec();
+    bytes[48..52].copy_from_slice(
+        &flags
+            .iter()
+            .map(|b| if *b == 75 { 72 } else { *b })
+            .collect::<Vec<_>>(),
+    );
+    let image = Image::parse(&bytes).unwrap();
+    assert_eq!(image.isa().to_string(), "sm_72");
+    let said = "sm_72 is not supported yet (sm_50 to sm_62 are)";
+    assert_eq!(image.kernels().unwrap_err().to_string(), said);
+    assert_eq!(
+        image.kernel("tiny").unwrap_err().to_string(),
+        format!("kernel tiny: {said}")
+    );
 }
 
 #[test]

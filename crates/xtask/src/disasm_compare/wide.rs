@@ -175,7 +175,7 @@ fn random_words(random: &mut SplitMix, count: usize, arch: Arch, samples: &[u128
         .collect();
     (0..count)
         .map(|_| {
-            let real = random.next() % 2 == 0;
+            let real = random.next().is_multiple_of(2);
             let word = match (real, random.choose(samples), random.choose(&forms)) {
                 (true, Some(sample), _) => {
                     let mut word = *sample;

@@ -5,9 +5,27 @@
 //! registers and an offset, and prints `desc[UR4][R2.64+0x10]`.
 
 use super::dialect::Dialect;
+use super::field::Field;
 use super::names::{Names, NamesId};
-use super::operand::{Address, reg_number, uniform_number};
-use super::template::Field;
+use super::register_number::{reg_number, uniform_number};
+
+/// Operand in brackets. Registers are `Some(None)` for RZ and URZ, and `None` if the form has no such term.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// Text before the first bracket: empty for a plain address, `c` or `cx` for a constant, `desc` for an address
+    /// with a descriptor.
+    pub space: &'static str,
+    /// Bank of a constant.
+    pub bank: Option<u8>,
+    /// Uniform register with a descriptor, or the second one of an address.
+    pub descriptor: Option<Option<u8>>,
+    /// General register.
+    pub base: Option<Option<u8>>,
+    /// Uniform register that is added.
+    pub uniform: Option<Option<u8>>,
+    /// Offset in bytes.
+    pub offset: i64,
+}
 
 /// Operand in brackets: a name and one group or two.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,8 +2,9 @@
 //! generator takes a form, puts random registers into its operand bits, and tries all values of its modifier bits.
 
 use super::address::TermKind;
+use super::field::Field;
 use super::form::Form;
-use super::template::{Field, Item, ItemKind, Piece, RegisterCount};
+use super::template::{Item, ItemKind, Piece, RegisterCount};
 
 /// Content of an operand's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,9 +7,10 @@
 use super::arch::Arch;
 use super::dialect::Dialect;
 use super::encode::NamedField;
+use super::field::{Cond, Field};
 use super::names::{ListFile, NamesId, TimingId};
 use super::opcode::Opcode;
-use super::template::{Cond, Field, ItemKind, Piece, Template};
+use super::template::{ItemKind, Piece, Template};
 use crate::encoding::RowHead;
 use crate::instr::{MemoryEffect, MemorySpace, StackToken};
 use std::sync::OnceLock;

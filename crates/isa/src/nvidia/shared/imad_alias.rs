@@ -2,7 +2,7 @@
 //!
 //! For example, a product with RZ is 0, so `IMAD R0, RZ, RZ, R1` is printed as `IMAD.MOV R0, RZ, RZ, R1`.
 
-use super::template::Field;
+use super::field::Field;
 use warpbound_base::Bits;
 
 /// Fields from which the name follows: `{?imad 74 31:24 39:32}`, or `{?imad 74 31:24 =63:32 71:64}` with an immediate.
@@ -61,6 +61,8 @@ impl ImadAlias {
             Second::Immediate(immediate, added) => match (immediate.get(word), is_zero(added)) {
                 (0, _) | (1, true) => ".MOV",
                 (1, false) => ".IADD",
+                // The disassembler leaves out 0x10000.
+                (0x1_0000, true) => "",
                 (number, true) if number.is_power_of_two() && number < 1 << 31 => ".SHL",
                 _ => "",
             },

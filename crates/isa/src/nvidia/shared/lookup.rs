@@ -2,10 +2,10 @@
 
 use super::arch::Arch;
 use super::dialect::Dialect;
+use super::field::Field;
 use super::form::{Form, FormId};
 use super::names::{ListValues, Names, NamesId};
 use super::opcode::Opcode;
-use super::template::Field;
 use crate::encoding::{EncodingTable, RowHead};
 use crate::nvidia::{maxwell, volta};
 use std::sync::OnceLock;

@@ -1,14 +1,15 @@
 //! Operands of a decoded instruction as values, for lifting and printing. For example, `IADD R0.CC, R1, -0x8` has
 //! three operands: R0 written with `sets_cc`, R1 read, and the integer -8.
 
-use super::super::REGISTERS;
+use super::address::Address;
 use super::dialect::Dialect;
+use super::field::{Cond, Field};
 use super::form::Form;
 use super::modifier::{Modifier, Modifiers, OperandWord, Part};
 use super::names::Names;
 use super::opcode::Opcode;
-use super::template::{Cond, Field, FloatFormat, Item, ItemKind, Piece, RegisterCount};
-use crate::Reg;
+use super::register_number::{pred_number, reg_number, uniform_number};
+use super::template::{FloatFormat, Item, ItemKind, Piece, RegisterCount};
 use crate::instr::{BranchTarget, CcTest, Guard};
 use smallvec::SmallVec;
 use warpbound_base::{Bits, CodeAddr};
@@ -107,24 +108,6 @@ pub enum OperandValue {
     },
 }
 
-/// Operand in brackets. Registers are `Some(None)` for RZ and URZ, and `None` if the form has no such term.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Address {
-    /// Text before the first bracket: empty for a plain address, `c` or `cx` for a constant, `desc` for an address
-    /// with a descriptor.
-    pub space: &'static str,
-    /// Bank of a constant.
-    pub bank: Option<u8>,
-    /// Uniform register with a descriptor, or the second one of an address.
-    pub descriptor: Option<Option<u8>>,
-    /// General register.
-    pub base: Option<Option<u8>>,
-    /// Uniform register that is added.
-    pub uniform: Option<Option<u8>>,
-    /// Offset in bytes.
-    pub offset: i64,
-}
-
 /// Operand with its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
@@ -190,37 +173,6 @@ pub(crate) fn guard(form: &Form, word: u128) -> Guard {
         pred: pred_number(word.field(form.dialect.guard)),
         negated: word.bit(form.dialect.guard_not),
     }
-}
-
-/// Decodes a predicate number; `None` for PT.
-pub(crate) fn pred_number(code: u64) -> Option<u8> {
-    u8::try_from(code & 7)
-        .ok()
-        .filter(|&p| REGISTERS.has(Reg::predicate(p)))
-}
-
-/// Decodes a register number; `None` for RZ.
-pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
-    u8::try_from(field.get(word) & 0xff)
-        .ok()
-        .filter(|&r| REGISTERS.has(Reg::vector(r)))
-}
-
-/// Decodes the number of a uniform register; `None` for URZ. Before sm_100 fields have 6 bits, and the disassembler
-/// ignores the two bits above them.
-pub(crate) fn uniform_number(
-    field: &Field,
-    dialect: &Dialect,
-    names: &Names,
-    word: u128,
-) -> Option<u8> {
-    let zero = match names.sm(dialect) {
-        ..100 => 63,
-        _ => 255,
-    };
-    u8::try_from(field.get(word) & zero)
-        .ok()
-        .filter(|&number| u64::from(number) != zero)
 }
 
 /// Decodes an instruction of a form.
@@ -471,16 +423,7 @@ fn value(
             offset: offset.signed(word) as i32,
         },
         ItemKind::Memory { base, offset } | ItemKind::Address { base, offset } => {
-            OperandValue::Memory {
-                base: reg_number(base, word),
-                offset: offset
-                    .as_ref()
-                    .map_or(0, |offset| match reg_number(base, word) {
-                        Some(_) => offset.signed(word).wrapping_mul(item.scale.into()),
-                        // An absolute address is unsigned.
-                        None => (offset.get(word) as i64).wrapping_mul(item.scale.into()),
-                    }),
-            }
+            memory(item, base, offset.as_ref(), word)
         }
         ItemKind::Relative(field) => {
             OperandValue::Target(relative_target(dialect, addr, field.signed(word)))
@@ -494,6 +437,20 @@ fn value(
             base: reg_number(base, word),
             offset: offset.signed(word),
         },
+    }
+}
+
+/// Decodes an address `[base+offset]`.
+fn memory(item: &Item, base: &Field, offset: Option<&Field>, word: u128) -> OperandValue {
+    let base = reg_number(base, word);
+    let units = offset.map_or(0, |offset| match base {
+        Some(_) => offset.signed(word),
+        // An absolute address is unsigned.
+        None => offset.get(word) as i64,
+    });
+    OperandValue::Memory {
+        base,
+        offset: units.wrapping_mul(item.scale.into()),
     }
 }
 

@@ -6,207 +6,9 @@
 
 use super::address::Brackets;
 use super::dialect::Dialect;
+use super::field::{Cond, Field, LAST_BIT, split};
 use super::imad_alias::ImadAlias;
 use super::names::{CountId, NamesId};
-use warpbound_base::BitRange;
-
-/// Highest bit that a row may refer to: words are kept in 128 bits, together with the bits of control words that
-/// change their text ([`Dialect::slot_bits`]).
-const LAST_BIT: u8 = 127;
-
-/// Bit field scattered over one or more ranges, most significant first: `48+38:36`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Field {
-    /// The most significant range; most fields have only this one.
-    first: Part,
-    more: Vec<Part>,
-    width: u32,
-}
-
-/// Range of a field, as shift and mask.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Part {
-    lo: u8,
-    width: u8,
-    mask: u64,
-}
-
-impl Part {
-    fn parse(text: &str) -> Option<Part> {
-        // A single number is a field of one bit.
-        let (hi, lo) = split(text, b':').unwrap_or((text, text));
-        let (hi, lo): (u8, u8) = (hi.parse().ok()?, lo.parse().ok()?);
-        // `get` relies on `lo` being at most `LAST_BIT`, and on values of at most 64 bits.
-        if hi < lo || hi > LAST_BIT || hi - lo > 63 {
-            return None;
-        }
-        let width = hi - lo + 1;
-        Some(Part {
-            lo,
-            width,
-            mask: u64::MAX >> (64 - width),
-        })
-    }
-
-    /// Value of the range. `lo` is at most [`LAST_BIT`], so `& 127` changes nothing but spares the overflow check.
-    fn get(self, word: u128) -> u64 {
-        (word >> (self.lo & 127)) as u64 & self.mask
-    }
-}
-
-impl Field {
-    pub(crate) fn parse(text: &str) -> Option<Field> {
-        let mut parts = text.split('+').map(Part::parse);
-        let first = parts.next()??;
-        let more = parts.collect::<Option<Vec<Part>>>()?;
-        let width = more
-            .iter()
-            .chain([&first])
-            .map(|part| u32::from(part.width))
-            .sum();
-        // Values are 64-bit integers.
-        (width <= 64).then_some(Field { first, more, width })
-    }
-
-    /// Unsigned value.
-    pub(crate) fn get(&self, word: u128) -> u64 {
-        self.more.iter().fold(self.first.get(word), |value, part| {
-            // `& 63` spares the overflow check; a range of 64 bits is alone in its field.
-            value << (part.width & 63) | part.get(word)
-        })
-    }
-
-    /// Value as a two's complement number.
-    pub(crate) fn signed(&self, word: u128) -> i64 {
-        // The width is 1 to 64, so the shift is in range.
-        let shift = 64 - self.width;
-        ((self.get(word) << shift) as i64) >> shift
-    }
-
-    /// Mask of the field's bits.
-    pub(crate) fn bits(&self) -> u128 {
-        let of = |part: &Part| u128::from(part.mask) << part.lo;
-        self.more
-            .iter()
-            .fold(of(&self.first), |bits, part| bits | of(part))
-    }
-
-    /// Returns `word` with the field set to `value`.
-    pub(crate) fn put(&self, word: u128, value: u64) -> u128 {
-        word & !self.bits() | self.place(value)
-    }
-
-    /// Low bits of `value` at the positions of the field's bits; the inverse of [`Field::get`].
-    pub(crate) fn place(&self, value: u64) -> u128 {
-        // From the least significant range upwards, the reverse of `get`.
-        let mut rest = value;
-        let mut placed = 0;
-        for part in self.more.iter().rev().chain([&self.first]) {
-            placed |= u128::from(rest & part.mask) << part.lo;
-            rest = rest.checked_shr(part.width.into()).unwrap_or(0);
-        }
-        placed
-    }
-
-    /// Field of a single bit.
-    pub(crate) fn of_bit(bit: u8) -> Field {
-        Field::of_range(BitRange { hi: bit, lo: bit })
-    }
-
-    /// Field of a range of bits.
-    pub(crate) fn of_range(range: BitRange) -> Field {
-        let width = range.hi.saturating_sub(range.lo) + 1;
-        let first = Part {
-            lo: range.lo,
-            width,
-            mask: u64::MAX >> 64u8.saturating_sub(width),
-        };
-        Field {
-            first,
-            more: Vec::new(),
-            width: width.into(),
-        }
-    }
-
-    /// Field of one range, one bit higher; `None` for a field of several ranges.
-    #[cfg(test)]
-    pub(crate) fn contiguous_above(&self) -> Option<Field> {
-        let lo = self.first.lo;
-        self.more.is_empty().then(|| {
-            Field::of_range(BitRange {
-                hi: lo + self.first.width,
-                lo: lo + 1,
-            })
-        })
-    }
-
-    /// Number of bits, 1 to 64.
-    pub(crate) fn width(&self) -> u32 {
-        self.width
-    }
-
-    /// Lowest bit of the least significant range. It identifies the operand slot of a register field.
-    pub(crate) fn low_bit(&self) -> u8 {
-        self.more.last().unwrap_or(&self.first).lo
-    }
-}
-
-/// Conjunction of bits: `52&!51`. The default never holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cond {
-    mask: u128,
-    value: u128,
-}
-
-impl Default for Cond {
-    fn default() -> Cond {
-        // `word & mask` is always 0, so it never equals the value.
-        Cond { mask: 0, value: 1 }
-    }
-}
-
-impl Cond {
-    /// Always holds.
-    const ALWAYS: Cond = Cond { mask: 0, value: 0 };
-
-    pub(crate) fn parse(text: &str) -> Option<Cond> {
-        let (mut mask, mut value) = (0, 0);
-        for part in text.split('&').filter(|part| !part.is_empty()) {
-            let (bit, on) = match part.strip_prefix('!') {
-                Some(bit) => (bit, 0),
-                None => (part, 1),
-            };
-            let bit: u8 = bit.parse().ok().filter(|&bit| bit <= LAST_BIT)?;
-            mask |= 1 << bit;
-            value |= on << bit;
-        }
-        Some(Cond { mask, value })
-    }
-
-    /// Bits that the condition depends on, if it is false when all of them are clear.
-    fn set_bits(self) -> Option<u128> {
-        match (self.mask, self.value) {
-            // A condition without set bits holds if all bits are clear.
-            (_, 0) => None,
-            (mask, _) => Some(mask),
-        }
-    }
-
-    /// Bits that the condition depends on.
-    pub(crate) fn bits(&self) -> u128 {
-        self.mask
-    }
-
-    /// Values of these bits for which the condition holds; `None` if it never holds.
-    pub(crate) fn required(&self) -> Option<u128> {
-        (self.value & !self.mask == 0).then_some(self.value)
-    }
-
-    /// Whether the condition holds.
-    pub(crate) fn holds(&self, word: u128) -> bool {
-        word & self.mask == self.value
-    }
-}
 
 /// Number of registers of an operand: fixed, or looked up by a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -434,13 +236,6 @@ fn split_operands(text: &'static str) -> Vec<&'static str> {
     out
 }
 
-/// Splits at the first occurrence of a byte. Parsing a row spends most of its time here, and the texts are so short
-/// that a plain loop is faster than `split_once`.
-fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
-    let at = text.bytes().position(|b| b == byte)?;
-    Some((text.get(..at)?, text.get(at + 1..)?))
-}
-
 fn parse_pieces(text: &'static str, dialect: &Dialect) -> Result<Vec<Piece>, String> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -506,6 +301,44 @@ fn parse_piece(text: &'static str, dialect: &Dialect) -> Option<Piece> {
     })
 }
 
+impl Item {
+    /// Operand of a kind without attributes.
+    fn without_attributes(kind: ItemKind, writes: bool, dialect: &Dialect) -> Item {
+        Item {
+            writes,
+            // The reuse cache keeps source operands only.
+            reuse: (!writes).then(|| reuse_bit(&kind, dialect)).flatten(),
+            kind,
+            neg: Cond::default(),
+            abs: Cond::default(),
+            inv: Cond::default(),
+            not: Cond::default(),
+            unmodified: None,
+            cc: Cond::default(),
+            rmw: Cond::default(),
+            wide: Cond::default(),
+            signed: Cond::default(),
+            select: None,
+            format: None,
+            count: RegisterCount::Fixed(1),
+            optional: false,
+            optional_if: Cond::ALWAYS,
+            hide: Cond::default(),
+            hide_by: None,
+            suffix: "",
+            next: false,
+            inside: false,
+            blank: false,
+            omit: None,
+            flip: false,
+            no_zero: false,
+            scale: 1,
+            bare: false,
+            gap: Cond::default(),
+        }
+    }
+}
+
 fn parse_item(
     head: &'static str,
     attributes: impl Iterator<Item = &'static str>,
@@ -519,38 +352,7 @@ fn parse_item(
         true => ItemKind::Brackets(Brackets::parse(head, dialect)?),
         false => parse_kind(head)?,
     };
-    let mut item = Item {
-        writes,
-        // The reuse cache keeps source operands only.
-        reuse: (!writes).then(|| reuse_bit(&kind, dialect)).flatten(),
-        kind,
-        neg: Cond::default(),
-        abs: Cond::default(),
-        inv: Cond::default(),
-        not: Cond::default(),
-        unmodified: None,
-        cc: Cond::default(),
-        rmw: Cond::default(),
-        wide: Cond::default(),
-        signed: Cond::default(),
-        select: None,
-        format: None,
-        count: RegisterCount::Fixed(1),
-        optional: false,
-        optional_if: Cond::ALWAYS,
-        hide: Cond::default(),
-        hide_by: None,
-        suffix: "",
-        next: false,
-        inside: false,
-        blank: false,
-        omit: None,
-        flip: false,
-        no_zero: false,
-        scale: 1,
-        bare: false,
-        gap: Cond::default(),
-    };
+    let mut item = Item::without_attributes(kind, writes, dialect);
     for attribute in attributes {
         let (name, value) = split(attribute, b'=').unwrap_or((attribute, ""));
         match name {
@@ -575,20 +377,6 @@ fn parse_item(
                     None => RegisterCount::Fixed(value.parse().ok()?),
                 }
             }
-            "opt" => {
-                item.optional = true;
-                item.optional_if = Cond::parse(value)?;
-            }
-            "hide" => match split(value, b'@') {
-                Some((list, field)) => {
-                    item.hide_by = Some((dialect.lists.names_id(list)?, Field::parse(field)?));
-                }
-                None => item.hide = Cond::parse(value)?,
-            },
-            "sfx" => item.suffix = value,
-            "next" => item.next = true,
-            "inside" => item.inside = true,
-            "blank" => item.blank = true,
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,
             "bad" => item.no_zero = true,
@@ -596,7 +384,7 @@ fn parse_item(
             "scale" => item.scale = value.parse().ok()?,
             "bare" => item.bare = true,
             "gap" => item.gap = Cond::parse(value)?,
-            _ => return None,
+            _ => parse_display(&mut item, name, value, dialect)?,
         }
     }
     item.unmodified = [item.neg, item.abs, item.inv, item.cc, item.rmw, item.wide]
@@ -604,6 +392,33 @@ fn parse_item(
         // A condition that can hold with all bits clear rules out the fast test.
         .try_fold(0, |bits, cond| Some(bits | cond.set_bits()?));
     Some(item)
+}
+
+/// Parses an attribute that changes only how an operand is printed; `None` for any other.
+fn parse_display(
+    item: &mut Item,
+    name: &str,
+    value: &'static str,
+    dialect: &Dialect,
+) -> Option<()> {
+    match name {
+        "opt" => {
+            item.optional = true;
+            item.optional_if = Cond::parse(value)?;
+        }
+        "hide" => match split(value, b'@') {
+            Some((list, field)) => {
+                item.hide_by = Some((dialect.lists.names_id(list)?, Field::parse(field)?));
+            }
+            None => item.hide = Cond::parse(value)?,
+        },
+        "sfx" => item.suffix = value,
+        "next" => item.next = true,
+        "inside" => item.inside = true,
+        "blank" => item.blank = true,
+        _ => return None,
+    }
+    Some(())
 }
 
 /// Default reuse bit of an operand, from the position of its register field.

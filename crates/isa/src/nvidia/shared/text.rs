@@ -8,6 +8,7 @@ use super::names::Names;
 use super::number;
 use super::operand::{self, Operand, OperandValue};
 use super::program::{SassInstr, SassProgram};
+use super::register_number;
 use super::template::{Item, ItemKind, Piece};
 use super::timing::LatencyKind;
 use crate::instr::{BranchTarget, CcTest};
@@ -328,19 +329,9 @@ impl<'a> TextWriter<'a> {
         match operand.value {
             OperandValue::Reg(None) if item.no_zero => self.push("???255"),
             OperandValue::Reg(reg) => self.push_register(item, operand, reg),
-            OperandValue::Uniform(reg) => {
-                self.push_signs(operand);
-                self.push_uniform(reg);
-                self.push_modifiers(item, operand);
-            }
-            OperandValue::UniformPred { pred, negated } => {
-                self.push(if negated { "!U" } else { "U" });
-                self.push_pred(pred);
-            }
-            OperandValue::ConvergenceBarrier(number) => {
-                self.push("B");
-                number::push_decimal(self.out, number);
-            }
+            OperandValue::Uniform(_)
+            | OperandValue::UniformPred { .. }
+            | OperandValue::ConvergenceBarrier(_) => self.push_uniform_value(item, operand),
             OperandValue::Address(_) => self.push_brackets(item, operand),
             OperandValue::RegPair(first) => self.push_register_pair(first, operand.count),
             OperandValue::Pred { pred: None, .. } if item.no_zero => self.push("???7"),
@@ -358,7 +349,14 @@ impl<'a> TextWriter<'a> {
                 self.push_hex(-n);
             }
             OperandValue::Int(n) => {
-                self.push_hex(n);
+                match item.kind {
+                    // An unsigned field of 64 bits.
+                    ItemKind::Unsigned(_) if n < 0 => {
+                        self.push("0x");
+                        number::push_hex_digits(self.out, n as u64, 1);
+                    }
+                    _ => self.push_hex(n),
+                }
                 self.push_suffixes(operand);
             }
             OperandValue::Half(bits) => self.push_immediate(operand, &number::format_half(bits)),
@@ -436,6 +434,27 @@ impl<'a> TextWriter<'a> {
         }
     }
 
+    /// Appends a register or predicate of the uniform datapath, or a barrier.
+    fn push_uniform_value(&mut self, item: &Item, operand: &Operand) {
+        match operand.value {
+            OperandValue::Uniform(reg) => {
+                self.push_signs(operand);
+                self.push_uniform(reg);
+                self.push_modifiers(item, operand);
+            }
+            OperandValue::UniformPred { pred, negated } => {
+                self.push(if negated { "!U" } else { "U" });
+                self.push_pred(pred);
+            }
+            OperandValue::ConvergenceBarrier(number) => {
+                self.push("B");
+                number::push_decimal(self.out, number);
+            }
+            // The caller passes no other value.
+            _ => {}
+        }
+    }
+
     fn push_uniform(&mut self, reg: Option<u8>) {
         match reg {
             Some(n) => {
@@ -492,7 +511,7 @@ impl<'a> TextWriter<'a> {
             let suffix = term.suffix_text(self.names, self.word);
             match term.kind {
                 TermKind::Register => {
-                    let reg = operand::reg_number(&term.field, self.word);
+                    let reg = register_number::reg_number(&term.field, self.word);
                     if reg.is_none() && suffix.is_empty() && others {
                         continue;
                     }
@@ -505,7 +524,7 @@ impl<'a> TextWriter<'a> {
                 TermKind::Uniform => {
                     self.push(separator);
                     let (field, word) = (&term.field, self.word);
-                    self.push_uniform(operand::uniform_number(
+                    self.push_uniform(register_number::uniform_number(
                         field,
                         self.dialect,
                         self.names,

@@ -2,12 +2,12 @@
 //! and `NewOperand::reg(2)` builds `MOV R1, R2`.
 
 use super::super::arch::Arch;
+use super::super::field::Field;
 use super::super::form::FormId;
 use super::super::lookup::table;
 use super::super::modifier::Modifier;
 use super::super::opcode::{InstrClass, Opcode};
 use super::super::operand::{self, OperandValue};
-use super::super::template::Field;
 use super::error::{EncodeError, OperandMismatch};
 use super::new_operand::NewOperand;
 use super::place::{self, PartialWord};

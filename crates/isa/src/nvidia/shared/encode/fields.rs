@@ -6,9 +6,10 @@ use warpbound_base::Bits;
 
 use super::super::arch::Arch;
 use super::super::dialect::Dialect;
+use super::super::field::{Cond, Field};
 use super::super::form::{Form, FormId};
 use super::super::lookup::{FormTable, table};
-use super::super::template::{Cond, Field, Item, ItemKind, Piece, RegisterCount};
+use super::super::template::{Item, ItemKind, Piece, RegisterCount};
 
 /// Meaning of a field of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,8 +2,9 @@
 //! sets all of them; 0x80000 does not fit there.
 
 use super::super::dialect::Dialect;
+use super::super::field::{Cond, Field};
 use super::super::operand::{OperandValue, relative_target};
-use super::super::template::{Cond, Field, FloatFormat, Item, ItemKind};
+use super::super::template::{FloatFormat, Item, ItemKind};
 use super::error::OperandMismatch;
 use super::new_operand::NewOperand;
 use crate::instr::BranchTarget;

@@ -139,7 +139,7 @@ impl<'a> Search<'a> {
                 self.modifiers(rest, words, word, shortfall)
             }
             Piece::Flag { text, bit, .. } => {
-                let field = super::super::template::Field::of_bit(*bit);
+                let field = super::super::field::Field::of_bit(*bit);
                 let on = after(words, text).zip(word.with_field(&field, 1));
                 let on = on.and_then(|(words, word)| self.modifiers(rest, words, word, shortfall));
                 // The same word may come from a later piece, so the bit is also tried as 0.

@@ -2,9 +2,10 @@
 //! its target by 96, the relative offset grows by 64.
 
 use super::super::arch::Arch;
+use super::super::field::Field;
 use super::super::form::Form;
 use super::super::lookup::table;
-use super::super::template::{Field, ItemKind};
+use super::super::template::ItemKind;
 use super::error::EncodeError;
 use super::place::relative_offset;
 use warpbound_base::CodeAddr;

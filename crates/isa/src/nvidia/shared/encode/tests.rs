@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::super::arch::Arch;
+use super::super::field::Field;
 use super::super::lookup::table;
-use super::super::template::Field;
 use super::fields::{FieldRole, NamedField, find_fields, put_fields};
 
 /// Random numbers (xorshift).

@@ -1,0 +1,38 @@
+//! Numbers of registers in fields of a word. For example, 255 in the field of a general register is RZ.
+
+use super::super::REGISTERS;
+use super::dialect::Dialect;
+use super::field::Field;
+use super::names::Names;
+use crate::Reg;
+
+/// Decodes a predicate number; `None` for PT.
+pub(crate) fn pred_number(code: u64) -> Option<u8> {
+    u8::try_from(code & 7)
+        .ok()
+        .filter(|&p| REGISTERS.has(Reg::predicate(p)))
+}
+
+/// Decodes a register number; `None` for RZ.
+pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
+    u8::try_from(field.get(word) & 0xff)
+        .ok()
+        .filter(|&r| REGISTERS.has(Reg::vector(r)))
+}
+
+/// Decodes the number of a uniform register; `None` for URZ. Before sm_100 fields have 6 bits, and the disassembler
+/// ignores the two bits above them.
+pub(crate) fn uniform_number(
+    field: &Field,
+    dialect: &Dialect,
+    names: &Names,
+    word: u128,
+) -> Option<u8> {
+    let zero = match names.sm(dialect) {
+        ..100 => 63,
+        _ => 255,
+    };
+    u8::try_from(field.get(word) & zero)
+        .ok()
+        .filter(|&number| u64::from(number) != zero)
+}
