@@ -33,6 +33,11 @@ impl Isa {
         facts.is_some_and(|facts| facts.is_analysed)
     }
 
+    /// Whether the code is for GPUs of NVIDIA.
+    pub fn is_of_nvidia(self) -> bool {
+        matches!(self, Isa::Sm(_))
+    }
+
     /// Whether the instructions of kernels are decoded, so that they can be listed.
     pub fn is_decoded(self) -> bool {
         self.family().is_some()

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use warpbound_base::{Diagnostic, Isa};
+use warpbound_base::Diagnostic;
 use warpbound_bounds::{FactsExtent, facts_template};
 use warpbound_builds::{FactsUpdate, updated_facts};
 use warpbound_query::Kernel;
@@ -90,7 +90,7 @@ pub(crate) fn require_nvidia(
     let images = library.select_usable(&input.selection(), UsableImages::Decoded)?;
     let isas = library.isas(&images);
     let first = isas.first();
-    match first.filter(|_| !isas.iter().any(|isa| matches!(isa, Isa::Sm(_)))) {
+    match first.filter(|_| !isas.iter().any(|isa| isa.is_of_nvidia())) {
         Some(isa) => {
             // A single image is selected even if its instructions cannot be decoded, which is the better reason.
             let unsupported = isa.check_supported();

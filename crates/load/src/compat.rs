@@ -8,7 +8,7 @@ use warpbound_base::{Diagnostic, Named as _, Sm, SmReach};
 
 use crate::attribute;
 use crate::elf::{Elf, Section};
-use crate::parse;
+use crate::flags;
 
 /// Name of the section with records of compatibility.
 pub(crate) const COMPAT: &str = ".nv.compat";
@@ -25,7 +25,7 @@ pub(crate) fn architecture(
     elf: &Elf<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Sm, Diagnostic> {
-    let sm = parse::architecture(&elf.header)?;
+    let sm = flags::architecture(&elf.header)?;
     if sm.reach != SmReach::Generation {
         return Ok(sm);
     }

@@ -1,5 +1,5 @@
 //! Entries of containers: one form of a program each, for one architecture, and its unpacking. For example, a fat binary
-//! has an entry with a cubin for sm_61 that LZ4 has compressed.
+//! has an entry with a cubin that LZ4 has compressed.
 
 use std::fmt;
 use std::io::{self, Read};

@@ -53,6 +53,7 @@ mod elf;
 pub mod elf_numbers;
 mod entry;
 mod fatbin;
+mod flags;
 mod host;
 mod image;
 mod inventory;

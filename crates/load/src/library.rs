@@ -14,9 +14,9 @@ use crate::elf::{Elf, Header, check_machine, fault};
 use crate::elf_numbers::{EM_AMDGPU, EM_CUDA};
 use crate::entry::{EntryKind, FatbinEntry, Packing};
 use crate::fatbin;
+use crate::flags::architecture;
 use crate::host::{self, FatSection};
 use crate::image::{Image, Linkage};
-use crate::parse::architecture;
 use crate::source::{ByteSource, Window};
 
 /// The kind of a file.

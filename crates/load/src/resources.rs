@@ -7,7 +7,7 @@ use warpbound_base::{Diagnostic, SmFacts};
 
 use crate::attribute::Attribute;
 use crate::elf::{Section, fault};
-use crate::parse::ABI_OF_CUDA_12;
+use crate::flags::ABI_OF_CUDA_12;
 
 /// Maximum number of general registers per thread on an NVIDIA GPU.
 const MOST_REGISTERS: u32 = 255;

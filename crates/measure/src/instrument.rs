@@ -116,7 +116,7 @@ pub fn instrument(
     })
 }
 
-/// Calls a function with a kernel of Maxwell or Pascal. `what` is what it inserts, for messages; its errors get the
+/// Calls a function with a kernel whose code has control words. `what` is what it inserts, for messages; its errors get the
 /// kernel and the source line.
 fn with_target<T>(
     session: &Session,

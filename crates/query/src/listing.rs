@@ -198,7 +198,7 @@ fn barrier_targets(prepared: &Prepared<'_>) -> Vec<OpIndex> {
     let Program::Nvidia(program) = &prepared.program else {
         return Vec::new();
     };
-    // The targets of Maxwell's pushes are control effects.
+    // The targets of pushes onto a stack are control effects.
     if program.arch().family() != Family::Volta {
         return Vec::new();
     }

@@ -14,10 +14,10 @@ const PLAIN_CONTROL: u64 = 0x7ef | 0x7ef << 21 | 0x7ef << 42;
 
 /// Appends a line with the text of the instruction for each word of `words`, `invalid` for a word that is none.
 ///
-/// Each line has a word in hexadecimal, perhaps after `0x`. For Maxwell and Pascal it has 16 digits, for
+/// Each line has a word in hexadecimal, perhaps after `0x`. For code in groups it has 16 digits, for
 /// NVIDIA's GPUs from Volta on 32; for GCN3 it has 8, or
 /// 16 with the second dword before the first. Relative targets are printed as for an instruction at address 8
-/// (Maxwell and Pascal) or 0, or as numbers of dwords (GCN3). Blank lines and lines that begin with `#` are skipped.
+/// (code in groups) or 0, or as numbers of dwords (GCN3). Blank lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ fn write_gcn(first: u32, second: Option<u32>, out: &mut String) -> bool {
     GcnInstr::decode(CodeAddr(0), first, second).write_text(TargetStyle::Hex, out)
 }
 
-/// Group of Maxwell or Pascal that begins with an instruction: a control word and three instructions.
+/// Group that begins with an instruction: a control word and three instructions.
 fn group_of(word: u64) -> Vec<u8> {
     let words = [PLAIN_CONTROL, word, 0, 0];
     words.iter().flat_map(|word| word.to_le_bytes()).collect()

@@ -12,7 +12,7 @@ mod variable;
 use std::collections::{BTreeMap, BTreeSet};
 use warpbound_load::elf_numbers::STT_FUNC;
 
-use warpbound_base::{Diagnostic, Family, GroupedCode};
+use warpbound_base::{Diagnostic, GroupedCode};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::{Image, Isa};
 
@@ -53,8 +53,8 @@ impl<'a> CubinRewriter<'a> {
             Isa::Sm(sm) => Arch::from_sm(sm.number.into()),
             _ => None,
         };
-        // The words of later families are longer, and nothing here writes them.
-        let arch = arch.filter(|arch| arch.family() == Family::Maxwell);
+        // Other words are longer, and nothing here writes them.
+        let arch = arch.filter(|arch| arch.family().facts().grouped_code.is_some());
         // Offset 48 is the field of the flags, which name the chip.
         let arch = arch.ok_or_else(|| {
             let architectures = GroupedCode::architectures("or");

@@ -3,7 +3,7 @@
 //! [`UncertainStack`] moves them by the rules of the concrete stack (SOUNDNESS 3.1), because both are one
 //! [`LaneStack`]. It adds one transfer: [`UncertainStack::leave`] ends the running entry in a region of code that no
 //! analysis follows, after which the lanes may be at several entries. For example, `if (a[i] > 0) break;` with unknown
-//! contents of `a` leaves each lane in the loop, or at the entry that PBK pushed.
+//! contents of `a` leaves each lane in the loop, or at the entry that was pushed for a break.
 
 use crate::activation_stack::{EntryLanes, LaneStack};
 use crate::{Mask, Tag};

@@ -196,13 +196,13 @@ fn an_architecture_that_is_there_and_not_supported() {
     let mut bytes = std::fs::read(data).expect("a file of the tests");
     // The architecture of the first entry, after the container's header of 16 bytes.
     assert_eq!(bytes[16 + 28], 61);
-    bytes[16 + 28] = 72;
+    bytes[16 + 28] = 73;
     let file = scratch("newer.fatbin", bytes);
     for (sm, message) in [
-        ("sm_72", "sm_72 is not supported yet (sm_50 to sm_62 are)"),
+        ("sm_73", "sm_73 is not supported yet (sm_50 to sm_62 are)"),
         (
             "sm_90",
-            "there is no machine code for sm_90 in this file; the file has sm_62, sm_72",
+            "there is no machine code for sm_90 in this file; the file has sm_62, sm_73",
         ),
     ] {
         for command in [&["bound"][..], &["list"], &["disasm"]] {

@@ -165,7 +165,7 @@ fn instructions_are_listed_with_labels_and_sources() {
             "vote.sm_120.cubin",
             [
                 "   0080      1 - 2 - -1---- ---    LDG.E R0, desc[UR4][R2.64] ;",
-                "   0100     12 y - - ------ ---    BSSY.RECONVERGENT !PT, B0, .L3 ;",
+                "   0100     12 y - - ------ ---    BSSY.RECONVERGENT B0, .L3 ;",
                 ".L3:",
             ],
         ),

@@ -29,7 +29,7 @@ use crate::functional::{Block, Counts, ExecutionListener, Fault, FaultKind, Prog
 /// [`Scheduler`](FamilyTiming::Scheduler) for each part, which has the units of that part; units that the parts share
 /// are fields of the type. It says in [`layout`](FamilyTiming::layout) how many there are, and in
 /// [`take_slot`](FamilyTiming::take_slot) which slots a block gets: slot n belongs to scheduler n modulo their number.
-/// If its control words are like those of Maxwell, its warps can have the same state, and
+/// If its control words are like those of `sm`, its warps can have the same state, and
 /// [`wait_for_operands`](FamilyTiming::wait_for_operands) the same scoreboards. Its lanes have program counters of their
 /// own: that is its execution model, [`Model`](FamilyTiming::Model), and which threads take part in a barrier is in the
 /// functional state of the block, which this trait does not see.

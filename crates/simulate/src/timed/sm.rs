@@ -1,4 +1,4 @@
-//! Streaming multiprocessors of Maxwell and Pascal (`pastis-2022`, IV.A), as the [`FamilyTiming`] of this family.
+//! Streaming multiprocessors whose code has control words (`pastis-2022`, IV.A), as the [`FamilyTiming`] of this family.
 //!
 //! The times of an instruction are the cycles when its unit starts, its sources have been read and its result is
 //! present (`times`). They become release times of scoreboards, from which the first possible issue of the next

@@ -11,7 +11,7 @@ use super::register_number::{reg_number, uniform_number};
 
 /// Operand in brackets. Registers are `Some(None)` for RZ and URZ, and `None` if the form has no such term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Address {
+pub struct BracketOperand {
     /// Text before the first bracket: empty for a plain address, `c` or `cx` for a constant, `desc` for an address
     /// with a descriptor.
     pub space: &'static str,
@@ -99,8 +99,8 @@ impl Brackets {
     }
 
     /// Value of the operand.
-    pub(crate) fn value(&self, dialect: &Dialect, names: &Names, word: u128) -> Address {
-        let mut address = Address {
+    pub(crate) fn value(&self, dialect: &Dialect, names: &Names, word: u128) -> BracketOperand {
+        let mut address = BracketOperand {
             space: self.name,
             bank: None,
             descriptor: None,

@@ -1,7 +1,7 @@
 //! Operands of a decoded instruction as values, for lifting and printing. For example, `IADD R0.CC, R1, -0x8` has
 //! three operands: R0 written with `sets_cc`, R1 read, and the integer -8.
 
-use super::address::Address;
+use super::address::BracketOperand;
 use super::dialect::Dialect;
 use super::field::{Cond, Field};
 use super::form::Form;
@@ -89,7 +89,7 @@ pub enum OperandValue {
     /// Convergence barrier `B0`..`B15`.
     ConvergenceBarrier(u8),
     /// Address, constant or descriptor in brackets, of 128-bit instructions.
-    Address(Address),
+    Address(BracketOperand),
     /// Target of a control transfer.
     Target(BranchTarget),
     /// Code address in a register: BRX, JMX.
