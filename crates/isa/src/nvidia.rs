@@ -7,6 +7,7 @@
 
 mod maxwell;
 mod shared;
+mod tables;
 mod volta;
 
 use crate::RegisterFiles;
@@ -20,13 +21,15 @@ pub use shared::encode::{
     encode, with_register_target_offset, with_target,
 };
 pub use shared::form::{Form, FormId};
-pub use shared::lookup::{FormTable, table};
+pub use shared::lookup::FormTable;
 pub use shared::modifier::{Modifier, OperandWord, Part, TextureDimension};
 pub use shared::opcode::{InstrClass, Opcode};
 pub use shared::operand::{Operand, OperandRole, OperandValue, Spelling, View};
-pub use shared::program::{SassInstr, SassProgram};
+pub use shared::program::SassProgram;
+pub use shared::sass_instr::SassInstr;
 pub use shared::text::{Relocated, TargetStyle};
 pub use shared::timing::{ExecUnit, LatencyClass, LatencyKind, Timing};
+pub use tables::table;
 
 /// Register files of Maxwell and Pascal. RZ (R255) and PT (P7) are constants and no registers.
 pub const REGISTERS: RegisterFiles =

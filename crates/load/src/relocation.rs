@@ -135,7 +135,7 @@ impl Relocation {
             };
         };
         let name = &self.symbol.name;
-        // The bits of an addend are those of the address, whatever its sign.
+        // A negative addend has the same bits as the address that it stands for.
         let addend = self.addend.map(i64::cast_unsigned);
         let text = match addend.unwrap_or_else(|| row.addend(word)) {
             // The disassembler leaves out an addend of 0.
@@ -276,7 +276,7 @@ impl fmt::Display for Relocation {
 
 /// Rows by number: the order of the list in the machine descriptions inside NVIDIA's tools, as denvdis extracted it; 11 of
 /// the numbers agree with CuAssembler's list. `cuobjdump` 13.5 prints the same names, and those from 75 on, for records of
-/// each number; the two parts of targets are those of the instructions.
+/// each number; the two parts of targets are as in the instructions.
 const ROWS: [Row; 116] = [
     Row::named("R_CUDA_NONE"),
     Row::named("R_CUDA_32"),
@@ -439,7 +439,7 @@ mod tests {
         }
     }
 
-    /// Names and positions: the numbers in names are those of the field.
+    /// Names and positions: the numbers in a name are the bits of the field.
     #[test]
     fn numbers_in_names_are_those_of_the_fields() {
         for row in &ROWS {

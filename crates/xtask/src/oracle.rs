@@ -101,7 +101,7 @@ const WHEELS: &[Wheel] = &[
             ),
         ],
     },
-    // These tools know sm_75 to sm_121; those of CUDA 12.4 know sm_50 to sm_90.
+    // These tools know sm_75 to sm_121, and the tools of CUDA 12.4 know sm_50 to sm_90.
     Wheel {
         requirement: "nvidia-cuda-nvdisasm==13.5.37",
         sha256: "d3fdbdd49fa53e2e4aacd3db8259d052bd2b049ececdcb69e92e083c6728e7ca",

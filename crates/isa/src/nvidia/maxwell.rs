@@ -7,9 +7,9 @@
 use super::shared::arch::Arch;
 use super::shared::control::ControlWord;
 use super::shared::dialect::Dialect;
-use super::shared::lookup::form_table;
+use super::shared::lookup::{CodeReader, form_table};
 use super::shared::names::{Entry, ListFile, count_entries, sorted_entries};
-use super::shared::program::SassInstr;
+use super::shared::sass_instr::SassInstr;
 use crate::encoding::{CodeLayout, GROUP, TableDescription};
 use crate::encoding_table;
 use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
@@ -21,7 +21,7 @@ const NUMBERS: [u32; ARCHS] = Arch::numbers(Family::Maxwell);
 
 encoding_table! {
     /// Encodings of Maxwell and Pascal.
-    pub(crate) const ENCODINGS: u64 = TableDescription {
+    const ENCODINGS: u64 = TableDescription {
         text: include_str!("../../../../isa/nvidia/maxwell.forms"),
         layout: CodeLayout::ControlGroups,
         index: &[BitRange { hi: 63, lo: 51 }],
@@ -49,13 +49,19 @@ static DIALECT: Dialect = Dialect {
     has_effects: true,
 };
 
+const CODE: CodeReader = CodeReader {
+    find: |arch, word| ENCODINGS.find(arch, word as u64),
+    decode,
+    index_of,
+};
+
 form_table! {
     /// Forms of Maxwell and Pascal.
-    pub(crate) static TABLE = ENCODINGS, DIALECT, archs: ARCHS, lists: LISTS;
+    pub(crate) static TABLE = ENCODINGS, DIALECT, CODE, archs: ARCHS, lists: LISTS;
 }
 
 /// Decodes groups of 32 bytes: a control word and three instructions.
-pub(crate) fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnostic> {
+fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnostic> {
     let on = TABLE.for_arch(arch);
     let mut instrs = Vec::with_capacity(code.len() / GROUP * 3);
     ENCODINGS.decode(DIALECT.index_of(arch.sm()), code, |instr| {
@@ -71,7 +77,7 @@ pub(crate) fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnost
 }
 
 /// Index of the instruction at an address. The address of a control word stands for the first slot of its group.
-pub(crate) fn index_of(addr: CodeAddr) -> Option<usize> {
+fn index_of(addr: CodeAddr) -> Option<usize> {
     // A branch may lead to a control word, and then execution goes on at the first slot.
     let addr = canonical(addr).0 as usize;
     let (group, within) = (addr / GROUP, addr % GROUP);

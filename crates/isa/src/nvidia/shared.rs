@@ -19,6 +19,7 @@ pub(super) mod opcode;
 pub(super) mod operand;
 pub(super) mod program;
 mod register_number;
+pub(super) mod sass_instr;
 mod template;
 pub(super) mod text;
 pub(super) mod timing;

@@ -11,9 +11,9 @@
 use super::shared::arch::Arch;
 use super::shared::control::ControlWord;
 use super::shared::dialect::Dialect;
-use super::shared::lookup::form_table;
+use super::shared::lookup::{CodeReader, form_table};
 use super::shared::names::{Entry, ListFile, count_entries, sorted_entries};
-use super::shared::program::SassInstr;
+use super::shared::sass_instr::SassInstr;
 use crate::encoding::{CodeLayout, TableDescription, WordWidth};
 use crate::encoding_table;
 use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
@@ -25,7 +25,7 @@ const NUMBERS: [u32; ARCHS] = Arch::numbers(Family::Volta);
 
 encoding_table! {
     /// Encodings from Volta to Blackwell.
-    pub(crate) const ENCODINGS: u128 = TableDescription {
+    const ENCODINGS: u128 = TableDescription {
         text: include_str!("../../../../isa/nvidia/volta.forms"),
         layout: CodeLayout::Units(WordWidth::Bits128),
         index: &[BitRange { hi: 91, lo: 91 }, BitRange { hi: 11, lo: 0 }],
@@ -52,16 +52,22 @@ static DIALECT: Dialect = Dialect {
     has_effects: false,
 };
 
+const CODE: CodeReader = CodeReader {
+    find: |arch, word| ENCODINGS.find(arch, word),
+    decode,
+    index_of,
+};
+
 form_table! {
     /// Forms from Volta to Blackwell.
-    pub(crate) static TABLE = ENCODINGS, DIALECT, archs: ARCHS, lists: LISTS;
+    pub(crate) static TABLE = ENCODINGS, DIALECT, CODE, archs: ARCHS, lists: LISTS;
 }
 
 /// Bytes of an instruction.
 const BYTES: usize = 16;
 
 /// Decodes instructions of 16 bytes.
-pub(crate) fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnostic> {
+fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnostic> {
     let on = TABLE.for_arch(arch);
     let mut instrs = Vec::with_capacity(code.len() / BYTES);
     ENCODINGS.decode(DIALECT.index_of(arch.sm()), code, |instr| {
@@ -76,7 +82,7 @@ pub(crate) fn decode(arch: Arch, code: &[u8]) -> Result<Vec<SassInstr>, Diagnost
 }
 
 /// Index of the instruction at an address.
-pub(crate) fn index_of(addr: CodeAddr) -> Option<usize> {
+fn index_of(addr: CodeAddr) -> Option<usize> {
     let addr = addr.0 as usize;
     addr.is_multiple_of(BYTES).then_some(addr / BYTES)
 }

@@ -1,11 +1,11 @@
 //! Words of 128 bits compared with recorded output of NVIDIA's disassembler (`wide_spelling.txt`): rows of `SM word
-//! text`, with `!` for a word that is no instruction. Targets are those of an instruction at address 0.
+//! text`, with `!` for a word that is no instruction. Targets are printed as for an instruction at address 0.
 
 use std::collections::BTreeMap;
 
-use warpbound_base::Family;
-use warpbound_isa::nvidia::{SassProgram, table};
-use warpbound_isa::{Arch, TargetStyle};
+use warpbound_base::{CodeAddr, Family};
+use warpbound_isa::nvidia::{InstrFields, SassProgram, WordBuilder, encode, table};
+use warpbound_isa::{Arch, InstrFlow, MemorySpace, TargetStyle};
 
 static RECORDED: &str = include_str!("../data/wide_spelling.txt");
 
@@ -92,4 +92,82 @@ fn every_recorded_wide_word_is_spelled_as_recorded() {
         "{differ} of {compared} words differ\n{}",
         report.join("\n")
     );
+}
+
+/// Decodes a word on an architecture.
+fn decoded(arch: Arch, word: u128) -> SassProgram {
+    SassProgram::decode(arch, &word.to_le_bytes()).expect("a whole word")
+}
+
+/// The rows state texts and memory accesses only, so nothing may take an instruction for one that falls through.
+#[test]
+fn no_analysis_follows_words_of_128_bits() {
+    let mut local = 0;
+    for arch in Arch::of_family(Family::Volta) {
+        for (_, form) in table(arch).forms().filter(|(_, form)| form.exists_on(arch)) {
+            let program = decoded(arch, form.value);
+            let effects = program.effects(&program.instrs[0]);
+            let name = form.mnemonic();
+            assert_eq!(effects.flow, InstrFlow::Unsupported, "{arch} {name}");
+            assert_eq!(program.control_effects(&program.instrs[0]), effects);
+            assert!(effects.reads.is_empty() && effects.writes.is_empty());
+            if program.instrs[0].form.is_some() && ["LDL", "STL"].contains(&name) {
+                let space = effects.access.map(|access| access.space);
+                assert_eq!(space, Some(MemorySpace::Local), "{arch} {name}");
+                local += 1;
+            }
+        }
+    }
+    assert!(local >= 18, "{local} loads and stores of local memory");
+}
+
+/// Words of each row with random free bits, and uniform ones: every query answers, whatever the bits are.
+#[test]
+fn random_words_are_printed_and_taken_apart() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut instructions = 0;
+    for arch in Arch::of_family(Family::Volta) {
+        let forms: Vec<_> = table(arch).forms().map(|(_, form)| form).collect();
+        for number in 0..4 * forms.len() {
+            let random = u128::from(next()) << 64 | u128::from(next());
+            let word = match (number % 4, forms.get(number / 4)) {
+                (0..3, Some(form)) => form.value | random & !form.mask,
+                _ => random,
+            };
+            let program = decoded(arch, word);
+            let instr = &program.instrs[0];
+            let known = instr.form.is_some();
+            let text = program.text(instr, TargetStyle::Hex);
+            assert_eq!(text.is_some(), known, "{arch} {word:032x}");
+            assert!(text.is_none_or(|text| !text.is_empty() && text.is_ascii()));
+            assert_eq!(program.view(instr).is_some(), known);
+            assert_eq!(program.timing(instr).is_some(), known);
+            let _ = (program.effects(instr), program.access_bytes(instr));
+            let fields = InstrFields::decode(arch, word);
+            assert_eq!(fields.is_some(), known);
+            if let Some(fields) = fields {
+                assert_eq!(encode(&fields), word, "{arch}");
+                instructions += 1;
+            }
+            // The operands of some rows cannot be placed yet; a word that is built is the same instruction.
+            let addr = CodeAddr(0x100);
+            if let Some(Ok(built)) =
+                WordBuilder::of_word(arch, word, 0, addr).map(|builder| builder.build())
+            {
+                let (old, new) = (decoded(arch, word), decoded(arch, built));
+                assert_eq!(
+                    old.mnemonic(&old.instrs[0]),
+                    new.mnemonic(&new.instrs[0]),
+                    "{arch} {word:032x} {built:032x}"
+                );
+            }
+        }
+    }
+    assert!(instructions > 10_000, "{instructions} instructions");
 }

@@ -18,9 +18,6 @@ const MOST_LINES: usize = 10_000;
 /// Maximum number of files in a circle of imports.
 const MOST_IN_CIRCLE: usize = 3;
 
-/// Crates with a larger circle, and its number of files: these numbers may only fall.
-const LARGER_CIRCLES: [(&str, usize); 1] = [("isa", 4)];
-
 /// Folders and files that are about one family of GPUs of NVIDIA, and may name it.
 const OF_ONE_FAMILY: [&str; 4] = [
     "isa/src/nvidia",
@@ -83,10 +80,8 @@ fn circles_of_imports_stay_small() {
     let mut large = Vec::new();
     for (name, folder) in crates() {
         let graph = ImportGraph::read(&folder).expect("its sources");
-        let known = LARGER_CIRCLES.iter().find(|(known, _)| *known == name);
-        let most = known.map_or(MOST_IN_CIRCLE, |(_, most)| *most);
         for circle in graph.circles() {
-            if circle.len() > most {
+            if circle.len() > MOST_IN_CIRCLE {
                 large.push(format!(
                     "{name}: {} files: {}",
                     circle.len(),

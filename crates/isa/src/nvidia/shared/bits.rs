@@ -120,7 +120,7 @@ impl Form {
         let mut bits = 0u128;
         for piece in self.template.pieces() {
             bits |= match piece {
-                // Its fields are those of operands.
+                // Its fields belong to operands.
                 Piece::Literal(_) | Piece::ImadAlias(_) => 0,
                 Piece::Flag { bit, .. } => 1 << bit,
                 Piece::Name { field, .. } => field.bits(),

@@ -5,7 +5,8 @@
 use super::modifier::Modifier;
 use super::opcode::InstrClass;
 use super::operand::OperandValue;
-use super::program::{SassInstr, SassProgram};
+use super::program::SassProgram;
+use super::sass_instr::SassInstr;
 use crate::instr::MemorySpace;
 
 impl SassProgram {

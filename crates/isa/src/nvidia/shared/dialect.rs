@@ -1,5 +1,5 @@
-//! Layout of instruction words, as far as the tables of NVIDIA's GPUs differ in it. For example, the guard of Maxwell
-//! is in bits 18:16 and that of Volta in bits 14:12.
+//! Layout of instruction words, as far as the tables of NVIDIA's GPUs differ in it. For example, Maxwell has the
+//! guard in bits 18:16, and Volta in bits 14:12.
 
 use warpbound_base::{BitRange, Family};
 
@@ -38,7 +38,7 @@ impl Dialect {
         self.word_bits as u32 / 8
     }
 
-    /// All bits of an instruction word, without those of a control word that is apart.
+    /// All bits of an instruction word, without a control word that is apart.
     pub(crate) const fn word_mask(&self) -> u128 {
         u128::MAX >> (128 - self.word_bits as u32)
     }

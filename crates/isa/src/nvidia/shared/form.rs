@@ -103,7 +103,7 @@ pub(crate) struct RowEffects {
     pub(crate) hints: Option<ControlHints>,
     /// Conditions under which the word is not an instruction.
     pub(crate) never: Vec<Cond>,
-    /// Fields with values that are not an instruction, beyond those of the template.
+    /// Further fields, beside the template, with values that are not an instruction.
     pub(crate) legal: Vec<(NamesId, Field)>,
     /// Mask of the lanes of each quad that the instruction writes, if the form has one.
     pub(crate) quad_mask: Option<BitRange>,

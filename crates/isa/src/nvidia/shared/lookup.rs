@@ -6,10 +6,10 @@ use super::field::Field;
 use super::form::{Form, FormId};
 use super::names::{ListValues, Names, NamesId};
 use super::opcode::Opcode;
+use super::sass_instr::SassInstr;
 use crate::encoding::{EncodingTable, RowHead};
-use crate::nvidia::{maxwell, volta};
 use std::sync::OnceLock;
-use warpbound_base::{Bits, Family};
+use warpbound_base::{Bits, CodeAddr, Diagnostic};
 
 /// Instruction table of a family.
 ///
@@ -18,9 +18,21 @@ use warpbound_base::{Bits, Family};
 #[derive(Debug)]
 pub struct FormTable {
     dialect: &'static Dialect,
+    code: CodeReader,
     rows: Rows,
     /// Parts that depend on the architecture, in the order of [`Dialect::archs`].
     archs: &'static [ArchTable],
+}
+
+/// Readers of code, which depend on the width of words and on what stands between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CodeReader {
+    /// Finds the row that matches a word on the architecture with an index: the most specific mask.
+    pub(crate) find: fn(usize, u128) -> Option<u16>,
+    /// Decodes a code section.
+    pub(crate) decode: fn(Arch, &[u8]) -> Result<Vec<SassInstr>, Diagnostic>,
+    /// Index of the instruction at an address, in a section without end.
+    pub(crate) index_of: fn(CodeAddr) -> Option<usize>,
 }
 
 /// Rows of a table, each list in the order of the file.
@@ -121,11 +133,13 @@ impl FormTable {
     /// Table of a family.
     pub(crate) const fn new(
         dialect: &'static Dialect,
+        code: CodeReader,
         rows: Rows,
         archs: &'static [ArchTable],
     ) -> FormTable {
         FormTable {
             dialect,
+            code,
             rows,
             archs,
         }
@@ -134,6 +148,11 @@ impl FormTable {
     /// Layout of its words.
     pub(crate) fn dialect(&self) -> &'static Dialect {
         self.dialect
+    }
+
+    /// Readers of its code.
+    pub(crate) fn code(&self) -> CodeReader {
+        self.code
     }
 
     /// Parses everything that is otherwise parsed on demand. The error names the row or list that cannot be parsed.
@@ -194,12 +213,7 @@ impl FormTable {
     pub fn find(&self, arch: Arch, word: u128) -> Option<FormId> {
         let index = self.dialect.index_of(arch.sm());
         // Only the most specific row counts: if it rejects a value, a wider row must not accept the word.
-        let row = match arch.family() {
-            Family::Maxwell => maxwell::ENCODINGS.find(index, word as u64)?,
-            Family::Volta => volta::ENCODINGS.find(index, word)?,
-            // Families of other vendors have no architecture here.
-            Family::Gcn3 | Family::MiniSimt => return None,
-        };
+        let row = (self.code.find)(index, word)?;
         self.accept(self.for_arch(arch), row, word)
     }
 
@@ -219,19 +233,10 @@ fn partial_fields(form: &Form, names: &Names) -> Vec<(NamesId, Field)> {
         .collect()
 }
 
-/// Table of the architecture's family.
-pub fn table(arch: Arch) -> &'static FormTable {
-    match arch.family() {
-        Family::Volta => &volta::TABLE,
-        // Families of other vendors have no architecture here.
-        Family::Maxwell | Family::Gcn3 | Family::MiniSimt => &maxwell::TABLE,
-    }
-}
-
-/// Defines the table of a family from its encodings, its layout of words, the number of its architectures and the
+/// Defines the table of a family from its encodings, its layout of words, the readers of its code, the number of its architectures and the
 /// number of entries of its file of lists.
 macro_rules! form_table {
-    ($(#[$attribute:meta])* $visibility:vis static $name:ident = $encodings:ident, $dialect:ident,
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident = $encodings:ident, $dialect:ident, $code:ident,
      archs: $archs:expr, lists: $lists:expr;) => {
         $(#[$attribute])*
         $visibility static $name: $crate::nvidia::shared::lookup::FormTable = {
@@ -257,7 +262,7 @@ macro_rules! form_table {
                 }
                 archs
             };
-            FormTable::new(&$dialect, Rows::new(&$encodings, &OPCODES, &PARSED), &ARCH_TABLES)
+            FormTable::new(&$dialect, $code, Rows::new(&$encodings, &OPCODES, &PARSED), &ARCH_TABLES)
         };
     };
 }
@@ -266,7 +271,8 @@ pub(crate) use form_table;
 
 #[cfg(test)]
 mod tests {
-    use super::{Arch, table};
+    use super::Arch;
+    use crate::nvidia::tables::table;
 
     /// Keeps the startup time of listings of small files low.
     #[test]

@@ -4,29 +4,16 @@
 //! address 0x20 is a control word, so a branch to 0x20 continues at 0x28. From Volta on, an instruction has 16 bytes.
 
 use super::arch::Arch;
-use super::control::ControlWord;
 use super::dialect::Dialect;
-use super::form::{Form, FormId};
-use super::lookup::{ArchTable, FormTable, table};
+use super::form::Form;
+use super::lookup::{ArchTable, FormTable};
 use super::names::Names;
 use super::opcode::Opcode;
 use super::operand::{self, Spelling, View};
+use super::sass_instr::SassInstr;
 use super::timing::Timing;
-use crate::nvidia::{maxwell, volta};
-use warpbound_base::{Bits, CodeAddr, Diagnostic, Family};
-
-/// Decoded instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SassInstr {
-    /// Address; never the address of a control word.
-    pub addr: CodeAddr,
-    /// Instruction word.
-    pub word: u128,
-    /// Scheduling decisions of the compiler.
-    pub control: ControlWord,
-    /// Encoding form; `None` for a word that is not an instruction of the architecture.
-    pub form: Option<FormId>,
-}
+use crate::nvidia::tables::table;
+use warpbound_base::{Bits, CodeAddr, Diagnostic};
 
 /// Decoded instructions of one code section, in address order.
 #[derive(Clone, Debug)]
@@ -48,11 +35,7 @@ impl SassProgram {
     /// Fails if the code ends inside an instruction or a group of instructions, or is longer than 4 GiB.
     pub fn decode(arch: Arch, code: &[u8]) -> Result<SassProgram, Diagnostic> {
         let table = table(arch);
-        let instrs = match arch.family() {
-            Family::Volta => volta::decode(arch, code)?,
-            // Families of other vendors have no architecture here.
-            Family::Maxwell | Family::Gcn3 | Family::MiniSimt => maxwell::decode(arch, code)?,
-        };
+        let instrs = (table.code().decode)(arch, code)?;
         Ok(SassProgram {
             arch,
             table,
@@ -69,10 +52,7 @@ impl SassProgram {
     /// Index of the instruction at an address. The address of a control word of Maxwell stands for the first slot of
     /// its group. `None` outside the code or between words.
     pub fn index_of(&self, addr: CodeAddr) -> Option<usize> {
-        let index = match self.arch.family() {
-            Family::Volta => volta::index_of(addr),
-            Family::Maxwell | Family::Gcn3 | Family::MiniSimt => maxwell::index_of(addr),
-        };
+        let index = (self.table.code().index_of)(addr);
         index.filter(|index| *index < self.instrs.len())
     }
 

@@ -4,7 +4,6 @@
 use super::super::arch::Arch;
 use super::super::field::Field;
 use super::super::form::FormId;
-use super::super::lookup::table;
 use super::super::modifier::Modifier;
 use super::super::opcode::{InstrClass, Opcode};
 use super::super::operand::{self, OperandValue};
@@ -13,6 +12,7 @@ use super::new_operand::NewOperand;
 use super::place::{self, PartialWord};
 use super::search::{Search, Shortfall};
 use crate::instr::Guard;
+use crate::nvidia::tables::table;
 use warpbound_base::CodeAddr;
 
 /// Builder of an instruction word, from opcode, guard, and modifiers and operands in order of

@@ -8,8 +8,9 @@ use super::super::arch::Arch;
 use super::super::dialect::Dialect;
 use super::super::field::{Cond, Field};
 use super::super::form::{Form, FormId};
-use super::super::lookup::{FormTable, table};
+use super::super::lookup::FormTable;
 use super::super::template::{Item, ItemKind, Piece, RegisterCount};
+use crate::nvidia::tables::table;
 
 /// Meaning of a field of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

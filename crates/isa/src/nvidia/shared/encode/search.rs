@@ -4,7 +4,6 @@
 
 use super::super::arch::Arch;
 use super::super::form::{Form, FormId};
-use super::super::lookup::table;
 use super::super::names::Names;
 use super::super::operand::{self, OperandValue};
 use super::super::template::{Item, Piece};
@@ -13,6 +12,7 @@ use super::error::OperandMismatch;
 use super::new_operand::NewOperand;
 use super::place::{self, PartialWord};
 use crate::instr::CcTest;
+use crate::nvidia::tables::table;
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 

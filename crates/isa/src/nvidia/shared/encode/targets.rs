@@ -4,10 +4,10 @@
 use super::super::arch::Arch;
 use super::super::field::Field;
 use super::super::form::Form;
-use super::super::lookup::table;
 use super::super::template::ItemKind;
 use super::error::EncodeError;
 use super::place::relative_offset;
+use crate::nvidia::tables::table;
 use warpbound_base::CodeAddr;
 
 /// Word of a direct control transfer at `addr`, with another target: BRA, CAL, SSY, PBK, PCNT, PRET, PLONGJMP and

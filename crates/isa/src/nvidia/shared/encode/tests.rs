@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::arch::Arch;
 use super::super::field::Field;
-use super::super::lookup::table;
 use super::fields::{FieldRole, NamedField, find_fields, put_fields};
+use crate::nvidia::tables::table;
 
 /// Random numbers (xorshift).
 fn next(state: &mut u64) -> u64 {
