@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crate::{ConstantBanks, GroupedCode, LaunchBlock, Named};
+use crate::{ConstantBanks, Diagnostic, GroupedCode, LaunchBlock, Named};
 
 /// Family of machines whose code has one format, one execution model, one ABI and one timing model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -55,8 +55,8 @@ pub struct FamilyFacts {
     pub gpus: &'static str,
     /// Architectures of the family, in messages.
     pub architectures: &'static [&'static str],
-    /// Whether the meanings of its instructions are known, so that kernels are analysed and run. Otherwise they are only
-    /// listed.
+    /// Whether the meanings of its instructions are known, so that kernels are analysed and run. Otherwise they are
+    /// listed, disassembled and compared.
     pub is_analysed: bool,
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
@@ -158,6 +158,18 @@ impl Family {
         }
     }
 
+    /// Refuses a family whose kernels are decoded, but not analysed.
+    ///
+    /// # Errors
+    ///
+    /// A diagnostic with the name of the family.
+    pub fn check_analysed(self) -> Result<(), Diagnostic> {
+        match self.facts().is_analysed {
+            true => Ok(()),
+            false => Err(Diagnostic::new(only_decoded(self))),
+        }
+    }
+
     /// Lanes of a warp or wave.
     pub const fn lanes(self) -> u32 {
         self.facts().lanes
@@ -167,6 +179,11 @@ impl Family {
     pub const fn has_exec_mask(self) -> bool {
         matches!(self.facts().reconvergence, Reconvergence::ExecMask)
     }
+}
+
+/// Reason for refusing the kernels of an architecture or a family that is decoded, but not analysed.
+pub(crate) fn only_decoded(gpus: impl fmt::Display) -> String {
+    format!("kernels for {gpus} are listed and disassembled, but neither analysed nor run yet")
 }
 
 impl fmt::Display for Family {

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::family::only_decoded;
 use crate::{Diagnostic, Family, Named};
 
 /// A compute architecture as files name it: `sm_61`, `sm_90a`, `sm_100f`.
@@ -193,7 +194,10 @@ impl Sm {
             return Ok(());
         };
         let found = match self.family() {
-            Some(_) => format!("kernels for {self} are listed, but neither analysed nor run yet"),
+            Some(_) => only_decoded(self),
+            None if self.facts().is_some() => {
+                format!("{self} is not supported yet, only `list` and `extract` read its files")
+            }
             None if self.number > last.number => format!("{self} is not supported yet"),
             None => format!("{self} is not supported"),
         };

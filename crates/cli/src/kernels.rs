@@ -50,10 +50,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     };
     let images = crate::common::select_usable(&library, input, usable)?;
     let kernel = kernel.as_deref();
-    let left_out = match library.is_single() {
-        true => Vec::new(),
-        false => library.unusable(&input.selection(), kernel, usable),
-    };
+    let left_out = library.left_out_of(&input.selection(), kernel, usable);
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();

@@ -44,8 +44,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     // The directory already names all images.
     let left_out = match is_all {
         true => Vec::new(),
-        false if library.is_single() => Vec::new(),
-        false => library.unusable(&selection, kernel, UsableImages::Listed),
+        false => library.left_out_of(&selection, kernel, UsableImages::Listed),
     };
     let found_reports = match is_all && !library.is_single() {
         true => None,

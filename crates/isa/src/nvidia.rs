@@ -1,4 +1,4 @@
-//! NVIDIA GPUs: Maxwell and Pascal (sm_50 to sm_62), and Volta to Blackwell (sm_70 to sm_121).
+//! NVIDIA GPUs: Maxwell and Pascal (sm_50 to sm_62), and Turing to Blackwell (sm_75 to sm_121, but not sm_107).
 //!
 //! `shared` decodes, prints and encodes with the rows of a table; `maxwell` and `volta` have one table each, whose
 //! rows state their architectures, and the layout of words. Code is decoded into a [`SassProgram`]; each instruction
@@ -31,6 +31,8 @@ pub use shared::text::{Relocated, TargetStyle};
 pub use shared::timing::{ExecUnit, LatencyClass, LatencyKind, Timing};
 pub use tables::table;
 
-/// Register files of Maxwell and Pascal. RZ (R255) and PT (P7) are constants and no registers.
+/// Register files of all NVIDIA GPUs, as far as effects name them: general registers, predicates and the condition code
+/// of Maxwell and Pascal. RZ (R255) and PT (P7) are constants and no registers. Uniform registers and convergence barriers
+/// are not there, because the effects of words of 128 bits are not stated yet.
 pub const REGISTERS: RegisterFiles =
     RegisterFiles::compiled(include_str!("../../../isa/nvidia/maxwell.registers"));

@@ -123,18 +123,18 @@ impl Image {
 
     /// The kernels whose metadata can be read, in the order of their code sections; also of architectures whose
     /// instructions cannot be decoded ([`Isa::has_readable_metadata`]).
-    pub fn stated_kernels(&self) -> &[Kernel] {
+    pub fn all_kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// The kernels whose metadata cannot be read, of the same architectures as [`Image::stated_kernels`].
-    pub fn stated_refused(&self) -> &[RefusedKernel] {
+    /// The kernels whose metadata cannot be read, of the same architectures as [`Image::all_kernels`].
+    pub fn all_refused(&self) -> &[RefusedKernel] {
         &self.refused
     }
 
     /// The readable functions with a code section of their own, of the same architectures as
-    /// [`Image::stated_kernels`].
-    pub fn stated_functions(&self) -> &[Kernel] {
+    /// [`Image::all_kernels`].
+    pub fn all_functions(&self) -> &[Kernel] {
         &self.device_functions
     }
 
@@ -146,8 +146,8 @@ impl Image {
         Ok(name.best_matches(kernels.chain(refused).enumerate()))
     }
 
-    /// The kernels that cannot be read, in the order of their code sections. Empty for an unsupported architecture,
-    /// because none of its kernels are read.
+    /// The kernels that cannot be read, in the order of their code sections. Empty if the instructions of the
+    /// architecture cannot be decoded; [`Image::all_refused`] has these kernels, too.
     pub fn refused(&self) -> &[RefusedKernel] {
         match self.isa.is_decoded() {
             true => &self.refused,
@@ -156,7 +156,8 @@ impl Image {
     }
 
     /// The readable functions that have a code section of their own and are not kernels, in the order of the
-    /// sections. They have no launch metadata: [`Kernel::params`] is empty. Empty for an unsupported architecture.
+    /// sections. They have no launch metadata: [`Kernel::params`] is empty. Empty if the instructions of the architecture
+    /// cannot be decoded; [`Image::all_functions`] has these functions, too.
     pub fn device_functions(&self) -> &[Kernel] {
         match self.isa.is_decoded() {
             true => &self.device_functions,

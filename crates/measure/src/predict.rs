@@ -157,7 +157,7 @@ pub fn predict(
 fn refuse_prediction(session: &Session, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
     let what = match prepared.family() {
         Family::Maxwell => return Ok(()),
-        Family::Volta => "GPUs from Volta on, whose lanes wait at barriers of convergence",
+        Family::Volta => "GPUs from Volta on, whose lanes wait at convergence barriers",
         Family::Gcn3 => "GCN3, whose waves keep masks of lanes in registers",
         Family::MiniSimt => "mini-SIMT programs",
     };

@@ -168,7 +168,7 @@ def test_values_are_read_as_they_were_written(tmp_path, table):
     path.write_bytes(parquet(table, [row, [None] * len(row)]))
     assert duckdb.sql(f"select * from '{path}'").fetchall() == [tuple(row), (None,) * len(row)]
     assert pandas.read_parquet(path).isna().loc[1].all()
-    with pytest.raises(OSError, match="not those of the columns"):
+    with pytest.raises(OSError, match="do not suit the columns"):
         parquet(table, [row[1:]])
 
 

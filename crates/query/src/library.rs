@@ -241,25 +241,26 @@ impl Library {
 
     /// Returns the images with machine code that a query asks about and [`Library::select`] leaves out, because their
     /// architecture is not supported. With the name of a kernel, only images that have it are returned. The list is
-    /// empty if the query selects an image or an architecture. A file that is a single image is not left out: loading
-    /// it reports the reason.
+    /// empty if the query selects an image or an architecture, or if the file is a single image: loading it reports the
+    /// reason.
     pub fn left_out(&self, selection: &ImageSelection, name: Option<&str>) -> Vec<LeftOutImages> {
-        match self.is_single() {
-            true => Vec::new(),
-            false => self.unusable(selection, name, UsableImages::Analysed),
-        }
+        self.left_out_of(selection, name, UsableImages::Analysed)
     }
 
-    /// Like [`Library::left_out`], but includes a file that is a single image.
-    pub fn unsupported(
+    /// Like [`Library::left_out`], for a query that can use other images than those that are analysed.
+    pub fn left_out_of(
         &self,
         selection: &ImageSelection,
         name: Option<&str>,
+        usable: UsableImages,
     ) -> Vec<LeftOutImages> {
-        self.unusable(selection, name, UsableImages::Analysed)
+        match self.is_single() {
+            true => Vec::new(),
+            false => self.unusable(selection, name, usable),
+        }
     }
 
-    /// Like [`Library::unsupported`], for a query that can use more images than those that can be decoded.
+    /// Like [`Library::left_out_of`], but includes a file that is a single image.
     pub fn unusable(
         &self,
         selection: &ImageSelection,

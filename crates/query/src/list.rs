@@ -27,6 +27,7 @@ impl Library {
             isa: entry.isa.to_string(),
             supported: entry.kind.is_code() && entry.isa.is_supported(),
             listed: entry.kind.is_code() && entry.isa.has_readable_metadata(),
+            decoded: entry.kind.is_code() && entry.isa.is_decoded(),
             stored: entry.packed_size,
             size: entry.size,
             packing: entry.packing.to_string(),
@@ -115,7 +116,7 @@ impl Session {
             isa: self.image.isa().to_string(),
             linked: self.image.linkage() == Linkage::Executable,
             refused: None,
-            undecoded: None,
+            uncounted: None,
             kernels: Vec::new(),
             others: self.others(),
             skipped: self.skipped(),
@@ -130,7 +131,7 @@ impl Session {
         let analysed = self.image.isa().check_supported();
         match self.image.kernels() {
             _ if analysed.is_err() && self.image.isa().has_readable_metadata() => {
-                report.undecoded = analysed.err().map(|why| why.to_string());
+                report.uncounted = analysed.err().map(|why| why.to_string());
                 report.kernels = self.stated_kernels(name);
             }
             Ok(kernels) => {
@@ -166,8 +167,8 @@ impl Session {
 
     /// Lists what the metadata of the kernels states, where kernels are not analysed.
     fn stated_kernels(&self, name: Option<&NamePattern>) -> Vec<KernelSummary> {
-        let kernels = self.image.stated_kernels();
-        let refused = self.image.stated_refused();
+        let kernels = self.image.all_kernels();
+        let refused = self.image.all_refused();
         let names = kernels.iter().map(|kernel| &kernel.name);
         let names = names.chain(refused.iter().map(|kernel| &kernel.name));
         let selected: Vec<usize> = match name {

@@ -51,7 +51,7 @@ pub struct FileReport {
     pub refused: Option<String>,
     /// Reason why calls and loops are not counted, though the kernels can be listed; else absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub undecoded: Option<String>,
+    pub uncounted: Option<String>,
     /// Kernels.
     pub kernels: Vec<KernelSummary>,
     /// Contents that are not kernels, as text.
@@ -156,6 +156,9 @@ pub struct ImageSummary {
     /// Whether the image is machine code whose kernels can be listed.
     #[serde(skip)]
     pub listed: bool,
+    /// Whether the image is machine code whose kernels can be disassembled.
+    #[serde(skip)]
+    pub decoded: bool,
     /// Bytes in the file.
     pub stored: u64,
     /// Bytes after decompression.
@@ -172,10 +175,11 @@ pub struct ImageSummary {
 impl ImageSummary {
     /// Returns what queries can do with the image, if that is not all.
     fn note(&self) -> &'static str {
-        match (self.supported, self.listed) {
-            (true, _) => "",
-            (false, true) => "kernels can be listed, not bounded",
-            (false, false) => "not supported",
+        match (self.supported, self.decoded, self.listed) {
+            (true, ..) => "",
+            (false, true, _) => "kernels can be listed or disassembled, not bounded",
+            (false, false, true) => "kernels can be listed, not disassembled",
+            (false, false, false) => "not supported",
         }
     }
 }
@@ -314,7 +318,7 @@ impl FileReport {
                 "shared: without the {bytes} bytes of each block that belong to the system\n"
             ));
         }
-        if let Some(why) = &self.undecoded {
+        if let Some(why) = &self.uncounted {
             out.push_str(&format!("calls, loops: not counted, {why}\n"));
         }
         out

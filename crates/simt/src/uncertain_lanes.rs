@@ -8,12 +8,12 @@
 use crate::activation_stack::{EntryLanes, LaneStack};
 use crate::{Mask, Tag};
 
-/// Lanes of a stack entry.
+/// Lanes that may be in a stack entry, and those among them that certainly are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UncertainLanes {
     /// Lanes that may be in the entry.
     pub possible: Mask,
-    /// Lanes that are in it in every run, when it is executed.
+    /// Lanes that are in it in every run that executes it.
     pub certain: Mask,
 }
 

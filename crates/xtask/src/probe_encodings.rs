@@ -1,9 +1,10 @@
 //! `cargo xtask probe-encodings`: what the table of 128-bit instructions gets wrong, found by asking NVIDIA's
 //! disassembler.
 //!
-//! A sweep finds opcodes without a row. Then each row is probed: each bit alone, each value of each list of names,
-//! and pairs of them, on each architecture of the row. A difference is reported with the bits that cause it, so that
-//! a row can be corrected, narrowed or split; for an opcode without a row, the fields of a new row are proposed.
+//! A sweep tries each opcode with all other bits 0; for an opcode without a row, the fields of a new row are proposed.
+//! Then each row is probed on each of its architectures: some random words, and some legal ones among them with each
+//! bit changed alone and with random pairs of bits changed. A word that differs is reported with both texts, so that a
+//! row can be corrected, narrowed or split.
 
 mod fields;
 mod rows;
@@ -12,7 +13,7 @@ use anyhow::{Context, bail};
 use warpbound_base::Family;
 use warpbound_isa::nvidia::Arch;
 
-use crate::disasm_compare::{Oracles, our_texts};
+use crate::disasm_compare::{Oracles, our_texts, with_plain_control, without_guard};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
@@ -25,12 +26,6 @@ row, and the rows that differ with the smallest change of a word that shows it. 
   --only SM      only this architecture
   --opcode HEX   only this opcode
   --show COUNT   number of differences to print for each row (3)";
-
-/// Control field: stall 1, no scoreboards, no reuse.
-const CONTROL: u128 = 0x7e1 << 105;
-
-/// Guard PT.
-const GUARD: u128 = 0x7000;
 
 struct Options {
     only: Option<u32>,
@@ -81,7 +76,8 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
 
 /// Word with an opcode of 13 bits and nothing else.
 fn word_of_opcode(opcode: u32) -> u128 {
-    u128::from(opcode & 0xfff) | u128::from(opcode >> 12) << 91 | GUARD | CONTROL
+    let word = u128::from(opcode & 0xfff) | u128::from(opcode >> 12) << 91;
+    with_plain_control(without_guard(word))
 }
 
 /// Tries all opcodes; returns the number of those that only one side accepts or that have another text.

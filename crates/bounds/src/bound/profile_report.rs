@@ -38,8 +38,8 @@ impl BoundQuery<'_> {
         let kernel = self.analysed.prepared.kernel;
         match self.analysed.prepared.family() {
             Family::Maxwell => {}
-            // Profiles follow the stack of a warp, neither masks nor barriers of convergence, so the bound of a wave rests on the stated launch
-            // alone.
+            // Profiles follow the stack of a warp, neither masks nor convergence barriers, so the bound rests on the
+            // stated launch alone.
             Family::Volta | Family::Gcn3 => return Ok(None),
             Family::MiniSimt => {
                 let message = Diagnostic::new(

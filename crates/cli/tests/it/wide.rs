@@ -1,5 +1,5 @@
-//! Files for GPUs with instructions of 128 bits: their kernels are listed and extracted, and what needs instructions is
-//! refused by name.
+//! Files for GPUs with instructions of 128 bits: their kernels are listed, extracted, disassembled and compared, and what
+//! needs meanings of instructions is refused by name.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ fn kernels_are_listed_with_their_resources() {
     );
     for line in [
         "shared: without the 1024 bytes of each block that belong to the system",
-        "calls, loops: not counted, kernels for sm_120 are listed, but neither analysed nor run yet (sm_50 to sm_62 are)",
+        "calls, loops: not counted, kernels for sm_120 are listed and disassembled, but neither analysed nor run yet (sm_50 to sm_62 are)",
     ] {
         assert!(lines.contains(&line), "{text}");
     }
@@ -58,7 +58,7 @@ fn documents_have_what_is_known() {
     let contents = &image["contents"];
     assert_eq!(contents["refused"], Value::Null);
     assert!(
-        contents["undecoded"]
+        contents["uncounted"]
             .as_str()
             .is_some_and(|why| why.starts_with("kernels for sm_100a are listed"))
     );
@@ -83,7 +83,7 @@ fn documents_have_what_is_known() {
 fn a_library_names_its_images() {
     let file = format!("{DATA}wide.fatbin");
     let text = run(&["list", &file]).done();
-    let note = "kernels can be listed, not bounded";
+    let note = "kernels can be listed or disassembled, not bounded";
     for isa in ["sm_75", "sm_90", "sm_100a", "sm_120f"] {
         let is_row = |line: &&str| line.contains(&format!("cubin  {isa}")) && line.ends_with(note);
         assert_eq!(text.lines().filter(is_row).count(), 1, "{isa}: {text}");
@@ -121,9 +121,9 @@ fn images_are_extracted() {
 }
 
 #[test]
-fn what_needs_instructions_is_refused_by_name() {
+fn what_needs_meanings_is_refused_by_name() {
     let file = format!("{KERNELS}nested_loops.sm_87.cubin");
-    let why = "kernels for sm_87 are listed, but neither analysed nor run yet (sm_50 to sm_62 are)";
+    let why = "kernels for sm_87 are listed and disassembled, but neither analysed nor run yet (sm_50 to sm_62 are)";
     for command in ["facts", "divergence", "access", "lint"] {
         let output = run(&[command, &file]);
         assert_eq!(output.code, Some(3), "{command}");

@@ -2,7 +2,7 @@
 //! in [`super`]. For example, the target of a `CAL` with a relocation to an undefined symbol `vprintf` is the
 //! external function of this name, whatever the encoded target is.
 
-use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, Family, GroupedCode};
+use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, GroupedCode};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{self as isa, Effects, SassInstr, View};
@@ -22,31 +22,25 @@ pub(crate) fn lift(
     program: &SassProgram,
     meanings: bool,
 ) -> Result<Code, Diagnostic> {
-    let arch = program.arch();
-    let family = arch.family();
-    // The control flow of other families is known before the meanings of their instructions.
-    let has_meanings = family == Family::Maxwell;
-    if meanings && !has_meanings {
-        return Err(Diagnostic::new(format!(
-            "kernels for {family} are listed, but neither analysed nor run yet"
-        ))
-        .in_kernel(kernel.demangled())
-        .hint("`warpbound list`, `disasm` and `extract` read them"));
+    let family = program.arch().family();
+    let facts = family.facts();
+    if meanings {
+        family.check_analysed().map_err(|why| {
+            why.in_kernel(kernel.demangled())
+                .hint("`warpbound list`, `disasm` and `extract` read them")
+        })?;
     }
     let mut code = Code {
         family,
-        group_bytes: match family {
-            Family::Maxwell => GroupedCode::WITH_THREE_SLOTS.group_bytes(),
-            // Instructions follow each other without control words between them.
-            Family::Volta | Family::Gcn3 | Family::MiniSimt => 0,
-        },
+        // Without groups, instructions follow each other without control words between them.
+        group_bytes: facts.grouped_code.map_or(0, GroupedCode::group_bytes),
         constants: kernel
             .banks
             .iter()
             // The loader changes relocated words, so the kernel does not read the bytes of such a bank.
             .filter(|bank| {
-                bank.number == ConstantBanks::OF_GROUPED_CODE.literals
-                    && bank.relocations.is_empty()
+                let is_literal = |banks: &ConstantBanks| bank.number == banks.literals;
+                facts.constant_banks.is_some_and(is_literal) && bank.relocations.is_empty()
             })
             .map(|bank| (bank.number, bank.bytes().to_vec()))
             .collect(),
@@ -66,7 +60,8 @@ pub(crate) fn lift(
         true => Vec::new(),
         false => program.instrs.iter().map(control).collect(),
     };
-    if meanings || has_meanings && code.ops.iter().any(jumps) {
+    // Lifting of control flow suffices for a family whose meanings are not known.
+    if meanings || facts.is_analysed && code.ops.iter().any(jumps) {
         let whole = |instr| Op {
             meaning: links.meaning(instr, &mut address_words),
             ..links.lift_op(instr, program.effects(instr))
@@ -176,7 +171,7 @@ impl Lifter<'_> {
         let first = relocations.partition_point(|r| r.offset < addr.0);
         let rest = relocations.get(first..).unwrap_or_default();
         // No underflow: the relocations from `first` on are at or after the instruction.
-        let bytes = GroupedCode::WITH_THREE_SLOTS.word_bytes;
+        let bytes = self.program.instruction_bytes();
         let own = rest
             .iter()
             .take_while(|r| r.offset - addr.0 < bytes)

@@ -63,7 +63,7 @@ fn other_architectures_are_listed_and_refused_by_name() {
         // They are read, and what analyses them refuses them.
         assert_eq!(image.kernels().map(<[_]>::len), Ok(1));
         let said = format!(
-            "kernels for {name} are listed, but neither analysed nor run yet (sm_50 to sm_62 are)"
+            "kernels for {name} are listed and disassembled, but neither analysed nor run yet (sm_50 to sm_62 are)"
         );
         assert_eq!(image.isa().check_supported().unwrap_err().to_string(), said);
     }
@@ -78,7 +78,8 @@ fn other_architectures_are_listed_and_refused_by_name() {
     );
     let image = Image::parse(&bytes).unwrap();
     assert_eq!(image.isa().to_string(), "sm_72");
-    let said = "sm_72 is not supported yet (sm_50 to sm_62 are)";
+    let said =
+        "sm_72 is not supported yet, only `list` and `extract` read its files (sm_50 to sm_62 are)";
     assert_eq!(image.kernels().unwrap_err().to_string(), said);
     assert_eq!(
         image.kernel("tiny").unwrap_err().to_string(),

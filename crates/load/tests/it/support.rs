@@ -95,13 +95,13 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
     if !image.isa().has_readable_metadata() {
         return Ok(());
     }
-    let (kernels, all_refused) = (image.stated_kernels(), image.stated_refused());
+    let (kernels, all_refused) = (image.all_kernels(), image.all_refused());
     assert_eq!(kernels.len() + all_refused.len(), names.len());
     for refused in all_refused {
         assert!(names.iter().any(|name| *name == *refused.name));
         assert_refusal(&refused.error);
     }
-    for kernel in kernels.iter().chain(image.stated_functions()) {
+    for kernel in kernels.iter().chain(image.all_functions()) {
         exercise_code_object(kernel);
         let inside = |address: CodeAddr| (address.0 as usize) < kernel.code().len();
         let _ = (kernel.demangled(), kernel.code_digest());

@@ -19,10 +19,10 @@ fn resources(build: &str) -> Image {
 
 #[track_caller]
 fn kernel<'a>(image: &'a Image, name: &str) -> &'a Kernel {
-    let mut kernels = image.stated_kernels().iter();
+    let mut kernels = image.all_kernels().iter();
     kernels
         .find(|kernel| &*kernel.name == name)
-        .unwrap_or_else(|| panic!("no kernel {name}: {:?}", image.stated_refused()))
+        .unwrap_or_else(|| panic!("no kernel {name}: {:?}", image.all_refused()))
 }
 
 /// Sections of a file: offset of the header, name, offset and size of the contents.
@@ -121,17 +121,17 @@ fn own_kernels_are_read_whole() {
         assert_eq!(exercise(&bytes), Ok(()), "{name}");
         let image = image(&bytes);
         assert_eq!(
-            (image.warnings(), image.stated_refused()),
+            (image.warnings(), image.all_refused()),
             (&[][..], &[][..]),
             "{name}"
         );
         assert_eq!(
             image.kernel_names().len(),
-            image.stated_kernels().len(),
+            image.all_kernels().len(),
             "{name}"
         );
         assert_eq!(image.kernels().is_ok(), image.isa().is_decoded());
-        for kernel in image.stated_kernels() {
+        for kernel in image.all_kernels() {
             kernels += 1;
             assert!(
                 kernel.registers >= 2 && kernel.code().len() % 128 == 0,
@@ -190,15 +190,15 @@ fn a_kernel_without_a_number_of_registers_is_refused() {
     const REGCOUNT: [u8; 2] = [4, 0x2f];
     let original = data("wide/resources.cuda13.sm_90.cubin");
     let damaged = image(&with_attribute(&original, ".nv.info", REGCOUNT, 0x7e));
-    assert!(damaged.stated_kernels().is_empty());
-    for refused in damaged.stated_refused() {
+    assert!(damaged.all_kernels().is_empty());
+    for refused in damaged.all_refused() {
         assert_refusal(&refused.error);
         assert!(refused.error.to_string().contains("REGCOUNT"));
     }
     // The section has them up to sm_89.
     let original = data("wide/resources.cuda13.sm_75.cubin");
     let damaged = image(&with_attribute(&original, ".nv.info", REGCOUNT, 0x7e));
-    assert_eq!(damaged.stated_refused(), []);
+    assert_eq!(damaged.all_refused(), []);
     // 256 registers: bits 15:8 of the value after the symbol.
     let mut bytes = data("wide/resources.cuda13.sm_90.cubin");
     let (_, _, start, _) = sections(&bytes)
@@ -208,8 +208,8 @@ fn a_kernel_without_a_number_of_registers_is_refused() {
     assert_eq!(bytes[start..start + 2], REGCOUNT);
     bytes[start + 9] = 1;
     let damaged = image(&bytes);
-    let [refused] = damaged.stated_refused() else {
-        panic!("{:?}", damaged.stated_refused());
+    let [refused] = damaged.all_refused() else {
+        panic!("{:?}", damaged.all_refused());
     };
     assert!(refused.error.to_string().contains("at most 255 exist"));
 }
@@ -331,7 +331,7 @@ fn launch_limits() {
 fn indirect_branches() {
     for arch in ["sm_75", "sm_87", "sm_90", "sm_120"] {
         let image = image(&wide(&format!("switch_table.{arch}.cubin")));
-        let kernels = image.stated_kernels().iter();
+        let kernels = image.all_kernels().iter();
         let branches: Vec<_> = kernels.flat_map(|k| &k.indirect_branches).collect();
         assert!(!branches.is_empty(), "{arch}");
         for branch in branches {
@@ -387,11 +387,7 @@ fn relocations_have_names_and_operands() {
             "`(_Z9fibonaccii)"
         ]
     );
-    for kernel in image
-        .stated_kernels()
-        .iter()
-        .chain(image.stated_functions())
-    {
+    for kernel in image.all_kernels().iter().chain(image.all_functions()) {
         for relocation in &kernel.relocations {
             assert!(relocation.name().is_some(), "{relocation}");
         }
@@ -421,7 +417,7 @@ fn a_fat_binary_for_many_chips() {
     for entry in &directory.entries()[..4] {
         let image = directory.image(entry).unwrap();
         assert_eq!(image.isa(), entry.isa);
-        assert!(!image.stated_kernels().is_empty() && image.warnings().is_empty());
+        assert!(!image.all_kernels().is_empty() && image.warnings().is_empty());
     }
     // The kind is the first field of the first entry, after a header of 16 bytes.
     for (number, kind, name) in [

@@ -81,8 +81,8 @@ class ImageContents:
     """Contents that are not kernels."""
     warnings: tuple[str, ...]
     """Defects of the file that do not affect its code."""
-    undecoded: str | None = None
-    """Reason why instructions cannot be decoded, if the kernels can be listed in spite of that."""
+    uncounted: str | None = None
+    """Reason why calls and loops are not counted, if the kernels can be listed in spite of that."""
     skipped: tuple[SkippedSections, ...] = ()
 
 

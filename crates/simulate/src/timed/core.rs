@@ -199,7 +199,7 @@ impl<'r, F: FamilyTiming<W>, const W: usize> Core<'r, F, W> {
                 line: None,
                 own: F::begin_warp(self, place, context),
             });
-            warp.wait(now + F::START, Stall::Selection);
+            warp.wait(now + F::FIRST_ISSUE_DELAY, Stall::Selection);
             self.prepare(&mut warp, now, now, context);
             self.put_warp(warp);
         }

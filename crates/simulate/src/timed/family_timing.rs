@@ -46,7 +46,7 @@ pub(super) trait FamilyTiming<const W: usize>: Sized {
     type Probe<'a>: ExecutionListener<Self::Model>;
 
     /// Cycles from the start of a block to the first issue of its warps, at least.
-    const START: u64;
+    const FIRST_ISSUE_DELAY: u64;
 
     /// Returns the multiprocessors of a machine, the dispatcher of blocks to them, and what a block of the launch needs.
     fn layout(run: Self::Run<'_>, launch: &Launch, parameters: &UsedParameters) -> Layout<Self, W>;

@@ -140,7 +140,7 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
     type Run<'a> = SmRun<'a>;
     type Probe<'a> = Probe<'a>;
 
-    const START: u64 = 0;
+    const FIRST_ISSUE_DELAY: u64 = 0;
 
     fn layout(
         run: SmRun<'_>,

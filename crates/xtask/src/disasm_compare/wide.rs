@@ -15,14 +15,27 @@ use crate::repository::Repository;
 /// Words per run of the tool.
 const BATCH: usize = 30_000;
 
-/// Control field of random words: stall 1, no scoreboards, no reuse.
+/// Control field of words that are compared for their texts: stall 1, no scoreboards, no reuse.
 const PLAIN_CONTROL: u128 = 0x7e1 << 105;
 
 /// Bits of the control field and the two bits above it.
 const CONTROL: u128 = u128::MAX << 105;
 
 /// Guard PT, not negated.
+const ALWAYS: u128 = 0x7000;
+
+/// Bits of the guard and its negation.
 const GUARD: u128 = 0xf000;
+
+/// The word with a plain control field.
+pub(crate) fn with_plain_control(word: u128) -> u128 {
+    word & !CONTROL | PLAIN_CONTROL
+}
+
+/// The word without a condition.
+pub(crate) fn without_guard(word: u128) -> u128 {
+    word & !GUARD | ALWAYS
+}
 
 /// Both releases.
 pub(crate) struct Oracles {
@@ -187,10 +200,10 @@ fn random_words(random: &mut SplitMix, count: usize, arch: Arch, samples: &[u128
                 (_, _, Some(form)) => word_of_form(random, form),
                 _ => u128::from(random.next()) << 64 | u128::from(random.next()),
             };
-            let word = word & !CONTROL | PLAIN_CONTROL;
+            let word = with_plain_control(word);
             match random.next() % 4 {
                 0 => word,
-                _ => word & !GUARD | 0x7000,
+                _ => without_guard(word),
             }
         })
         .collect()

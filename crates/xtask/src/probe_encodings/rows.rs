@@ -1,22 +1,23 @@
-//! Rows of the table against the disassembler: words that differ from a legal one in a bit, a field or a pair of them.
+//! Rows of the table against the disassembler: random words, and legal words with one or two bits changed.
 
 use std::collections::BTreeMap;
 
 use warpbound_isa::nvidia::{Arch, Form, table};
 
-use super::{CONTROL, GUARD};
-use crate::disasm_compare::{Oracles, SplitMix, our_texts, word_of_form};
+use crate::disasm_compare::{
+    Oracles, SplitMix, our_texts, with_plain_control, without_guard, word_of_form,
+};
 
 /// Random words of each row from which the legal ones are taken that are changed.
 const TRIES: usize = 40;
 
-/// Legal words of each row that are changed.
+/// Legal words of each row that are changed, at most.
 const BASES: usize = 2;
 
-/// Pairs of changes of each row.
+/// Random pairs of bits that are changed in each legal word.
 const PAIRS: usize = 120;
 
-/// Bits that are changed: all but opcode, guard and control field.
+/// Bits that are changed: all between the guard and the control field, with bit 91, which belongs to the opcode.
 const BITS: std::ops::Range<u32> = 16..105;
 
 /// Probes all rows of an architecture; returns the number of rows that differ.
@@ -37,7 +38,7 @@ pub(super) fn probe(
         .filter_map(|at| {
             let row = at / TRIES;
             let word = word_of_form(&mut random, forms.get(row)?);
-            Some((row, word & !(u128::MAX << 105 | 0xf000) | CONTROL | GUARD))
+            Some((row, with_plain_control(without_guard(word))))
         })
         .collect();
     let words: Vec<u128> = tries.iter().map(|(_, word)| *word).collect();

@@ -1,8 +1,8 @@
 //! Control words, which replace hardware interlocks. For example, the slot 0x7e1 of Maxwell waits for
 //! nothing, sets no scoreboard, and lets the warp issue its next instruction one cycle later.
 
-/// The 21 bits of scheduling information for one instruction: a slot of Maxwell's control word, or bits 125:105 of a
-/// word from Volta on.
+/// The 21 bits of scheduling information for one instruction: a slot of the control word of Maxwell and Pascal, or
+/// bits 125:105 of a word from Volta on.
 ///
 /// Layout (experiments with NVIDIA's disassembler; maxas): 4:0 scheduling code, 7:5 write scoreboard,
 /// 10:8 read scoreboard, 16:11 wait mask, 19:17 reuse of operands A, B, C. Bit 20 is the coupled flag of Maxwell, and
@@ -18,9 +18,10 @@ pub struct ControlWord {
     /// Scoreboards to wait for: bit i delays issue until scoreboard i is zero.
     pub wait_mask: u8,
     /// Operand reuse: bits 0, 1, 2 keep operands A, B, C in the reuse cache. For instructions of variable latency,
-    /// these bits have another meaning and nothing is reused.
+    /// these bits have another meaning and nothing is reused; from Volta on also where the scheduling code is below 17.
+    /// Bit 3 is there from Volta on; no operand is known for it.
     pub reuse: u8,
-    /// Coupled flag of Maxwell, bit 20; 0 in all compiler output seen.
+    /// Coupled flag of Maxwell and Pascal, bit 20; 0 in all compiler output seen, and always 0 from Volta on.
     pub coupled: bool,
 }
 
@@ -58,15 +59,16 @@ impl ControlWord {
     }
 
     /// Whether the instruction issues together with the next one of its warp (code 16, the only code that NVIDIA's
-    /// disassembler prints as a pair in braces).
+    /// disassembler prints as a pair in braces). Only Maxwell and Pascal issue pairs: words of 128 bits with this code are
+    /// no instructions.
     pub fn dual_issue(self) -> bool {
         self.usched == 16
     }
 
     /// Lower bound on the cycles from this issue to the warp's next one.
     ///
-    /// Codes 1 to 15 and 17 to 27 encode the distance; 29 and 30 (YIELD6, YIELD8) give 6 and 8. Codes 0, 16, 28 and
-    /// 31 give no lower bound, hence 0. For example, code 20 gives 4.
+    /// Codes 1 to 15 and 17 to 27 encode the distance; 29 and 30 (YIELD6, YIELD8 of Maxwell and Pascal) give 6 and 8.
+    /// Codes 0, 16, 28 and 31 give no lower bound, hence 0. For example, code 20 gives 4.
     pub fn min_distance(self) -> u8 {
         match self.usched {
             n @ 1..=15 => n,

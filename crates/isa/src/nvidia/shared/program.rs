@@ -123,6 +123,11 @@ impl SassProgram {
         }
     }
 
+    /// Bytes of an instruction.
+    pub fn instruction_bytes(&self) -> u32 {
+        self.dialect().bytes()
+    }
+
     /// Layout of its words.
     pub(crate) fn dialect(&self) -> &'static Dialect {
         self.table.dialect()

@@ -58,7 +58,7 @@ impl SassProgram {
             return false;
         };
         // Bits 19:17 of the control slot mean operand reuse only for instructions of fixed latency; textures use them
-        // as modifiers.
+        // as modifiers. Rows of words of 128 bits say it, because their latency is not known.
         let reuses = instr.control.reuse != 0
             && (form
                 .effects

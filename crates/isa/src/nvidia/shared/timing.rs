@@ -82,7 +82,7 @@ pub enum LatencyClass {
     Constant,
     /// Texture or surface.
     Texture,
-    /// Memory barrier (MEMBAR): the completion of the warp's accesses.
+    /// Memory barrier (MEMBAR): a latency of its own; of `.GL` and `.SYS` after the warp's stores and atomic operations.
     Fence,
     /// Wait for scoreboards (DEPBAR).
     Depbar,

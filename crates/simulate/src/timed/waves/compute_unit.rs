@@ -143,7 +143,7 @@ impl FamilyTiming<WAVE_LANES> for WaveUnits {
     type Probe<'a> = WaveProbe;
 
     /// A wave starts in the first turn of its SIMD after the start of its group.
-    const START: u64 = 1;
+    const FIRST_ISSUE_DELAY: u64 = 1;
 
     fn layout(
         run: WaveRun<'_>,
