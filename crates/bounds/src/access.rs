@@ -10,16 +10,14 @@ use std::ops::Range;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessPattern, AccessShape,
-    MemoryUnits, StatedAccess,
+    AccessClass, AccessCounts, AccessMode, AccessPattern, AccessShape, MemoryUnits, StatedAccess,
 };
-use warpbound_analyse::addresses::{self, LaneAddresses};
-use warpbound_analyse::guarded_lanes::executing_threads;
+use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_analyse::launch_profile::{
     LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
 };
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
-use warpbound_ir::{Op, OpIndex};
+use warpbound_ir::OpIndex;
 use warpbound_isa::instr::{MemoryEffect, MemorySpace};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
@@ -32,18 +30,15 @@ use crate::facts::accesses::stated_accesses;
 use crate::profile::{ProfileOptions, indirect_targets, reason_text, with_launch_values};
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{
-    AnalysedKernel, BoundOptions, Contents, KernelAnalysis, KernelFlow, LaunchKnowledge, Session,
-    StatedLaunches,
+    AnalysedKernel, BoundOptions, Contents, KernelAnalysis, KernelFlow, Session, StatedLaunches,
 };
 
-/// Accesses of a kernel: addresses and classes, by operation.
-pub(crate) struct AccessFindings {
+/// Accesses of a kernel, with classes that an execution of the launch may have limited further.
+pub(crate) struct AccessFindings<'a> {
     /// Addresses of the lanes.
-    pub(crate) addresses: BTreeMap<OpIndex, LaneAddresses>,
+    addresses: &'a BTreeMap<OpIndex, LaneAddresses>,
     /// Classes of the operations that access memory at an address.
     pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
-    /// Operations that access misaligned addresses.
-    pub(crate) misaligned: Vec<OpIndex>,
     /// Reason why the addresses of a stated launch were not followed one by one, if they were to be.
     not_executed: Option<NoProfile>,
 }
@@ -84,7 +79,7 @@ impl TimedFindings {
             return Ok(TimedFindings::default());
         };
         let stated = stated_accesses(prepared, &options.facts)?;
-        let mut found = AccessFindings::find(analysed, units);
+        let mut found = AccessFindings::of(analysed);
         // Profiles follow the stack of a warp, so waves, which keep masks instead, are not executed.
         let Some(file) = options.launches.only_file().filter(|_| !units.keeps_masks) else {
             found.state(&stated, units);
@@ -187,43 +182,29 @@ pub(crate) fn accesses_outside_buffers(
     Ok(outside)
 }
 
-impl AccessFindings {
-    /// Finds the addresses of all accesses and classifies them, for machines with these units.
-    pub(crate) fn find(analysed: AnalysedKernel<'_>, units: MemoryUnits) -> AccessFindings {
-        let AnalysedKernel { prepared, flow, .. } = analysed;
-        let code = &prepared.code;
-        let LaunchKnowledge { context, ranges } = analysed.knowledge;
-        let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, context);
-        let is_access = |op: &Op| AccessShape::of(op, &units).is_some();
-        let executing = match units.keeps_masks {
-            // Waves pass operations whose lanes are switched off by masks, not by guards.
-            true => BTreeMap::new(),
-            false => executing_threads(code, &flow.thread, context, is_access),
-        };
-        let classifier = AccessClassifier::new(context, units, &prepared.known_counts);
-        let classes = classifier.classify_all(&code.ops, &addresses, &executing);
-        let misaligned = classifier.misaligned(&code.ops, &addresses, &executing);
+impl<'a> AccessFindings<'a> {
+    /// Returns the accesses of all launches that are stated.
+    fn of(analysed: AnalysedKernel<'a>) -> AccessFindings<'a> {
+        let found = analysed.accesses();
         AccessFindings {
-            addresses,
-            classes,
-            misaligned,
+            addresses: &found.addresses,
+            classes: found.classes.clone(),
             not_executed: None,
         }
     }
 
-    /// Finds and classifies accesses as [`AccessFindings::find`] does. If one launch is stated, its warps are
-    /// executed for the addresses that follow from it. An access keeps its class if memory decides one of its
-    /// addresses.
+    /// Returns the accesses with their classes. If one launch is stated, its warps are executed for the addresses
+    /// that follow from it. An access keeps its class if memory decides one of its addresses.
     ///
     /// # Errors
     ///
     /// The launch does not suit the kernel.
     pub(crate) fn find_in_launch(
-        analysed: AnalysedKernel<'_>,
+        analysed: AnalysedKernel<'a>,
         file: Option<&LaunchFile>,
         units: MemoryUnits,
-    ) -> Result<AccessFindings, Diagnostic> {
-        let mut found = AccessFindings::find(analysed, units);
+    ) -> Result<AccessFindings<'a>, Diagnostic> {
+        let mut found = AccessFindings::of(analysed);
         // An exact class has these numbers for every base, so an execution cannot lower them.
         let is_open = found.classes.values().any(|class| !class.is_exact);
         let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
@@ -433,7 +414,7 @@ pub(crate) fn memory_assumptions(units: &MemoryUnits) -> impl Iterator<Item = Bo
 struct ReportBuilder<'a> {
     prepared: &'a Prepared<'a>,
     launch: &'a LaunchContext,
-    found: &'a AccessFindings,
+    found: &'a AccessFindings<'a>,
     units: &'a MemoryUnits,
 }
 

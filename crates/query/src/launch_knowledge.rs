@@ -8,6 +8,7 @@ mod kernel_params;
 mod words;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, StatedData, WordRange};
@@ -16,7 +17,7 @@ use warpbound_launch::{LaunchFile, ParamValue, check_grid, check_limits};
 use warpbound_load::{Image, Kernel, NamePattern};
 
 use crate::stated_launches::NumberRange;
-use crate::{BoundOptions, Session};
+use crate::{BoundOptions, KernelAccesses, Session};
 
 pub(crate) use kernel_params::{has_param, param_list};
 
@@ -30,6 +31,8 @@ pub struct LaunchKnowledge {
     pub context: LaunchContext,
     /// Ranges of sizes and of words of constant banks.
     pub ranges: LaunchRanges,
+    /// Accesses of the kernel in these launches, once they are asked for.
+    pub(crate) accesses: OnceLock<KernelAccesses>,
 }
 
 impl Session {
@@ -57,7 +60,11 @@ impl Session {
         };
         let launch = options.launch(kernel, isa).and_then(|context| {
             let ranges = ranges().map_err(|d| d.in_kernel(kernel.demangled()))?;
-            Ok(LaunchKnowledge { context, ranges })
+            Ok(LaunchKnowledge {
+                context,
+                ranges,
+                accesses: OnceLock::new(),
+            })
         });
         launch.map_err(|d| self.locate(d))
     }

@@ -16,11 +16,13 @@
 //! * work on many kernels at once, results in order: `query/src/jobs.rs`
 //! * shards of a query: `query/src/shard.rs`
 //! * statements about launches, words of constant banks: `query/src/stated_launches.rs`, `launch_knowledge.rs`
+//! * accesses of a kernel, their addresses and classes: `KernelAccesses` in `query/src/accesses.rs`
 //! * verdicts on loops, with the derivation of each bound: `query/src/loop_verdicts.rs`
 //! * copies of kernels that are not linked: `query/src/unlinked.rs`
 //! * check that facts are about the kernels of a file: `query/src/facts_check.rs`
 //! * disassembly, graphs, divergence reports: `query/src/listing.rs`, `graph.rs`, `divergence.rs`
 
+pub mod accesses;
 pub mod analysis;
 pub mod cycle_query;
 pub mod divergence;
@@ -48,6 +50,7 @@ pub mod stated_launches;
 pub mod unlinked;
 pub mod words;
 
+pub use accesses::KernelAccesses;
 pub use analysis::{AnalysedKernel, KernelAnalysis};
 pub use cycle_query::{CacheState, CycleQuery, TimeScope};
 pub use divergence::divergence_of;

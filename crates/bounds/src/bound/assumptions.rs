@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use crate::assumptions::{
     assumption, lanes_assumption, launch_assumptions, warp_graph_assumptions,
 };
-use warpbound_analyse::access::MemoryUnits;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_ir::{ControlEffect, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
@@ -17,7 +16,7 @@ use warpbound_report::bound::{ExternalCall, LoopReport, Origin};
 use warpbound_simt::warp::DivergenceOrder;
 
 use super::query::BoundQuery;
-use crate::{access::AccessFindings, access::accesses_outside_buffers};
+use crate::access::accesses_outside_buffers;
 use warpbound_query::{BoundOptions, FactReading};
 
 impl BoundQuery<'_> {
@@ -70,11 +69,10 @@ impl BoundQuery<'_> {
     /// Returns the places of accesses of the launch with misaligned addresses, and of accesses that leave all
     /// buffers.
     fn faults_of_launch(&self) -> [Vec<String>; 2] {
-        let units = MemoryUnits::of(self.analysed.prepared.family());
-        let Some(units) = units.filter(|_| self.analysed.options.launches.file.is_some()) else {
+        if self.analysed.options.launches.file.is_none() {
             return Default::default();
-        };
-        let found = AccessFindings::find(self.analysed, units);
+        }
+        let misaligned = self.analysed.accesses().misaligned.clone();
         let file = self.analysed.options.launches.only_file();
         let outside = file.map(|file| {
             accesses_outside_buffers(
@@ -86,7 +84,7 @@ impl BoundQuery<'_> {
             .unwrap_or_default()
         });
         let outside = outside.unwrap_or_default().into_iter().collect();
-        [found.misaligned, outside].map(|all: Vec<OpIndex>| {
+        [misaligned, outside].map(|all: Vec<OpIndex>| {
             let places = all
                 .into_iter()
                 .map(|at| self.analysed.prepared.location(at));

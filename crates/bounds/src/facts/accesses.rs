@@ -229,8 +229,11 @@ pub(super) fn observed_accesses(analysed: AnalysedKernel<'_>, audit: &AuditRepor
     let Some(units) = MemoryUnits::of(prepared.family()) else {
         return Vec::new();
     };
-    let found = AccessFindings::find(analysed, units);
-    let open = found.classes.iter().filter(|(_, class)| is_open(class));
+    let open = analysed
+        .accesses()
+        .classes
+        .iter()
+        .filter(|(_, class)| is_open(class));
     let seen = open.filter_map(|(&at, class)| {
         let place = prepared.location(at);
         let seen = audit.accesses.iter().find(|seen| seen.at == place)?;
