@@ -9,7 +9,8 @@
 //!
 //! The method assumes that lanes which diverge at a branch reconverge in the same iteration of the loops that they
 //! stay in ([`crate::missed_reconvergence`] checks this against the warp-level graph), and that shared and global
-//! memory is not written between the loads of lanes that diverged. No bound rests on either.
+//! memory is not written between the loads of lanes that diverged. No bound rests on either: bounds use
+//! [`crate::agreement`], which decides at each node of the warp-level graph.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

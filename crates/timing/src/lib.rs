@@ -3,7 +3,8 @@
 //!
 //! The facts are data without the parameters of a machine. The timing model of `simulate` reads them, and so do
 //! bounds in cycles. For example, a double-precision addition has the unit `Fp64` and completes after
-//! `Parameter::LatencyFp64`; the machine decides how many cycles these are.
+//! `Parameter::LatencyFp64`; the machine decides how many cycles these are. The time of loads in a bound is in
+//! `cycles/src/memory/times.rs`.
 //!
 //! # Concepts
 //!
