@@ -50,7 +50,7 @@ pub use file::{
 pub use gcn::LOADED_FILE;
 pub use gcn::WaveEntry;
 pub use launch::{Launch, PathOrder, Size};
-pub use limits::{check_grid, check_limits};
+pub use limits::{check_block, check_grid, check_limits, check_shared};
 pub use marks::MarkedSites;
 pub use memory::{Buffer, GlobalMemory, window};
 pub use texture::{AddressMode, Filter, Surface, TexelArray, TexelElement, Texture};

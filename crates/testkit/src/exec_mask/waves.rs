@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
-use warpbound_analyse::launch_ranges::SizeLimits;
+use warpbound_base::SizeLimits;
 use warpbound_analyse::loop_bounds::{self, LoopVerdict};
 use warpbound_analyse::masks::{MaskClaim, MaskSite, Masks};
 use warpbound_analyse::thread_cfg::Limits;
