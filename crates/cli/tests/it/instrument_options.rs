@@ -86,7 +86,10 @@ fn launches_that_are_too_large_are_refused() {
     ] {
         let params = "param = [{ type = \"s32\", shape = [1] }, { type = \"s32\", shape = [1] }, \
                       { type = \"s32\", shape = [1] }, { type = \"s32\", value = 1 }]";
-        let launch = scratch(&format!("too.large.{name}.toml"), format!("{sizes}\n{params}\n"));
+        let launch = scratch(
+            &format!("too.large.{name}.toml"),
+            format!("{sizes}\n{params}\n"),
+        );
         for way in [&[][..], &["--stamps"], &["--plan", &plan]] {
             let files = ["instrument", MATMUL, "--launch", &launch, "-o", &cubin];
             let refused = run(&[&files[..], way].concat()).refusal();

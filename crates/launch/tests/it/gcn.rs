@@ -350,7 +350,8 @@ fn launches_that_are_refused() {
     let error = limits("grid = [1]\nblock = [32]\n").expect_err("block");
     assert!(error.contains("requires blocks of 64, 1, 1"), "{error}");
     let kernel = image.kernel("hidden").expect("it is there");
-    let error = check_limits(isa, kernel, &file("grid = [1]\nblock = [512]\n")).expect_err("threads");
+    let error =
+        check_limits(isa, kernel, &file("grid = [1]\nblock = [512]\n")).expect_err("threads");
     let text = error.to_string();
     assert!(
         text.contains("at most 256 threads (amdgpu_flat_work_group_size)"),

@@ -8,8 +8,7 @@ use warpbound_base::{Diagnostic, Family};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::{
-    FinalArray, GlobalMemory, LaunchFile, PathOrder, compare_buffers, final_arrays,
-    output_files,
+    FinalArray, GlobalMemory, LaunchFile, PathOrder, compare_buffers, final_arrays, output_files,
 };
 use warpbound_load::Kernel;
 use warpbound_report::MetricsReport;

@@ -32,7 +32,9 @@ fn errors_of_set(repeated: &str) -> [Option<String>; 2] {
     let set = LaunchSet::parse("set", &text, &|_| Ok(Vec::new())).expect("a set");
     let session = session("matmul_int.sm_61.cubin");
     let mut launches = 0;
-    let executed = execute_set(&session, &set, &RunOptions::default(), &mut |_| launches += 1);
+    let executed = execute_set(&session, &set, &RunOptions::default(), &mut |_| {
+        launches += 1
+    });
     let simulated = simulate_set(&session, &set, &timed(&session), &mut |_| launches += 1);
     let errors = [executed.err(), simulated.err()].map(|error| Some(error?.to_string()));
     assert!(launches == 0 || errors == [None, None], "{launches} ran");

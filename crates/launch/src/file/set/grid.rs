@@ -23,7 +23,8 @@ pub(super) fn grid_steps(grid: [u32; 3], by: &[i64], rounds: u64) -> Result<[i64
             && let Err(now) = axis_in_round(blocks, by, round)
         {
             let (round, most) = (round + 1, u32::MAX);
-            let message = format!("the grid of round {round} has {now} blocks in {axis}, not 1 to {most}");
+            let message =
+                format!("the grid of round {round} has {now} blocks in {axis}, not 1 to {most}");
             return Err(Diagnostic::new(message));
         }
     }
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_largest_grid_may_be_in_the_middle() {
-        // 4k rounds of (4001 - n) x (1 + n) x 1000 blocks: more than 2^31 from round 646 on, and few in the last one.
+        // (4001 - n) x (1 + n) x 1000 blocks: 4001000 in the first and in the last round.
         let found = error([4001, 1, 1000], &[-1, 1], 4001).expect("too many blocks");
         let first = (0u64..).find(|n| (4001 - n) * (1 + n) * 1000 > 1 << 31);
         let number = first.expect("a round") + 1;
@@ -97,14 +98,21 @@ mod tests {
     #[test]
     fn errors_have_round_and_axis() {
         let found = error([8, 8, 1], &[0, -3], 5).expect("no blocks");
-        assert_eq!(found, "the grid of round 4 has -1 blocks in y, not 1 to 4294967295");
+        assert_eq!(
+            found,
+            "the grid of round 4 has -1 blocks in y, not 1 to 4294967295"
+        );
     }
 
     #[test]
     fn first_rounds() {
         for (first, rounds) in [(0, 5), (1, 5), (4, 5), (5, 5), (0, 1), (1, 1), (0, 0)] {
             let found = first_round(rounds, |round| round >= first);
-            assert_eq!(found, (first < rounds).then_some(first), "{first} of {rounds}");
+            assert_eq!(
+                found,
+                (first < rounds).then_some(first),
+                "{first} of {rounds}"
+            );
         }
     }
 }
