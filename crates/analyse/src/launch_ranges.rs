@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_base::Family;
+use warpbound_base::SizeLimits;
 use warpbound_ir::Width;
 use warpbound_isa::Axis;
 
@@ -69,46 +69,6 @@ pub struct SplitWord {
     /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`],
     /// under which [`LaunchRanges::words`] has its range.
     pub parts: Vec<(u32, u32)>,
-}
-
-/// Largest sizes of a launch, in x, y, z.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SizeLimits {
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Blocks of a grid.
-    pub grid: [u32; 3],
-}
-
-impl SizeLimits {
-    /// Limits of CUDA (CUDA C++ Programming Guide, compute capabilities).
-    pub const CUDA: SizeLimits = SizeLimits {
-        block: [1024, 1024, 64],
-        grid: [i32::MAX as u32, u16::MAX as u32, u16::MAX as u32],
-    };
-
-    /// Limits of HSA: groups have at most 1024 work-items in the hardware; grids have 32 bits in work-items.
-    pub const HSA: SizeLimits = SizeLimits {
-        block: [1024; 3],
-        grid: [u32::MAX; 3],
-    };
-}
-
-impl SizeLimits {
-    /// Returns the limits of the machines of a family.
-    pub fn of(family: Family) -> SizeLimits {
-        match family {
-            // Mini-SIMT has no index of a thread or block that these limits are about.
-            Family::Maxwell | Family::Volta | Family::MiniSimt => SizeLimits::CUDA,
-            Family::Gcn3 => SizeLimits::HSA,
-        }
-    }
-}
-
-impl Default for SizeLimits {
-    fn default() -> SizeLimits {
-        SizeLimits::CUDA
-    }
 }
 
 /// Range of the integers in a buffer.

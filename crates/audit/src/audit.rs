@@ -345,8 +345,7 @@ fn audit_basis(
         block: Some(grid.block),
         ..options.clone()
     };
-    // Both calls only check that the launch suits the kernel.
-    warpbound_launch::check_limits(kernel, grid)?;
+    // Only to check that the launch suits the kernel.
     session.bind(prepared, grid, PathOrder::default(), 0)?;
     // Bound and claims are about the same control flow, unless facts are about the loops of the warp-level graph: claims
     // about threads are not.

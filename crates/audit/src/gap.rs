@@ -205,7 +205,6 @@ impl<'a> GapSubject<'a> {
             ..BoundOptions::default()
         };
         let kernel = prepared.kernel;
-        warpbound_launch::check_limits(kernel, grid)?;
         let knowledge = session.launch(kernel, &bound_options)?;
         let limits = bound_options.limits();
         let (code, model) = (&prepared.code, &bound_options.model);

@@ -8,6 +8,7 @@
 //! * groups of instructions with control words, constant banks, words that a launch writes into them:
 //!   `base/src/code_facts.rs`; by family: `family.rs`
 //! * instruction sets and the families to which they belong: `base/src/isa.rs`, `sm.rs`, `gfx.rs`
+//! * largest sizes of a launch, by family: `base/src/size_limits.rs`
 //! * code addresses, bit fields: `base/src/addr.rs`, `bits.rs`
 //! * quantities in instructions or cycles: `base/src/quantity.rs`
 //! * upper bounds, observations and estimates as types: `base/src/limits.rs`
@@ -26,6 +27,7 @@ mod isa;
 mod limits;
 mod named;
 mod quantity;
+mod size_limits;
 mod sm;
 
 pub use addr::CodeAddr;
@@ -39,4 +41,5 @@ pub use isa::Isa;
 pub use limits::{Estimated, Observed, UpperBound};
 pub use named::Named;
 pub use quantity::{Cycles, Instructions, Quantity};
+pub use size_limits::SizeLimits;
 pub use sm::{Sm, SmFacts, SmReach};

@@ -98,7 +98,6 @@ pub fn with_launch_values<T>(
     options: &ProfileOptions,
     compute: impl Fn(LaunchValues<'_>) -> T,
 ) -> Result<(T, Vec<String>), Diagnostic> {
-    warpbound_launch::check_limits(prepared.kernel, file).map_err(|d| session.locate(d))?;
     let (launch, memory) = session.bind(prepared, file, PathOrder::default(), 0)?;
     let banks = LaunchConstants::new(prepared.kernel, file, &launch);
     let constant = |bank, address| banks.word(bank, address);

@@ -138,6 +138,10 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     }
     let session = Session::open(library.name(), &contents)?;
     let kernel = session.launched_kernel(kernel.as_deref(), None)?;
+    if let Some(launch) = &launch {
+        // Here, because plans that are read and stamps need no launch, but write one.
+        session.check_launch(kernel, launch)?;
+    }
     stages.end("parse");
     if arguments.stamps {
         let code = write_stamped(arguments, &session, &contents, kernel)?;

@@ -30,7 +30,8 @@ const SURFACE_REFERENCE: u32 = 52;
 ///
 /// # Errors
 ///
-/// The launch file does not match the parameters of the kernel or the variables of its module.
+/// The launch exceeds a limit of the GPU or of the kernel ([`check_limits`](crate::check_limits)), or the launch file does
+/// not match the parameters of the kernel or the variables of its module.
 pub fn bind(
     file: &LaunchFile,
     image: &Image,
@@ -39,7 +40,7 @@ pub fn bind(
     order: PathOrder,
     max_instructions: u64,
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
-    limits::check_machine(kernel, file)?;
+    limits::check_limits(image.isa(), kernel, file)?;
     if let Some(object) = &kernel.code_object {
         return gcn::bind(file, image, kernel, object, code, order, max_instructions);
     }
@@ -68,7 +69,7 @@ pub fn bind(
     let launch = Launch {
         grid: file.grid,
         block: file.block,
-        // `limits::check_machine` has limited the sum.
+        // `limits::check_limits` has limited the sum.
         shared: shared.saturating_add(file.dynamic_shared),
         local: local(kernel, file).map_err(fault)?,
         constants,

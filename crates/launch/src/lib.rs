@@ -8,7 +8,10 @@
 //! # Concepts
 //!
 //! * launch files: `launch/src/file.rs`; read: `launch/src/file/read.rs`, `launch/src/file/read/param.rs`
-//! * launch sets (the file, contents between launches): `launch/src/file/set.rs`, `launch/src/file/set/contents.rs`
+//! * launch sets (the file, grids of rounds, contents between launches): `launch/src/file/set.rs`,
+//!   `launch/src/file/set/grid.rs`, `contents.rs`
+//! * limits of launches (sizes, shared memory, what the kernel requires): `launch/src/limits.rs`; sizes by family:
+//!   `base/src/size_limits.rs`; where stated sizes replace others: `query/src/launch_knowledge.rs`
 //! * constant banks of a launch: `launch/src/constants.rs`
 //! * buffers and variables of a launch: `launch/src/buffers.rs`, `memory.rs`, `bindings.rs`
 //! * textures and surfaces of a launch: `launch/src/texture.rs`
@@ -50,7 +53,7 @@ pub use file::{
 pub use gcn::LOADED_FILE;
 pub use gcn::WaveEntry;
 pub use launch::{Launch, PathOrder, Size};
-pub use limits::{check_grid, check_limits};
+pub use limits::{check_block, check_grid, check_limits, check_shared};
 pub use marks::MarkedSites;
 pub use memory::{Buffer, GlobalMemory, window};
 pub use texture::{AddressMode, Filter, Surface, TexelArray, TexelElement, Texture};

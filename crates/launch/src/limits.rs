@@ -1,6 +1,6 @@
-//! Launch limits of the supported GPUs and of the kernel.
+//! Limits of launches: of the GPUs that the code is for, and of the kernel.
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Isa, SizeLimits};
 use warpbound_load::Kernel;
 
 use crate::LaunchFile;
@@ -12,23 +12,46 @@ const MAX_SHARED: u64 = 48 << 10;
 /// Bytes of LDS that a block may use on AMD's GPUs of generation 8 (LLVM, `getAddressableLocalMemorySize`).
 const MAX_LDS: u64 = 64 << 10;
 
-/// Blocks of a grid and threads of a block along each axis on compute capability 5.0 to 6.2 (CUDA C++ Programming Guide,
-/// technical specifications per compute capability). Grids of AMD's GPUs are limited by their work-items, which the
-/// launch counts, and their blocks along an axis only by the product of all.
-const CUDA_SIZES: [[u32; 3]; 2] = [[i32::MAX as u32, 65_535, 65_535], [1024, 1024, 64]];
+/// Axes of a grid and of a block, in messages.
+const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// Checks the limits that CUDA checks at a launch, or the runtime of an AMD GPU.
+/// Checks the limits that CUDA checks at a launch, or the runtime of an AMD GPU. `isa` is the instruction set of the
+/// kernel. [`bind`](crate::bind) checks them for every run; results without a run check them when they get the launch.
 ///
 /// # Errors
 ///
-/// The grid or a block has more elements along an axis than the GPU allows. A block has more shared memory than the GPU
-/// provides, another size than the kernel requires, or more threads than the kernel was compiled for (`__launch_bounds__`, `amdgpu_flat_work_group_size`).
-pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
-    let fail = |message: String| {
-        let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
-        Err(diagnostic.in_file(file.file.as_str()))
-    };
-    check_machine(kernel, file)?;
+/// As [`check_grid`], [`check_block`] and [`check_shared`], or the grid has more work-items along an axis than a dispatch
+/// to an AMD GPU can state.
+pub fn check_limits(isa: Isa, kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
+    check_grid(isa, kernel, file)?;
+    check_block(isa, kernel, file)?;
+    check_shared(kernel, file)?;
+    match &kernel.code_object {
+        Some(_) => check_work_items(kernel, file),
+        None => Ok(()),
+    }
+}
+
+/// Checks the number of blocks along each axis.
+///
+/// # Errors
+///
+/// The grid has more blocks along an axis than the GPU allows.
+pub fn check_grid(isa: Isa, kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
+    let limits = SizeLimits::of_isa(isa);
+    check_axes("grid", file.grid, limits.grid).map_err(|d| located(d, kernel, file))
+}
+
+/// Checks the size of a block.
+///
+/// # Errors
+///
+/// A block has more threads along an axis than the GPU allows, another size than the kernel requires, or more threads
+/// than the kernel was compiled for (`__launch_bounds__`, `amdgpu_flat_work_group_size`).
+pub fn check_block(isa: Isa, kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
+    let fail = |message: String| Err(located(Diagnostic::new(message), kernel, file));
+    let limits = SizeLimits::of_isa(isa);
+    check_axes("block", file.block, limits.block).map_err(|d| located(d, kernel, file))?;
     let attribute = match &kernel.code_object {
         Some(_) => "amdgpu_flat_work_group_size",
         None => "__launch_bounds__",
@@ -51,16 +74,12 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
     }
 }
 
-/// Checks the limits of the GPU: sizes of grid and blocks, and the shared memory of a block, which files state and runs
-/// allocate.
+/// Checks the shared memory of a block, which files state and runs allocate.
 ///
 /// # Errors
 ///
-/// The grid or a block is too large along an axis, or a block has more shared memory than the GPU provides.
-pub(crate) fn check_machine(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
-    check_grid(kernel, file)?;
-    let [_, limits] = CUDA_SIZES;
-    check_axes(kernel, file, "block", file.block, limits)?;
+/// A block has more shared memory than the GPU provides.
+pub fn check_shared(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     let (fixed, dynamic) = (
         u64::from(kernel.static_shared.unwrap_or(0)),
         u64::from(file.dynamic_shared),
@@ -76,37 +95,33 @@ pub(crate) fn check_machine(kernel: &Kernel, file: &LaunchFile) -> Result<(), Di
     let message = format!(
         "a block has {all} bytes of shared memory ({fixed} static and {dynamic} dynamic), and may have {most}"
     );
-    let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
-    Err(diagnostic.in_file(file.file.as_str()))
+    Err(located(Diagnostic::new(message), kernel, file))
 }
 
-/// Checks the number of blocks along each axis.
-///
-/// # Errors
-///
-/// The grid has more blocks along an axis than the GPU allows.
-pub fn check_grid(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
-    let [limits, _] = CUDA_SIZES;
-    check_axes(kernel, file, "grid", file.grid, limits)
-}
-
-/// Checks a size by its name and CUDA's limits of its axes; AMD's GPUs have no limits of single axes.
-fn check_axes(
-    kernel: &Kernel,
-    file: &LaunchFile,
-    name: &str,
-    size: [u32; 3],
-    limits: [u32; 3],
-) -> Result<(), Diagnostic> {
-    if kernel.code_object.is_some() {
-        return Ok(());
-    }
-    for ((axis, n), most) in ["x", "y", "z"].iter().zip(size).zip(limits) {
-        if n > most {
-            let message = format!("{name} has {n} elements in {axis}, at most {most}");
-            let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
-            return Err(diagnostic.in_file(file.file.as_str()));
+/// Checks the work-items of the grid along each axis, for which the packet of a dispatch has 32 bits.
+fn check_work_items(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
+    for (axis, (&grid, &block)) in AXES.iter().zip(file.grid.iter().zip(&file.block)) {
+        if grid.checked_mul(block).is_none() {
+            let message = format!("the grid has 2^32 work-items or more along {axis}");
+            return Err(located(Diagnostic::new(message), kernel, file));
         }
     }
     Ok(())
+}
+
+/// Checks a size by its name and the limits of its axes.
+fn check_axes(name: &str, size: [u32; 3], limits: [u32; 3]) -> Result<(), Diagnostic> {
+    for ((axis, n), most) in AXES.iter().zip(size).zip(limits) {
+        if n > most {
+            let message = format!("{name} has {n} elements in {axis}, at most {most}");
+            return Err(Diagnostic::new(message));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the kernel and the launch file to a diagnostic.
+fn located(diagnostic: Diagnostic, kernel: &Kernel, file: &LaunchFile) -> Diagnostic {
+    let diagnostic = diagnostic.in_kernel(kernel.demangled());
+    diagnostic.in_file(file.file.as_str())
 }

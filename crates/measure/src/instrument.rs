@@ -101,7 +101,8 @@ pub struct InstrumentedKernel {
 ///
 /// # Errors
 ///
-/// The plan is for other code, or the kernel cannot be rewritten; the diagnostic has the address.
+/// The plan is for other code, the launch does not suit the kernel, or the kernel cannot be rewritten; the diagnostic has
+/// the address.
 pub fn instrument(
     session: &Session,
     file: &[u8],
@@ -111,6 +112,9 @@ pub fn instrument(
 ) -> Result<InstrumentedKernel, Diagnostic> {
     let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     check_code(plan, kernel).map_err(fail)?;
+    if let Some(launch) = &options.launch {
+        session.check_launch(kernel, launch)?;
+    }
     with_target(session, kernel, "probes", |target| {
         target.instrument(file, plan, options)
     })

@@ -11,12 +11,14 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, StatedData, WordRange};
-use warpbound_base::{ConstantBanks, Diagnostic, Family};
-use warpbound_launch::{LaunchFile, ParamValue, check_grid, check_limits};
-use warpbound_load::{Image, Kernel, NamePattern};
+use warpbound_analyse::launch_ranges::{LaunchRanges, StatedData, WordRange};
+use warpbound_base::{ConstantBanks, Diagnostic, Family, SizeLimits};
+use warpbound_launch::{
+    LaunchFile, ParamValue, check_block, check_grid, check_limits, check_shared,
+};
+use warpbound_load::{Image, Isa, Kernel, NamePattern};
 
-use crate::stated_launches::NumberRange;
+use crate::stated_launches::{NumberRange, StatedLaunches};
 use crate::{BoundOptions, KernelAccesses, Session};
 
 pub(crate) use kernel_params::{has_param, param_list};
@@ -48,6 +50,7 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<LaunchKnowledge, Diagnostic> {
         let isa = self.image.isa();
+        let check = || check_launches(isa, kernel, options);
         let ranges = || match isa.family() {
             Some(Family::Maxwell | Family::Volta | Family::Gcn3) | None => {
                 launch_ranges(&self.image, kernel, options)
@@ -59,7 +62,8 @@ impl Session {
             }),
         };
         let launch = options.launch(kernel, isa).and_then(|context| {
-            let ranges = ranges().map_err(|d| d.in_kernel(kernel.demangled()))?;
+            let ranges = check().and_then(|()| ranges());
+            let ranges = ranges.map_err(|d| d.in_kernel(kernel.demangled()))?;
             Ok(LaunchKnowledge {
                 context,
                 ranges,
@@ -67,6 +71,18 @@ impl Session {
             })
         });
         launch.map_err(|d| self.locate(d))
+    }
+
+    /// Checks that a launch is one of a kernel: name, parameters and sizes.
+    ///
+    /// # Errors
+    ///
+    /// The launch is of another kernel, its parameters have other sizes, or it exceeds a limit of the GPU or of the
+    /// kernel.
+    pub fn check_launch(&self, kernel: &Kernel, launch: &LaunchFile) -> Result<(), Diagnostic> {
+        let checked = check_params(kernel, launch);
+        let checked = checked.and_then(|()| check_limits(self.image.isa(), kernel, launch));
+        checked.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
     }
 }
 
@@ -82,9 +98,6 @@ fn launch_ranges(
     let grid = stated
         .grid
         .or_else(|| file.map(|file| file.grid.map(NumberRange::one)));
-    if let Some(file) = file {
-        check_file(file, kernel, options)?;
-    }
     let mut words = words_of_sizes(
         kernel,
         size_ranges(block),
@@ -119,7 +132,7 @@ fn launch_ranges(
     Ok(LaunchRanges {
         block: size_ranges(block),
         grid: size_ranges(grid),
-        limits: image.isa().family().map(SizeLimits::of).unwrap_or_default(),
+        limits: SizeLimits::of_isa(image.isa()),
         words: words.into_words(),
         split,
         data,
@@ -196,12 +209,35 @@ fn stated_data(
     Some(((bank, param.offset), range))
 }
 
-/// Checks that a launch file is for a kernel.
-fn check_file(
-    file: &LaunchFile,
-    kernel: &Kernel,
-    options: &BoundOptions,
-) -> Result<(), Diagnostic> {
+/// Checks that the launches that the options describe are possible ones of a kernel.
+fn check_launches(isa: Isa, kernel: &Kernel, options: &BoundOptions) -> Result<(), Diagnostic> {
+    let file = options.launches.file.as_deref();
+    let block = match options.block {
+        // A repetition of the block of the launch file is no statement of its own.
+        Some(block) if file.is_some_and(|file| file.block == block) => None,
+        Some(block) => Some(block.map(NumberRange::one)),
+        None => options.launches.block,
+    };
+    let stated = StatedLaunches {
+        block,
+        ..options.launches.clone()
+    };
+    stated.check(SizeLimits::of_isa(isa))?;
+    let Some(file) = file else {
+        return Ok(());
+    };
+    check_params(kernel, file)?;
+    // A stated size replaces the size of the file, whose limits then do not matter.
+    match (stated.block.is_some(), stated.grid.is_some()) {
+        (false, false) => check_limits(isa, kernel, file),
+        (false, true) => check_block(isa, kernel, file).and_then(|()| check_shared(kernel, file)),
+        (true, false) => check_grid(isa, kernel, file).and_then(|()| check_shared(kernel, file)),
+        (true, true) => check_shared(kernel, file),
+    }
+}
+
+/// Checks that a launch file is for a kernel, and has its parameters.
+fn check_params(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     let fail = |message: String| Err(Diagnostic::new(message).in_file(file.file.as_str()));
     if let Some(name) = &file.kernel
         && NamePattern::new(name).match_quality(&kernel.name).is_none()
@@ -228,13 +264,7 @@ fn check_file(
             ));
         }
     }
-    // A stated size replaces the size of the file, whose limits then do not matter; `block_ranges` and
-    // `Library::check_launches` have checked it.
-    match (options.states_block(), options.launches.grid) {
-        (false, _) => check_limits(kernel, file),
-        (true, None) => check_grid(kernel, file),
-        (true, Some(_)) => Ok(()),
-    }
+    Ok(())
 }
 
 /// Converts sizes to ranges of words.

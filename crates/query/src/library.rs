@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use warpbound_analyse::access::KnownCounts;
-use warpbound_analyse::launch_ranges::SizeLimits;
-use warpbound_base::{Diagnostic, Family};
+use warpbound_base::{Diagnostic, SizeLimits};
 use warpbound_bound::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::{
@@ -503,14 +502,13 @@ impl Library {
         launches: &StatedLaunches,
     ) -> Result<(), Diagnostic> {
         let fail = |message: String| Diagnostic::new(message).in_file(self.file.as_str());
-        let families: BTreeSet<Family> = self
-            .isas(images)
-            .into_iter()
-            .filter_map(Isa::family)
-            .collect();
+        let isas = self.isas(images);
+        // Ranges must suit some machine even if the query is about no image.
+        let of_no_image = isas.is_empty().then(SizeLimits::default);
         // Sizes must suit the machines of each image that the query is about.
-        for family in families {
-            launches.check(SizeLimits::of(family))?;
+        let limits = isas.into_iter().map(SizeLimits::of_isa);
+        for limits in limits.chain(of_no_image) {
+            launches.check(limits)?;
         }
         let of_gpus = [
             ("--grid", launches.grid.is_some()),

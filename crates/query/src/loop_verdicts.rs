@@ -136,7 +136,8 @@ fn smaller(of_any: LoopVerdict, stated: LoopVerdict) -> (LoopVerdict, Origin) {
 
 #[cfg(test)]
 mod tests {
-    use warpbound_analyse::launch_ranges::{SizeLimits, WordRange};
+    use warpbound_analyse::launch_ranges::WordRange;
+    use warpbound_base::SizeLimits;
     use warpbound_ir::Code;
     use warpbound_load::{
         ArgKind, CodeObjectKernel, CodeObjectVersion, GcnDescriptor, HiddenArg, KernelArg,

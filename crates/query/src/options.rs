@@ -149,11 +149,6 @@ impl BoundOptions {
         }
     }
 
-    /// Whether the options state the size of a block; a launch file does not count as such a statement.
-    pub(crate) fn states_block(&self) -> bool {
-        self.block.is_some() || self.launches.block.is_some()
-    }
-
     /// Returns the statements about launches as a noun phrase.
     pub fn launch_text(&self) -> String {
         let size = |[x, y, z]: [NumberRange; 3]| format!("{x} x {y} x {z}");

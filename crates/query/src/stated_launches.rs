@@ -6,8 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use warpbound_analyse::launch_ranges::SizeLimits;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, SizeLimits};
 use warpbound_launch::LaunchFile;
 
 /// Integers between two limits, both included.

@@ -4,9 +4,8 @@
 //! entry and thread. If B is derived as n / 32 + 1, the bound can be evaluated for each n in its range.
 
 use warpbound_analyse::LaunchRanges;
-use warpbound_analyse::launch_ranges::SizeLimits;
 use warpbound_analyse::loop_bounds::CountFormula;
-use warpbound_base::{Diagnostic, Instructions};
+use warpbound_base::{Diagnostic, Instructions, SizeLimits};
 use warpbound_bound::formula::{
     CountExpression, FormulaEffort, FormulaSum, LoopSymbol, ParameterFormula, Polynomial,
     SymbolicProgram, find_formula,

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::support::{run, scratch};
 
 const LUD: &str = "lud_diagonal.sm_61.cubin";
+const MATMUL: &str = "matmul_int.sm_61.cubin";
 const OTHER: &str = "lud_diagonal.nvrtc11.sm_61.cubin";
 const LAUNCH: &str = "../launches/lud_diagonal.lud_diagonal.0.toml";
 
@@ -61,6 +62,39 @@ fn stamps_of_a_run_give_an_estimate() {
         let exceeded = run(&arguments);
         assert_eq!(exceeded.code, Some(1), "{}", exceeded.stdout);
         assert!(exceeded.stdout.contains("a run exceeds the estimate"));
+    }
+}
+
+/// Launches that a GPU refuses, for each kind of file that is written for a launch.
+#[test]
+fn launches_that_are_too_large_are_refused() {
+    let (stem, cubin) = output("too.large");
+    let planned = ["instrument", MATMUL, "--blocks", "all", "-o", &cubin];
+    run(&planned).done();
+    let plan = format!("{stem}.plan.json");
+    for (name, sizes, message) in [
+        (
+            "block",
+            "grid = [1]\nblock = [2, 2, 65]",
+            "block has 65 elements in z, at most 64",
+        ),
+        (
+            "grid",
+            "grid = [1, 65536]\nblock = [1]",
+            "grid has 65536 elements in y, at most 65535",
+        ),
+    ] {
+        let params = "param = [{ type = \"s32\", shape = [1] }, { type = \"s32\", shape = [1] }, \
+                      { type = \"s32\", shape = [1] }, { type = \"s32\", value = 1 }]";
+        let launch = scratch(
+            &format!("too.large.{name}.toml"),
+            format!("{sizes}\n{params}\n"),
+        );
+        for way in [&[][..], &["--stamps"], &["--plan", &plan]] {
+            let files = ["instrument", MATMUL, "--launch", &launch, "-o", &cubin];
+            let refused = run(&[&files[..], way].concat()).refusal();
+            assert!(refused.contains(message), "{way:?}: {refused}");
+        }
     }
 }
 

@@ -6,22 +6,26 @@
 //! flag is 0.
 
 mod contents;
+mod grid;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Isa};
+use warpbound_load::Kernel;
 
 use super::number::Number;
 use super::read::image::{RawSurface, RawTexture};
 use super::read::param::{ParamReader, RawParam};
 use super::read::pointer::RawPointer;
-use super::read::{LocatedError, Raw, from_toml, size};
+use super::read::{LocatedError, Raw, from_toml};
 use super::{ElementType, LaunchFile, ParamValue, PointerLocation, ReadFile, StartCaches};
+use crate::check_limits;
 
 pub use contents::SetContents;
+use grid::{first_round, grid_in_round, grid_steps};
 
 /// Launches of a host program in the order of the file, and the objects that they share.
 #[derive(Clone, PartialEq, Debug)]
@@ -533,37 +537,6 @@ fn check_shared(launch: &LaunchFile, shared: usize) -> Result<(), Diagnostic> {
     }
 }
 
-/// Reads the change of a grid, and checks the grid of the last round.
-fn grid_steps(grid: [u32; 3], by: &[i64], rounds: u64) -> Result<[i64; 3], Diagnostic> {
-    let mut steps = [0i64; 3];
-    if by.is_empty() || by.len() > 3 {
-        let message = format!("grid_step has {} numbers, not 1 to 3", by.len());
-        return Err(Diagnostic::new(message));
-    }
-    for (to, from) in steps.iter_mut().zip(by) {
-        *to = *from;
-    }
-    // Each axis changes linearly, so all grids are valid if the first and the last are.
-    let last = grid_in_round(grid, steps, rounds - 1);
-    let last = last.ok_or_else(|| {
-        let message = format!("the grid of round {rounds} is not from 1 on in each axis");
-        Diagnostic::new(message)
-    })?;
-    size("grid of the last round", &last, 1 << 31)?;
-    Ok(steps)
-}
-
-/// Returns the grid of a round, counted from 0; `None` if an axis has no blocks.
-fn grid_in_round(grid: [u32; 3], by: [i64; 3], round: u64) -> Option<[u32; 3]> {
-    let mut found = grid;
-    for (blocks, by) in found.iter_mut().zip(by) {
-        // In 128 bits, neither the product nor the sum overflows.
-        let now = i128::from(*blocks) + i128::from(by) * i128::from(round);
-        *blocks = u32::try_from(now).ok().filter(|&now| now > 0)?;
-    }
-    Some(found)
-}
-
 impl ParamStep {
     /// Reads the change of a parameter, and checks its value in the last round.
     fn read(
@@ -614,10 +587,35 @@ impl ParamStep {
 }
 
 impl SetLaunch {
+    /// Checks the limits of the GPU and of the kernel in each of `rounds` rounds, before any launch of the set runs.
+    ///
+    /// # Errors
+    ///
+    /// A round exceeds a limit ([`check_limits`]); the diagnostic names the first.
+    pub fn check_limits(&self, isa: Isa, kernel: &Kernel, rounds: u64) -> Result<(), Diagnostic> {
+        let check = |round| check_limits(isa, kernel, &self.in_round(round));
+        let is_bad = |round| check(round).is_err();
+        // Only the grid changes, and each axis linearly. So if the first round is within the limits, a round that exceeds
+        // one is followed by others that exceed it.
+        let bad = match is_bad(0) {
+            true => Some(0),
+            false => first_round(rounds, is_bad),
+        };
+        let Err(mut found) = bad.map_or(Ok(()), check) else {
+            return Ok(());
+        };
+        let round = match (self.grid_step, bad) {
+            ([0, 0, 0], _) | (_, None) => String::new(),
+            (_, Some(round)) => format!("round {}: ", round + 1),
+        };
+        found.message = format!("launch {}: {round}{}", self.name, found.message);
+        Err(found)
+    }
+
     /// Returns the launch of a round, counted from 0, without contents of buffers and variables.
     fn in_round(&self, round: u64) -> LaunchFile {
         let mut launch = self.launch.clone();
-        // `grid_steps` and `ParamStep::read` have checked the last round, and both change linearly.
+        // `grid_steps` and `ParamStep::read` have checked all rounds.
         launch.grid = grid_in_round(launch.grid, self.grid_step, round).unwrap_or(launch.grid);
         for step in &self.steps {
             let param = launch.params.get_mut(step.position);

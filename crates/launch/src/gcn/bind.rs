@@ -96,15 +96,6 @@ fn check_file(file: &LaunchFile) -> Result<(), String> {
     if !file.textures.is_empty() || !file.surfaces.is_empty() {
         return Err("textures and surfaces are not supported on AMD's GPUs".to_owned());
     }
-    for (axis, (&grid, &block)) in ["x", "y", "z"]
-        .iter()
-        .zip(file.grid.iter().zip(&file.block))
-    {
-        // The dispatch packet has 32 bits for the work-items along an axis.
-        if grid.checked_mul(block).is_none() {
-            return Err(format!("the grid has 2^32 work-items or more along {axis}"));
-        }
-    }
     Ok(())
 }
 

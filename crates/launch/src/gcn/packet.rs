@@ -41,7 +41,7 @@ pub(super) fn packet(facts: &PacketFacts) -> Vec<u8> {
         // A block has at most 1024 work-items along an axis.
         let size = u16::try_from(block).unwrap_or(u16::MAX);
         put(&mut bytes, 4 + 2 * axis, &size.to_le_bytes());
-        // `check_file` has refused grids whose work-items exceed 32 bits.
+        // `check_limits` has refused grids whose work-items exceed 32 bits.
         let items = grid.saturating_mul(block);
         put(&mut bytes, 12 + 4 * axis, &items.to_le_bytes());
     }

@@ -337,7 +337,8 @@ fn launches_that_are_refused() {
     let error = bound(&image, "hidden", &large, &Code::default()).expect_err("too large");
     assert!(error.contains("2^32 work-items or more along x"), "{error}");
     let kernel = image.kernel("call").expect("it is there");
-    let limits = |text: &str| check_limits(kernel, &file(text)).map_err(|d| d.to_string());
+    let isa = image.isa();
+    let limits = |text: &str| check_limits(isa, kernel, &file(text)).map_err(|d| d.to_string());
     assert_eq!(
         limits("grid = [1]\nblock = [64]\ndynamic_shared = 65536\n"),
         Ok(())
@@ -349,7 +350,8 @@ fn launches_that_are_refused() {
     let error = limits("grid = [1]\nblock = [32]\n").expect_err("block");
     assert!(error.contains("requires blocks of 64, 1, 1"), "{error}");
     let kernel = image.kernel("hidden").expect("it is there");
-    let error = check_limits(kernel, &file("grid = [1]\nblock = [512]\n")).expect_err("threads");
+    let error =
+        check_limits(isa, kernel, &file("grid = [1]\nblock = [512]\n")).expect_err("threads");
     let text = error.to_string();
     assert!(
         text.contains("at most 256 threads (amdgpu_flat_work_group_size)"),

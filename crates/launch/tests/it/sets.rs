@@ -145,12 +145,12 @@ fn refusals() {
         ),
         (
             "repeat = 5\ngrid_step = [-1]",
-            "line 14: launch k: the grid of round 5 is not from 1 on in each axis",
+            "line 14: launch k: the grid of round 5 has 0 blocks in x, not 1 to",
         ),
         ("grid_step = []", "grid_step has 0 numbers, not 1 to 3"),
         (
             "repeat = 2\ngrid_step = [0, 2147483648]",
-            "grid of the last round has 8589934596 elements, not 1 to",
+            "the grid of round 2 has 8589934596 elements, not 1 to",
         ),
         (
             "write = [{ buffer = \"flag\", at = 2, value = 0 }]",

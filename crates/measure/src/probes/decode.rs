@@ -69,6 +69,9 @@ fn decode_with_code<'a>(
     let planned = planned_kernel(session, &prepared, &context, &BoundOptions::default())?;
     // The plan is a file, so its proof is checked again and not trusted.
     planned.verify(plan).map_err(fail)?;
+    if let Some(launch) = launch {
+        session.check_launch(kernel, launch)?;
+    }
     let start = starts(plan, launch).map_err(fail)?;
     let counts = planned
         .values(plan, &counters.values, start)

@@ -3,3 +3,4 @@
 
 mod hybrid;
 mod preparations;
+mod sizes;

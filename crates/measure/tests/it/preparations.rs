@@ -1,10 +1,10 @@
 //! Each task about a run decodes and lifts its kernel once.
 
-use warpbound_launch::LaunchFile;
+use warpbound_launch::{LaunchFile, LaunchSet};
 use warpbound_load::Kernel;
 use warpbound_measure::{MeasuredCounts, memory_divergence};
 use warpbound_query::Session;
-use warpbound_runs::{RunOptions, execute_prepared};
+use warpbound_runs::{RunOptions, TimedOptions, execute_prepared, execute_set, simulate_set};
 
 const CUBIN: &[u8] = include_bytes!("../../../../kernels/built/matmul_int.sm_61.cubin");
 const LAUNCH: &str = include_str!("../../../../kernels/cuda/matmul_int.8x8.toml");
@@ -36,4 +36,26 @@ fn a_task_about_a_run_prepares_its_kernel_once() {
     });
     assert!(MeasuredCounts::parse("counts", &text).is_ok());
     assert_eq!([counted, measured], [1; 2]);
+}
+
+/// The set launches two kernels 11 times each.
+#[test]
+fn a_launch_set_prepares_each_kernel_once() {
+    let text = include_str!("../../../../kernels/sets/gaussian.toml");
+    let set = LaunchSet::parse("gaussian", text, &|_| Ok(Vec::new())).expect("a set");
+    let open = || {
+        let cubin = include_bytes!("../../../../kernels/built/gaussian.sm_61.cubin");
+        Session::open("gaussian", cubin).expect("it loads")
+    };
+    let session = open();
+    let run = execute_set(&session, &set, &RunOptions::default(), &mut |_| ());
+    let launches = run.expect("it runs").report.launches;
+    let executed: Vec<u64> = launches.iter().map(|launch| launch.executions).collect();
+    assert_eq!(executed, [11, 11]);
+    assert_eq!(session.preparations(), 2);
+    let session = open();
+    let machine = session.own_gpu_model().expect("a machine");
+    let run = simulate_set(&session, &set, &TimedOptions::new(machine), &mut |_| ());
+    assert!(run.is_ok());
+    assert_eq!(session.preparations(), 2);
 }

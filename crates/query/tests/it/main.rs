@@ -2,3 +2,4 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod launch_knowledge;
+mod sizes;

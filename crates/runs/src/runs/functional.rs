@@ -8,8 +8,7 @@ use warpbound_base::{Diagnostic, Family};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::{
-    FinalArray, GlobalMemory, LaunchFile, PathOrder, check_limits, compare_buffers, final_arrays,
-    output_files,
+    FinalArray, GlobalMemory, LaunchFile, PathOrder, compare_buffers, final_arrays, output_files,
 };
 use warpbound_load::Kernel;
 use warpbound_report::MetricsReport;
@@ -98,7 +97,6 @@ pub fn execute_prepared(
         let diagnostic = message.in_kernel(kernel.demangled());
         return Err(session.locate(diagnostic.hint("omit --functional")));
     }
-    check_limits(kernel, grid)?;
     let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
     let (run, mut memory) = session.bind(prepared, grid, options.order, most)?;
     let code = &prepared.code;
@@ -146,7 +144,6 @@ pub fn execute_to_end(
     grid: &LaunchFile,
     options: &RunOptions,
 ) -> Result<(Counts, GlobalMemory), Diagnostic> {
-    check_limits(prepared.kernel, grid)?;
     let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
     let (run, mut memory) = session.bind(prepared, grid, options.order, most)?;
     let counts = launch_parallel(

@@ -6,8 +6,8 @@
 
 use std::cmp::Reverse;
 
-use crate::runs::functional::execute;
-use crate::runs::timed::simulate;
+use crate::runs::functional::execute_prepared;
+use crate::runs::timed::simulate_prepared;
 use warpbound_base::Diagnostic;
 use warpbound_launch::{
     GlobalMemory, LaunchFile, LaunchSet, Repetition, SetContents, SetLaunch, compare_buffers,
@@ -23,7 +23,7 @@ use warpbound_report::terms::MachineTerms;
 
 use super::functional::{MAX_INSTRUCTIONS, RunOptions};
 use super::timed::{RunHooks, TimedOptions, configuration};
-use warpbound_query::Session;
+use warpbound_query::{Prepared, Session};
 
 /// Order of launches in different streams, between two points at which all launches have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -217,7 +217,7 @@ struct LaunchResult {
 ///
 /// # Errors
 ///
-/// The errors of [`execute`], or a repetition has not ended after its last round.
+/// The errors of [`execute_prepared`], or a repetition has not ended after its last round.
 pub fn execute_set(
     session: &Session,
     set: &LaunchSet,
@@ -226,12 +226,12 @@ pub fn execute_set(
 ) -> Result<SetRun, Diagnostic> {
     // The limit is for the whole set, so each launch gets what the ones before it leave.
     let mut left = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-    run_launches(session, set, progress, &mut |kernel, file| {
+    run_launches(session, set, progress, &mut |prepared, file| {
         let options = RunOptions {
             max_instructions: Some(left),
             ..*options
         };
-        let run = execute(session, kernel, file, &options, &mut |_| {})?;
+        let run = execute_prepared(session, prepared, file, &options, &mut |_| {})?;
         left = left.saturating_sub(run.report.issued.warp_instructions);
         Ok(LaunchResult {
             memory: run.memory,
@@ -249,7 +249,7 @@ pub fn execute_set(
 ///
 /// # Errors
 ///
-/// The errors of [`simulate`], or a repetition has not ended after its last round.
+/// The errors of [`simulate_prepared`], or a repetition has not ended after its last round.
 pub fn simulate_set(
     session: &Session,
     set: &LaunchSet,
@@ -257,7 +257,7 @@ pub fn simulate_set(
     progress: &mut dyn FnMut(u64),
 ) -> Result<SetRun, Diagnostic> {
     let mut left = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-    let mut run = run_launches(session, set, progress, &mut |kernel, file| {
+    let mut run = run_launches(session, set, progress, &mut |prepared, file| {
         let options = TimedOptions {
             max_instructions: Some(left),
             spread: false,
@@ -268,7 +268,7 @@ pub fn simulate_set(
             timeline: None,
             progress: &mut |_| {},
         };
-        let run = simulate(session, kernel, file, &options, hooks)?;
+        let run = simulate_prepared(session, prepared, file, &options, hooks)?;
         left = left.saturating_sub(run.report.issued.warp_instructions);
         let splitting = run.report.waves.and_then(|waves| waves.splitting);
         Ok(LaunchResult {
@@ -298,16 +298,18 @@ fn run_launches(
     session: &Session,
     set: &LaunchSet,
     progress: &mut dyn FnMut(u64),
-    execute: &mut dyn FnMut(&Kernel, &LaunchFile) -> Result<LaunchResult, Diagnostic>,
+    execute: &mut dyn FnMut(&Prepared<'_>, &LaunchFile) -> Result<LaunchResult, Diagnostic>,
 ) -> Result<SetRun, Diagnostic> {
     let kernels = kernels_of_set(session, set)?;
+    let prepared = PreparedKernels::of(session, &kernels)?;
     let pairs = set.launches.iter().zip(&kernels);
     let mut totals: Vec<LaunchTotals> = pairs
         .map(|(launch, kernel)| no_totals(launch, kernel))
         .collect();
     let mut done = 0;
     let mut run_launch = |number: usize, file: &LaunchFile| {
-        let (Some(kernel), Some(totals)) = (kernels.get(number), totals.get_mut(number)) else {
+        let (Some(kernel), Some(totals)) = (prepared.of_launch(number), totals.get_mut(number))
+        else {
             return Ok(None);
         };
         let result = execute(kernel, file)?;
@@ -345,19 +347,63 @@ fn run_launches(
     })
 }
 
+/// Kernels of a set, decoded and lifted once each, because a set may launch a kernel many times.
+struct PreparedKernels<'a> {
+    all: Vec<Prepared<'a>>,
+    /// Position in `all` of the kernel of each launch.
+    of_launch: Vec<usize>,
+}
+
+impl<'a> PreparedKernels<'a> {
+    /// Prepares the kernels of the launches.
+    fn of(session: &'a Session, kernels: &[&'a Kernel]) -> Result<PreparedKernels<'a>, Diagnostic> {
+        let mut prepared = PreparedKernels {
+            all: Vec::new(),
+            of_launch: Vec::with_capacity(kernels.len()),
+        };
+        for kernel in kernels {
+            // Kernels are borrowed from one session, so the same kernel has the same address.
+            let is_same = |other: &Prepared<'_>| std::ptr::eq(other.kernel, *kernel);
+            let known = prepared.all.iter().position(is_same);
+            let position = known.unwrap_or(prepared.all.len());
+            if known.is_none() {
+                prepared.all.push(session.prepare(kernel)?);
+            }
+            prepared.of_launch.push(position);
+        }
+        Ok(prepared)
+    }
+
+    /// Returns the kernel of a launch; `None` if the set has no such launch.
+    fn of_launch(&self, number: usize) -> Option<&Prepared<'a>> {
+        self.all.get(*self.of_launch.get(number)?)
+    }
+}
+
 /// Returns the kernel of each launch of a set.
 ///
 /// # Errors
 ///
-/// The image has no such kernel, or a launch names none and there are several.
+/// The image has no such kernel, or a launch names none and there are several. A round of a launch exceeds a limit of the
+/// GPU or of the kernel.
 pub fn kernels_of_set<'a>(
     session: &'a Session,
     set: &LaunchSet,
 ) -> Result<Vec<&'a Kernel>, Diagnostic> {
     let launches = set.launches.iter();
-    launches
-        .map(|launch| session.only_kernel(launch.launch.kernel.as_deref()))
-        .collect()
+    let kernels = launches.map(|launch| session.only_kernel(launch.launch.kernel.as_deref()));
+    let kernels = kernels.collect::<Result<Vec<_>, Diagnostic>>()?;
+    for repetition in &set.repetitions {
+        let range = repetition.launches.clone();
+        let launches = set.launches.get(range.clone()).into_iter().flatten();
+        for (launch, kernel) in launches.zip(kernels.get(range).into_iter().flatten()) {
+            // Before any launch runs, because a late round may exceed a limit after hours.
+            launch
+                .check_limits(session.image.isa(), kernel, repetition.rounds)
+                .map_err(|d| session.locate(d))?;
+        }
+    }
+    Ok(kernels)
 }
 
 /// Returns the rounds of the repetitions that have a name, or more than one round.

@@ -174,7 +174,23 @@ pub fn simulate(
     hooks: RunHooks<'_>,
 ) -> Result<TimedRun, Diagnostic> {
     let prepared = session.prepare(kernel)?;
-    let mut timed = TimedLaunch::new(session, &prepared, grid, options)?;
+    simulate_prepared(session, &prepared, grid, options, hooks)
+}
+
+/// Simulates a launch of a kernel that is already decoded and lifted, see [`simulate`].
+///
+/// # Errors
+///
+/// See [`simulate`].
+pub fn simulate_prepared(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &TimedOptions,
+    hooks: RunHooks<'_>,
+) -> Result<TimedRun, Diagnostic> {
+    let kernel = prepared.kernel;
+    let mut timed = TimedLaunch::new(session, prepared, grid, options)?;
     let RunHooks {
         events,
         timeline,
@@ -183,7 +199,7 @@ pub fn simulate(
     // Before the run that is reported, because the search changes the machine of the setup.
     let selection_search = timed.search_ends(progress)?;
     let (launch, mut memory) = timed.start()?;
-    let names = InstrNames::of(&prepared);
+    let names = InstrNames::of(prepared);
     let about = TraceMetadata {
         file: &session.file,
         kernel: &kernel.demangled(),

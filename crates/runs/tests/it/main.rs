@@ -4,4 +4,5 @@
 mod functional;
 mod images;
 mod launches;
+mod sizes;
 mod statistics;

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
-use warpbound_analyse::launch_ranges::SizeLimits;
 use warpbound_analyse::loop_bounds::{self, LoopVerdict};
 use warpbound_analyse::masks::{MaskClaim, MaskSite, Masks};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, LaunchRanges};
 use warpbound_audit::audit::{AuditObservations, ClaimMonitor, Claims};
+use warpbound_base::SizeLimits;
 use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpIndex, OpScope, TernaryOp};
 use warpbound_isa::RegisterKind;
 use warpbound_launch::GlobalMemory;

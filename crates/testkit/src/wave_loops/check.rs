@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use warpbound_analyse::launch_ranges::SizeLimits;
-use warpbound_base::{CodeAddr, Deadline, Diagnostic};
+use warpbound_base::{CodeAddr, Deadline, Diagnostic, SizeLimits};
 use warpbound_query::loop_verdicts::LoopVerdicts;
 use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session};
 use warpbound_runs::{RunOptions, execute_prepared};
