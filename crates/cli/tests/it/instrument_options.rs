@@ -69,8 +69,9 @@ fn stamps_of_a_run_give_an_estimate() {
 #[test]
 fn launches_that_are_too_large_are_refused() {
     let (stem, cubin) = output("too.large");
+    let kernel = ["--kernel", "matmul_int"];
     let planned = ["instrument", MATMUL, "--blocks", "all", "-o", &cubin];
-    run(&planned).done();
+    run(&[&planned[..], &kernel].concat()).done();
     let plan = format!("{stem}.plan.json");
     for (name, sizes, message) in [
         (
@@ -92,7 +93,7 @@ fn launches_that_are_too_large_are_refused() {
         );
         for way in [&[][..], &["--stamps"], &["--plan", &plan]] {
             let files = ["instrument", MATMUL, "--launch", &launch, "-o", &cubin];
-            let refused = run(&[&files[..], way].concat()).refusal();
+            let refused = run(&[&files[..], &kernel, way].concat()).refusal();
             assert!(refused.contains(message), "{way:?}: {refused}");
         }
     }
