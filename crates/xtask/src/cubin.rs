@@ -79,11 +79,15 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     )
 }
 
-/// Returns all files named `*.cubin` in these directories and below, sorted by path.
+/// Returns all files named `*.cubin` in these directories and below, and paths that are files, sorted by path.
 pub(crate) fn cubins_below(directories: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open: Vec<PathBuf> = directories.to_vec();
     while let Some(directory) = open.pop() {
+        if directory.is_file() {
+            files.push(directory);
+            continue;
+        }
         let entries = fs::read_dir(&directory)
             .with_context(|| format!("cannot list {}", directory.display()))?;
         for entry in entries {

@@ -19,7 +19,13 @@ use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 pub(crate) use random::{SplitMix, random_fields, random_words};
 pub(crate) use record::layout;
+<<<<<<< HEAD
 pub(crate) use wide::{Oracles, our_texts, with_plain_control, without_guard, word_of_form};
+=======
+pub(crate) use wide::{
+    Oracles, our_texts, random_words as random_words_of, real_words, word_of_form,
+};
+>>>>>>> enc
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask disasm-compare [--show COUNT]

@@ -1,5 +1,7 @@
 //! `cargo xtask encode-check`: words are put together again from their fields and from their operands.
 
+mod wide;
+
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,7 @@ use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask encode-check [--show COUNT] [--random COUNT [--seed NUMBER]] [--figures] [FILE|DIRECTORY...]
+       cargo xtask encode-check --wide [--show COUNT] [--random COUNT [--seed NUMBER]] [FILE|DIRECTORY...]
 
 Takes instruction words of Maxwell and Pascal apart into the fields of their rows and puts them together again: the
 word must be the same. Of each distinct word the builder makes a word from opcode, guard, modifiers and operands: it
@@ -28,6 +31,10 @@ must decode to the same ones. Without arguments: every instruction of kernels/bu
                    kernels with a few bits changed, and words of every encoding form with random fields
   --figures        all three: kernels/built, the files, and 40,000,000 random words or as many as COUNT says; prints a line
                    for each with words, instructions, those built anew from operands, forms and differences
+  --wide           instead: words of 128 bits, all distinct words of cubins or, with --random, COUNT words for each of the
+                   architectures sm_70 to sm_121, of every encoding form and words of the cubins with a few bits changed.
+                   Each word must also follow from its operands together with the codes of its fields, and one with the same
+                   operands from the operands alone. Without files: kernels/wide
   --seed NUMBER    start of the random sequence (1)
   --show COUNT     number of differences and of rows to print (20)
 
@@ -42,6 +49,20 @@ const BATCH: usize = 1 << 16;
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
     let started = Instant::now();
+    if options.is_wide {
+        let kernels = [repository.wide_kernels()];
+        wide::run(&wide::WideOptions {
+            random: options.random.map(usize::try_from).transpose()?,
+            seed: options.seed,
+            paths: match options.paths.as_slice() {
+                [] => &kernels,
+                paths => paths,
+            },
+            show: options.show,
+        })?;
+        println!("{:.1} s", started.elapsed().as_secs_f64());
+        return Ok(());
+    }
     if options.figures {
         return figures(repository, &options);
     }
@@ -96,6 +117,7 @@ fn figures(repository: &Repository, options: &Options) -> anyhow::Result<()> {
 struct Options {
     random: Option<u64>,
     figures: bool,
+    is_wide: bool,
     seed: u64,
     show: usize,
     paths: Vec<PathBuf>,
@@ -105,6 +127,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
     let mut options = Options {
         random: None,
         figures: false,
+        is_wide: false,
         seed: 1,
         show: 20,
         paths: Vec::new(),
@@ -117,6 +140,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             Ok(text.parse()?)
         };
         match argument.as_str() {
+            "--wide" => options.is_wide = true,
             "--figures" => options.figures = true,
             "--random" => options.random = Some(number()?),
             "--seed" => options.seed = number()?,
@@ -125,7 +149,11 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             path => options.paths.push(PathBuf::from(path)),
         }
     }
-    if options.random.is_some() && !options.figures && !options.paths.is_empty() {
+    if options.is_wide && options.figures {
+        bail!("--wide excludes --figures");
+    }
+    if options.random.is_some() && !options.figures && !options.is_wide && !options.paths.is_empty()
+    {
         bail!("--random excludes files");
     }
     Ok(options)

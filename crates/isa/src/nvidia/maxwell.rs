@@ -41,10 +41,12 @@ static DIALECT: Dialect = Dialect {
     word_bits: 64,
     // Bits 83:81 of a row are bits 19:17 of its slot of the control word.
     slot_bit: Some(81),
+    control: None,
     guard: BitRange { hi: 18, lo: 16 },
     guard_not: 19,
     source_bits: [8, 20, 39],
     first_reuse_bit: 81,
+    fixed_operands: false,
     target_unit: 1,
     has_effects: true,
 };

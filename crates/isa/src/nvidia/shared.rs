@@ -1,6 +1,6 @@
 //! Decoding, printing and encoding of NVIDIA's machine code from the rows of a table: what all its families share.
 
-mod address;
+pub(super) mod address;
 pub(super) mod arch;
 pub(super) mod bits;
 mod class;

@@ -45,10 +45,12 @@ static DIALECT: Dialect = Dialect {
     lists: &LIST_FILE,
     word_bits: 128,
     slot_bit: None,
+    control: Some(BitRange { hi: 125, lo: 105 }),
     guard: BitRange { hi: 14, lo: 12 },
     guard_not: 15,
     source_bits: [24, 32, 64],
     first_reuse_bit: 122,
+    fixed_operands: true,
     target_unit: 4,
     has_effects: false,
 };

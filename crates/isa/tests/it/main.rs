@@ -12,3 +12,4 @@ mod registers;
 mod spelling;
 mod table;
 mod wide;
+mod wide_encode;

@@ -118,8 +118,8 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Distinct words of all cubins below some directories, by SM number.
-fn real_words(directories: &[PathBuf]) -> anyhow::Result<BTreeMap<u32, BTreeSet<u128>>> {
+/// Distinct words of cubins and of all cubins below some directories, by SM number.
+pub(crate) fn real_words(directories: &[PathBuf]) -> anyhow::Result<BTreeMap<u32, BTreeSet<u128>>> {
     let mut words: BTreeMap<u32, BTreeSet<u128>> = BTreeMap::new();
     if directories.is_empty() {
         return Ok(words);
@@ -180,7 +180,12 @@ pub(crate) fn our_texts(arch: Arch, words: &[u128]) -> anyhow::Result<Vec<Option
 
 /// Draws words: of every form with random fields, and real ones with a few bits changed. Only unconditional words with
 /// a plain control field, and a part of them with a guard.
-fn random_words(random: &mut SplitMix, count: usize, arch: Arch, samples: &[u128]) -> Vec<u128> {
+pub(crate) fn random_words(
+    random: &mut SplitMix,
+    count: usize,
+    arch: Arch,
+    samples: &[u128],
+) -> Vec<u128> {
     let forms: Vec<&Form> = table(arch)
         .forms()
         .map(|(_, form)| form)

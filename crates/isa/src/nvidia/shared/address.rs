@@ -25,6 +25,23 @@ pub struct BracketOperand {
     pub uniform: Option<Option<u8>>,
     /// Offset in bytes.
     pub offset: i64,
+    /// Text after the general register, such as `.64` or `.X4`.
+    pub suffix: &'static str,
+}
+
+impl BracketOperand {
+    /// Operand with the text before its first bracket, and the offset 0.
+    pub const fn new(space: &'static str) -> BracketOperand {
+        BracketOperand {
+            space,
+            bank: None,
+            descriptor: None,
+            base: None,
+            uniform: None,
+            offset: 0,
+            suffix: "",
+        }
+    }
 }
 
 /// Operand in brackets: a name and one group or two.
@@ -100,20 +117,16 @@ impl Brackets {
 
     /// Value of the operand.
     pub(crate) fn value(&self, dialect: &Dialect, names: &Names, word: u128) -> BracketOperand {
-        let mut address = BracketOperand {
-            space: self.name,
-            bank: None,
-            descriptor: None,
-            base: None,
-            uniform: None,
-            offset: 0,
-        };
+        let mut address = BracketOperand::new(self.name);
         let last = self.groups.len().saturating_sub(1);
         for (at, group) in self.groups.iter().enumerate() {
             for term in group {
                 let uniform = || uniform_number(&term.field, dialect, names, word);
                 match term.kind {
-                    TermKind::Register => address.base = Some(reg_number(&term.field, word)),
+                    TermKind::Register => {
+                        address.base = Some(reg_number(&term.field, word));
+                        address.suffix = term.suffix_text(names, word);
+                    }
                     TermKind::Uniform if at < last => address.descriptor = Some(uniform()),
                     TermKind::Uniform if address.uniform.is_none() => {
                         address.uniform = Some(uniform());

@@ -26,6 +26,19 @@ pub struct ControlWord {
 }
 
 impl ControlWord {
+    /// Control word without scoreboards and reuse, after which the warp issues its next instruction one cycle later.
+    pub const PLAIN: ControlWord = ControlWord {
+        usched: 17,
+        write_sb: None,
+        read_sb: None,
+        wait_mask: 0,
+        reuse: 0,
+        coupled: false,
+    };
+
+    /// Bits of a control field that are no reuse.
+    pub(crate) const EXCEPT_REUSE: u32 = (1 << 17) - 1;
+
     /// Decodes slot `slot` (0, 1 or 2) of a control word.
     pub fn of_slot(word: u64, slot: u32) -> ControlWord {
         let bits = word.checked_shr(21 * slot).unwrap_or(0) as u32;
@@ -41,6 +54,23 @@ impl ControlWord {
     /// Decodes the control field of a word of 128 bits.
     pub fn of_field(word: u128) -> ControlWord {
         ControlWord::of_bits((word >> 105) as u32)
+    }
+
+    /// Control field of a word of 128 bits: 21 bits, the inverse of [`ControlWord::of_field`]. Numbers are cut to their
+    /// fields, and the field has no coupled flag.
+    pub fn field_bits(self) -> u32 {
+        let scoreboard = |number: Option<u8>| u32::from(number.unwrap_or(7) & 7);
+        u32::from(self.usched & 31)
+            | scoreboard(self.write_sb) << 5
+            | scoreboard(self.read_sb) << 8
+            | u32::from(self.wait_mask & 63) << 11
+            | u32::from(self.reuse & 15) << 17
+    }
+
+    /// Word of 128 bits with this control word in its field.
+    pub fn in_word(self, word: u128) -> u128 {
+        const FIELD: u128 = ((1 << 21) - 1) << 105;
+        word & !FIELD | u128::from(self.field_bits()) << 105
     }
 
     /// Decodes the low 21 bits, with bit 20 as the fourth bit of reuse.
@@ -117,6 +147,19 @@ mod tests {
         assert_eq!(third.wait_mask, 2);
         assert_eq!(third.reuse, 7);
         assert!(third.coupled);
+    }
+
+    #[test]
+    fn every_control_field_is_put_back() {
+        for bits in 0..1u128 << 21 {
+            let control = ControlWord::of_field(bits << 105);
+            assert_eq!(u128::from(control.field_bits()), bits);
+        }
+        assert_eq!(
+            ControlWord::PLAIN.in_word(u128::MAX) >> 105,
+            3 << 21 | 0x7f1
+        );
+        assert_eq!(ControlWord::PLAIN.in_word(5), 0x7f1 << 105 | 5);
     }
 
     #[test]

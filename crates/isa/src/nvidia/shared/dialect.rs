@@ -18,6 +18,8 @@ pub(crate) struct Dialect {
     pub(crate) word_bits: u8,
     /// Lowest of the bits that rows use for a part of the control word, if control words are apart from instructions.
     pub(crate) slot_bit: Option<u8>,
+    /// Control field of every word, if control words are not apart from instructions.
+    pub(crate) control: Option<BitRange>,
     /// Guard predicate of every guarded row.
     pub(crate) guard: BitRange,
     /// Negation of the guard.
@@ -26,6 +28,8 @@ pub(crate) struct Dialect {
     pub(crate) source_bits: [u8; 3],
     /// Bit that keeps operand A in the reuse cache; those for B and C follow.
     pub(crate) first_reuse_bit: u8,
+    /// Whether every fixed text among the operands is an operand; otherwise only RZ is.
+    pub(crate) fixed_operands: bool,
     /// Unit of relative code addresses in bytes.
     pub(crate) target_unit: u8,
     /// Whether the rows state all reads, writes and control flow. Otherwise they state only memory accesses.

@@ -4,6 +4,7 @@
 //! all fields that its row names; [`encode`] puts them together again. [`WordBuilder`] makes a word from an opcode,
 //! modifiers and operands: it selects the row, computes the bits, and compares the decoded result with the request.
 
+mod brackets;
 mod builder;
 mod error;
 mod fields;

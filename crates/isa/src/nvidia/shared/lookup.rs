@@ -217,6 +217,11 @@ impl FormTable {
         self.accept(self.for_arch(arch), row, word)
     }
 
+    /// Row with the most specific mask that matches a word, whether the chip accepts its fields or not.
+    pub(crate) fn matching(&self, arch: Arch, word: u128) -> Option<FormId> {
+        (self.code.find)(self.dialect.index_of(arch.sm()), word).map(FormId)
+    }
+
     /// Form of a word that a row matches; `None` if a field has a value that the chip does not accept.
     pub(crate) fn accept(&self, on: &ArchTable, row: u16, word: u128) -> Option<FormId> {
         let id = FormId(row);

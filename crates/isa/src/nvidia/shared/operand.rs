@@ -182,22 +182,14 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
     for piece in &template.opcode {
         push_modifiers(piece, names, word, &mut modifiers);
     }
-    let opcode_items = template
-        .opcode
-        .iter()
-        .filter(|piece| matches!(piece, Piece::Item(_)));
     let operands = template
-        .operands
-        .iter()
-        .flatten()
-        // Operands that are printed inside the opcode come last.
-        .chain(opcode_items)
+        .operand_pieces(form.dialect)
         .filter_map(|piece| match piece {
             Piece::Item(item) => Some(operand(item, form.dialect, names, word, addr)),
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
             // A fixed register has no field.
-            Piece::Literal("RZ") => Some(word_operand("RZ")),
-            Piece::Literal(_) | Piece::Flag { .. } | Piece::ImadAlias(_) => None,
+            Piece::Literal(text) => Some(word_operand(text)),
+            Piece::Flag { .. } | Piece::ImadAlias(_) => None,
         })
         .collect();
     View {
@@ -378,10 +370,13 @@ fn value(
         ItemKind::Uniform(field) => {
             OperandValue::Uniform(uniform_number(field, dialect, names, word))
         }
-        ItemKind::UniformPred(field) => OperandValue::UniformPred {
-            pred: pred_number(field.get(word)),
-            negated: item.not.holds(word),
-        },
+        ItemKind::UniformPred(field) => {
+            let code = field.get(word);
+            OperandValue::UniformPred {
+                pred: pred_number(if item.flip { code ^ 7 } else { code }),
+                negated: item.not.holds(word),
+            }
+        }
         ItemKind::ConvergenceBarrier(field) => {
             OperandValue::ConvergenceBarrier((field.get(word) & 255) as u8)
         }

@@ -20,18 +20,23 @@ pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
         .filter(|&r| REGISTERS.has(Reg::vector(r)))
 }
 
-/// Decodes the number of a uniform register; `None` for URZ. Before sm_100 fields have 6 bits, and the disassembler
-/// ignores the two bits above them.
+/// Number of URZ. Before sm_100 fields of uniform registers have 6 bits, and the disassembler ignores the two bits above
+/// them.
+pub(crate) fn uniform_zero(dialect: &Dialect, names: &Names) -> u64 {
+    match names.sm(dialect) {
+        ..100 => 63,
+        _ => 255,
+    }
+}
+
+/// Decodes the number of a uniform register; `None` for URZ.
 pub(crate) fn uniform_number(
     field: &Field,
     dialect: &Dialect,
     names: &Names,
     word: u128,
 ) -> Option<u8> {
-    let zero = match names.sm(dialect) {
-        ..100 => 63,
-        _ => 255,
-    };
+    let zero = uniform_zero(dialect, names);
     u8::try_from(field.get(word) & zero)
         .ok()
         .filter(|&number| u64::from(number) != zero)

@@ -189,6 +189,23 @@ impl Template {
         self.opcode.iter().chain(self.operands.iter().flatten())
     }
 
+    /// Pieces that are operands, in the order of views: those that are printed inside the opcode come last. Of fixed texts
+    /// only RZ, or all that stand alone.
+    pub(crate) fn operand_pieces(&self, dialect: &Dialect) -> impl Iterator<Item = &Piece> {
+        let all = dialect.fixed_operands;
+        let in_opcode = self.opcode.iter();
+        let in_opcode = in_opcode.filter(|piece| matches!(piece, Piece::Item(_)));
+        let pieces = self.operands.iter().flat_map(move |operand| {
+            let is_alone = all && operand.len() == 1;
+            operand.iter().filter(move |piece| match piece {
+                Piece::Item(_) | Piece::Name { .. } => true,
+                Piece::Literal(text) => is_alone || *text == "RZ",
+                Piece::Flag { .. } | Piece::ImadAlias(_) => false,
+            })
+        });
+        pieces.chain(in_opcode)
+    }
+
     /// All operand items, in order of printing.
     pub(crate) fn items(&self) -> impl Iterator<Item = &Item> {
         self.pieces().filter_map(|piece| match piece {

@@ -2,15 +2,17 @@
 //! and `NewOperand::reg(2)` builds `MOV R1, R2`.
 
 use super::super::arch::Arch;
+use super::super::control::ControlWord;
 use super::super::field::Field;
-use super::super::form::FormId;
+use super::super::form::{Form, FormId};
 use super::super::modifier::Modifier;
 use super::super::opcode::{InstrClass, Opcode};
 use super::super::operand::{self, OperandValue};
 use super::error::{EncodeError, OperandMismatch};
+use super::fields::InstrFields;
 use super::new_operand::NewOperand;
 use super::place::{self, PartialWord};
-use super::search::{Search, Shortfall};
+use super::search::{Request, Search, Shortfall, modifier_words};
 use crate::instr::Guard;
 use crate::nvidia::tables::table;
 use warpbound_base::CodeAddr;
@@ -32,6 +34,16 @@ pub struct WordBuilder {
     operands: Vec<NewOperand>,
     addr: Option<CodeAddr>,
     is_aligned: bool,
+    /// Control field of a word of 128 bits.
+    control: ControlWord,
+    codes: Option<Codes>,
+}
+
+/// Row and bits of a word whose codes are taken where several ones mean the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Codes {
+    form: FormId,
+    bits: u128,
 }
 
 /// Word with the bits of a control word that the row names.
@@ -56,19 +68,20 @@ impl WordBuilder {
             operands: Vec::new(),
             addr: None,
             is_aligned: true,
+            control: ControlWord::PLAIN,
+            codes: None,
         }
     }
 
     /// Builder of the instruction in a word at an address, with its operands and modifiers; `None` if the word is no
-    /// instruction. Register groups need not be aligned then.
+    /// instruction. Register groups need not be aligned then. In words of 128 bits the control field is kept as well.
     pub fn of_word(arch: Arch, word: u128, reuse: u8, addr: CodeAddr) -> Option<WordBuilder> {
         let table = table(arch);
         let form = table.form(table.find(arch, word)?)?;
         let names = table.for_arch(arch).names();
         let bits = super::fields::with_slot(form.dialect, word, reuse);
         let view = operand::view(form, names, bits, addr);
-        let spelling = operand::spelling(form, names, bits);
-        let words = spelling.modifiers.iter().copied().flat_map(words_of);
+        let words = modifier_words(form, names, bits);
         Some(WordBuilder {
             arch,
             opcode: view.opcode,
@@ -78,6 +91,11 @@ impl WordBuilder {
             addr: Some(addr),
             // The word exists already, so it must be possible to build it again as it is.
             is_aligned: false,
+            control: match form.dialect.control {
+                Some(_) => ControlWord::of_field(word),
+                None => ControlWord::PLAIN,
+            },
+            codes: None,
         })
     }
 
@@ -106,6 +124,30 @@ impl WordBuilder {
     pub fn modifiers(mut self, modifiers: &[Modifier]) -> WordBuilder {
         let words = modifiers.iter().map(|modifier| modifier.word());
         self.modifiers.extend(words);
+        self
+    }
+
+    /// Appends modifiers as they are printed: `.E.64.STRONG.GPU`, for words without a [`Modifier`] of their own.
+    pub fn modifier_text(mut self, text: &'static str) -> WordBuilder {
+        self.modifiers.extend(words_of(text).map(Some));
+        self
+    }
+
+    /// Sets the control field of a word of 128 bits, [`ControlWord::PLAIN`] otherwise. Bits of its reuse and operands with
+    /// reuse add up. No effect if control words are apart from instructions.
+    pub fn control(mut self, control: ControlWord) -> WordBuilder {
+        self.control = control;
+        self
+    }
+
+    /// Takes the row of a word, and its codes where several ones mean the same: values of a list with the same text, bits
+    /// that the decoder ignores, distances that leave the code space. Everything else follows from modifiers and
+    /// operands as before.
+    pub fn with_codes(mut self, fields: &InstrFields) -> WordBuilder {
+        self.codes = Some(Codes {
+            form: fields.form(),
+            bits: fields.named_bits(),
+        });
         self
     }
 
@@ -160,52 +202,76 @@ impl WordBuilder {
         let Some(words) = self.modifiers.iter().copied().collect::<Option<Vec<_>>>() else {
             return Err(self.bad_modifiers());
         };
+        let request = Request {
+            arch: self.arch,
+            addr: self.addr,
+            words: &words,
+            given: &self.operands,
+            codes: self.codes.map(|codes| codes.bits),
+        };
         let table = table(self.arch);
-        let (mut has_row, mut has_guard) = (false, false);
+        let (mut has_row, mut has_guard, mut has_control) = (false, false, false);
         let mut shortfall = Shortfall::default();
         for (id, form) in table.forms_of(self.opcode) {
             // Rows marked `illegal` only exclude words of wider rows.
-            if !form.is_instruction() || !form.exists_on(self.arch) {
+            if !form.is_instruction()
+                || !form.exists_on(self.arch)
+                || self.codes.is_some_and(|codes| codes.form != id)
+            {
                 continue;
             }
             has_row = true;
-            let mut start = PartialWord::new(form.mask, form.value);
-            if !form.effects.unguarded {
-                let negated = Field::of_bit(form.dialect.guard_not);
-                let guarded = start.with_field(&Field::of_range(form.dialect.guard), guard);
-                let guarded =
-                    guarded.and_then(|word| word.with_field(&negated, self.guard.negated.into()));
-                // The row fixes bits of the guard, and differently.
-                let Some(guarded) = guarded else { continue };
-                start = guarded;
-            } else if !self.guard.is_always() {
+            let start = PartialWord::new(form.mask, form.value);
+            let Some(guarded) = self.place_guard(form, guard, start) else {
                 continue;
-            }
+            };
             has_guard = true;
+            let Some(start) = self.place_control(form, guarded) else {
+                continue;
+            };
+            has_control = true;
             let names = table.for_arch(self.arch).names();
-            let mut search = Search::new(
-                id,
-                form,
-                names,
-                self.arch,
-                self.addr,
-                &words,
-                &self.operands,
-            );
+            let mut search = Search::new(id, form, names, request);
             if let Some(bits) = search.run(start, &mut shortfall) {
                 return self.finish(id, bits);
             }
         }
         let opcode = self.opcode;
-        // The error names the first obstacle: the row, the guard, then its parts.
-        Err(match (has_row, has_guard) {
-            (false, _) => EncodeError::NoForm {
+        // The error names the first obstacle: the row, the guard, the control word, then its parts.
+        Err(match (has_row, has_guard, has_control) {
+            (false, ..) => EncodeError::NoForm {
                 opcode,
                 arch: self.arch,
             },
-            (true, false) => EncodeError::Unguarded { opcode },
-            (true, true) => self.explain(shortfall),
+            (true, false, _) => EncodeError::Unguarded { opcode },
+            (true, true, false) => EncodeError::Control { opcode },
+            (true, true, true) => self.explain(shortfall),
         })
+    }
+
+    /// Places the guard with a number; `None` if the row has no guard, or fixes another one.
+    fn place_guard(&self, form: &Form, guard: u64, word: PartialWord) -> Option<PartialWord> {
+        if form.effects.unguarded {
+            return self.guard.is_always().then_some(word);
+        }
+        let negated = Field::of_bit(form.dialect.guard_not);
+        let guarded = word.with_field(&Field::of_range(form.dialect.guard), guard);
+        guarded.and_then(|word| word.with_field(&negated, self.guard.negated.into()))
+    }
+
+    /// Places the control field of a word of 128 bits; `None` if the row cannot have it.
+    fn place_control(&self, form: &Form, word: PartialWord) -> Option<PartialWord> {
+        let Some(range) = form.dialect.control else {
+            return Some(word);
+        };
+        let field = Field::of_range(range);
+        let bits = u64::from(self.control.field_bits());
+        // Operands may set bits of the reuse as well, so those that are zero stay open.
+        let chosen = field.place(bits | u64::from(ControlWord::EXCEPT_REUSE));
+        let placed = word.with(chosen, field.place(bits))?;
+        let hints = form.effects.hints;
+        let is_legal = hints.is_none_or(|hints| hints.allow(placed.value()));
+        is_legal.then_some(placed)
     }
 
     /// Checks the alignment of register groups, which the encoding does not demand but the hardware does.
@@ -255,6 +321,11 @@ impl WordBuilder {
                 opcode,
                 index,
                 mismatch,
+            },
+            Shortfall::Reuse { index } => EncodeError::Operand {
+                opcode,
+                index,
+                mismatch: OperandMismatch::Modifier,
             },
             Shortfall::TooMany => EncodeError::TooManyOperands { opcode, given },
             Shortfall::TooFew => EncodeError::TooFewOperands { opcode, given },

@@ -22,6 +22,11 @@ pub enum EncodeError {
         /// Opcode.
         opcode: Opcode,
     },
+    /// No row of the opcode can have the control word: its stall code, or bits of its reuse.
+    Control {
+        /// Opcode.
+        opcode: Opcode,
+    },
     /// The guard is no predicate of the register file.
     GuardNumber {
         /// Number of the predicate.
@@ -151,6 +156,9 @@ impl fmt::Display for EncodeError {
         match self {
             EncodeError::NoForm { opcode, arch } => write!(f, "{opcode}: not on {arch}"),
             EncodeError::Unguarded { opcode } => write!(f, "{opcode}: has no guard"),
+            EncodeError::Control { opcode } => {
+                write!(f, "{opcode}: no form can have this control word")
+            }
             EncodeError::GuardNumber { pred } => write!(f, "guard: no predicate {pred}"),
             EncodeError::Modifiers { opcode, modifiers } => {
                 write!(f, "{opcode}: no form with the modifiers `{modifiers}`")

@@ -2,7 +2,7 @@
 //! guard 0, a negation 0 and operands 0, 1, 2 among its fields.
 
 use smallvec::SmallVec;
-use warpbound_base::Bits;
+use warpbound_base::{BitRange, Bits};
 
 use super::super::arch::Arch;
 use super::super::dialect::Dialect;
@@ -19,6 +19,8 @@ pub enum FieldRole {
     Guard,
     /// Negation of the guard.
     GuardNegated,
+    /// Part of the control field of a word of 128 bits: stall code, scoreboards, waits, reuse.
+    Control,
     /// Modifier, by its index among the pieces of the template.
     Modifier(u8),
     /// Value of an operand or of a part of it, by its index among the pieces of the template.
@@ -100,6 +102,11 @@ impl InstrFields {
         self.unnamed
     }
 
+    /// Mask of the bits that neither the mask of the row nor a field covers.
+    pub fn unnamed_mask(&self) -> u128 {
+        self.table.form(self.form).map_or(0, Form::unnamed_bits)
+    }
+
     /// Sets the field with an index in [`InstrFields::fields`], and the same bits of all fields that share them.
     /// Returns `false` and changes nothing if there is no such field, if the value is too large, or if it contradicts
     /// the row's fixed bits.
@@ -127,6 +134,11 @@ impl InstrFields {
     /// Values of bits 19:17 of the control slot; bits that the row does not name are zero.
     pub fn control_bits(&self) -> u8 {
         slot_of(self.table.dialect(), self.bits())
+    }
+
+    /// Word with the fixed bits of its row and the values of all fields; bits that no field names are zero.
+    pub(super) fn named_bits(&self) -> u128 {
+        self.bits() & !self.unnamed
     }
 
     /// Word and the bits of a control word that is apart, from the row's fixed bits, the field values and the unnamed
@@ -178,11 +190,33 @@ impl Form {
         !(self.mask | named) & self.dialect.word_mask()
     }
 
+    /// Bits of the fields that can be without meaning in a word: all but guard, control field and values of operands.
+    pub(super) fn condition_bits(&self) -> u128 {
+        let fields = self.named_fields().iter();
+        let conditions = fields.filter(|named| match named.role {
+            FieldRole::Modifier(_) | FieldRole::OperandModifier(_) | FieldRole::Effect => true,
+            FieldRole::Guard
+            | FieldRole::GuardNegated
+            | FieldRole::Control
+            | FieldRole::Operand(_) => false,
+        });
+        conditions.fold(0, |bits, named| bits | named.field.bits())
+    }
+
     /// Fields of the row, one per place where the row names it; found when a word of the row is first taken apart.
     pub(crate) fn named_fields(&self) -> &[NamedField] {
         self.fields.get_or_init(|| find_fields(self))
     }
 }
+
+/// Fields of [`ControlWord`](crate::ControlWord) in a word of 128 bits.
+const CONTROL_FIELDS: [BitRange; 5] = [
+    BitRange { hi: 109, lo: 105 },
+    BitRange { hi: 112, lo: 110 },
+    BitRange { hi: 115, lo: 113 },
+    BitRange { hi: 121, lo: 116 },
+    BitRange { hi: 125, lo: 122 },
+];
 
 /// Collects the fields of a row.
 pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
@@ -200,6 +234,11 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
             FieldRole::GuardNegated,
             Field::of_bit(form.dialect.guard_not),
         );
+    }
+    if form.dialect.control.is_some() {
+        for range in CONTROL_FIELDS {
+            push(FieldRole::Control, Field::of_range(range));
+        }
     }
     for (at, piece) in (0u8..).zip(form.template.pieces()) {
         match piece {
@@ -223,6 +262,12 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
     }
     if let Some(bit) = form.effects.refuse_bit {
         push(FieldRole::Effect, Field::of_bit(bit));
+    }
+    for (_, field) in &form.effects.legal {
+        push(FieldRole::Effect, field.clone());
+    }
+    for condition in &form.effects.never {
+        each_bit(condition, |bit| push(FieldRole::Effect, bit));
     }
     out
 }

@@ -1,5 +1,6 @@
 //! Operands of words that are built. For example, `-c[0x3][0x10]` is `NewOperand::constant(3, 16).negated()`.
 
+use super::super::address::BracketOperand;
 use super::super::modifier::{OperandWord, Part};
 use super::super::operand::{Operand, OperandValue};
 use crate::SpecialReg;
@@ -107,6 +108,42 @@ impl NewOperand {
         NewOperand::new(OperandValue::Memory { base, offset })
     }
 
+    /// Uniform register, or the first one of a group; 255 is URZ on every architecture.
+    pub const fn uniform(number: u8) -> NewOperand {
+        let register = match number {
+            255 => None,
+            number => Some(number),
+        };
+        NewOperand::new(OperandValue::Uniform(register))
+    }
+
+    /// Predicate of the uniform datapath; `None` is UPT.
+    pub const fn uniform_pred(pred: Option<u8>) -> NewOperand {
+        NewOperand::new(OperandValue::UniformPred {
+            pred,
+            negated: false,
+        })
+    }
+
+    /// Negated predicate of the uniform datapath; `None` is `!UPT`.
+    pub const fn not_uniform_pred(pred: Option<u8>) -> NewOperand {
+        NewOperand::new(OperandValue::UniformPred {
+            pred,
+            negated: true,
+        })
+    }
+
+    /// Convergence barrier.
+    pub const fn barrier(number: u8) -> NewOperand {
+        NewOperand::new(OperandValue::ConvergenceBarrier(number))
+    }
+
+    /// Address, constant or descriptor in brackets, of 128-bit instructions. [`NewOperand::memory`] and
+    /// [`NewOperand::constant`] fit there as well if they have all parts.
+    pub const fn brackets(operand: BracketOperand) -> NewOperand {
+        NewOperand::new(OperandValue::Address(operand))
+    }
+
     /// Code address in the same section.
     pub const fn target(addr: CodeAddr) -> NewOperand {
         NewOperand::new(OperandValue::Target(BranchTarget::Code(addr)))
@@ -160,6 +197,31 @@ impl NewOperand {
         self
     }
 
+    /// Text after the general register of an address; empty for all other operands.
+    pub(super) fn suffix(&self) -> Option<&'static str> {
+        Some(as_brackets(self.value).map_or("", |brackets| brackets.suffix))
+    }
+
+    /// Whether the operand is a fixed text or stands for it.
+    pub(super) fn is_fixed(&self, fixed: &str) -> bool {
+        match self.value {
+            OperandValue::Word { text, .. } => text == fixed,
+            OperandValue::Reg(None) => fixed == "RZ",
+            OperandValue::Uniform(None) => fixed == "URZ",
+            OperandValue::AllPreds => fixed == "PR",
+            _ => false,
+        }
+    }
+
+    /// Whether the operand is a register and a decoded value its fixed text.
+    pub(super) fn stands_for(&self, decoded: OperandValue) -> bool {
+        match (self.value, decoded) {
+            (OperandValue::Word { .. }, _) => false,
+            (_, OperandValue::Word { text, .. }) => self.is_fixed(text),
+            _ => false,
+        }
+    }
+
     /// Whether a decoded operand is this one, apart from its reuse.
     pub(super) fn is(&self, decoded: &Operand) -> bool {
         let same_value = match (self.value, decoded.value) {
@@ -167,6 +229,7 @@ impl NewOperand {
             (OperandValue::Word { text, .. }, OperandValue::Word { text: other, .. }) => {
                 text == other
             }
+            (value, OperandValue::Address(other)) => as_brackets(value) == Some(other),
             (value, other) => value == other,
         };
         same_value
@@ -177,6 +240,31 @@ impl NewOperand {
             // Reuse is left out because `decoded` has the slot, not whether the word sets it.
             && self.select == Some(decoded.select)
     }
+}
+
+/// Value of an operand in brackets; constants and plain addresses of 64-bit instructions are such operands from Volta
+/// on. `None` for any other value.
+pub(super) fn as_brackets(value: OperandValue) -> Option<BracketOperand> {
+    Some(match value {
+        OperandValue::Address(brackets) => brackets,
+        OperandValue::Const { bank, offset } => BracketOperand {
+            bank: Some(bank),
+            offset: offset.into(),
+            ..BracketOperand::new("c")
+        },
+        OperandValue::ConstIndexed { bank, base, offset } => BracketOperand {
+            bank: Some(bank),
+            base: Some(base),
+            offset: offset.into(),
+            ..BracketOperand::new("c")
+        },
+        OperandValue::Memory { base, offset } => BracketOperand {
+            base: Some(base),
+            offset,
+            ..BracketOperand::new("")
+        },
+        _ => return None,
+    })
 }
 
 impl From<Operand> for NewOperand {

@@ -3,10 +3,13 @@
 
 use super::super::dialect::Dialect;
 use super::super::field::{Cond, Field};
+use super::super::names::Names;
 use super::super::operand::{OperandValue, relative_target};
+use super::super::register_number::uniform_zero;
 use super::super::template::{FloatFormat, Item, ItemKind};
+use super::brackets;
 use super::error::OperandMismatch;
-use super::new_operand::NewOperand;
+use super::new_operand::{NewOperand, as_brackets};
 use crate::instr::BranchTarget;
 use warpbound_base::CodeAddr;
 
@@ -26,6 +29,11 @@ impl PartialWord {
             known: mask,
             value: value & mask,
         }
+    }
+
+    /// Bits that are chosen.
+    pub(super) fn known(self) -> u128 {
+        self.known
     }
 
     /// Value; bits that are not chosen are zero.
@@ -62,17 +70,53 @@ impl PartialWord {
     }
 
     /// Word whose condition holds, or does not. To make a condition of several free bits false, the lowest one is
-    /// chosen; rows name such bits by a modifier, which is chosen before.
-    pub(super) fn with_condition(self, condition: &Cond, wanted: bool) -> Option<PartialWord> {
+    /// chosen unless there are codes; rows name such bits by a modifier, which is chosen before.
+    pub(super) fn with_condition(
+        self,
+        condition: &Cond,
+        wanted: bool,
+        codes: Option<u128>,
+    ) -> Option<PartialWord> {
         match (self.holds(condition), wanted) {
             (Some(holds), wanted) => (holds == wanted).then_some(self),
             (None, true) => self.with(condition.bits(), condition.required()?),
             (None, false) => {
                 let free = condition.bits() & !self.known;
+                if let Some(codes) = codes.filter(|codes| !condition.holds(*codes)) {
+                    return self.with(free, codes & free);
+                }
                 // One false bit makes the whole condition false.
                 let lowest = free & free.wrapping_neg();
                 self.with(lowest, !condition.required()? & lowest)
             }
+        }
+    }
+}
+
+/// Circumstances on which the bits of an operand depend, apart from its row.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) dialect: &'static Dialect,
+    pub(super) names: &'a Names,
+    /// Address of the instruction.
+    pub(super) addr: Option<CodeAddr>,
+    /// Bits of a word whose codes are taken where several ones mean the same.
+    pub(super) codes: Option<u128>,
+}
+
+impl Context<'_> {
+    /// Places the low bits of a field. The decoder ignores the bits above them, which follow the row or the codes.
+    fn low_bits(
+        &self,
+        field: &Field,
+        value: u64,
+        read: u64,
+        word: PartialWord,
+    ) -> Option<PartialWord> {
+        let placed = word.with(field.place(read), field.place(value))?;
+        match self.codes {
+            Some(codes) => placed.with(field.place(!read), codes),
+            None => Some(placed),
         }
     }
 }
@@ -82,10 +126,9 @@ pub(super) fn operand(
     item: &Item,
     given: &NewOperand,
     word: PartialWord,
-    dialect: &Dialect,
-    addr: Option<CodeAddr>,
+    context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
-    let word = value(item, given, word, dialect, addr)?;
+    let word = value(item, given, word, context)?;
     let conditions = [
         (&item.neg, given.negate),
         (&item.abs, given.absolute),
@@ -95,7 +138,7 @@ pub(super) fn operand(
     let changed = conditions
         .into_iter()
         .try_fold(word, |word, (condition, wanted)| {
-            word.with_condition(condition, wanted)
+            word.with_condition(condition, wanted, context.codes)
         });
     let reused = changed.and_then(|word| match (given.reuse, item.reuse) {
         (false, _) => Some(word),
@@ -110,21 +153,21 @@ fn value(
     item: &Item,
     given: &NewOperand,
     word: PartialWord,
-    dialect: &Dialect,
-    addr: Option<CodeAddr>,
+    context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
     let clash = OperandMismatch::Modifier;
     match (&item.kind, given.value) {
         (ItemKind::Reg(field), OperandValue::Reg(number))
         | (ItemKind::RegPair(field), OperandValue::RegPair(number)) => {
-            register(field, number, word)
+            register(field, number, word, context)
         }
         (ItemKind::Pred(field), OperandValue::Pred { pred, negated }) => {
             let number = predicate(pred)?;
             // Some rows store the number inverted.
             let code = if item.flip { number ^ 7 } else { number };
             let word = word.with_field(field, code).ok_or(clash)?;
-            word.with_condition(&item.not, negated).ok_or(clash)
+            let negated = word.with_condition(&item.not, negated, context.codes);
+            negated.ok_or(clash)
         }
         (ItemKind::PredSet(bit), OperandValue::AllPreds) => {
             word.with_field(&Field::of_bit(*bit), 0).ok_or(clash)
@@ -135,9 +178,20 @@ fn value(
         (ItemKind::CcTest(field), OperandValue::CcTest(test)) => {
             unsigned(field, test.0.into(), word)
         }
-        (ItemKind::Unsigned(field), OperandValue::Int(number)) => unsigned(field, number, word),
-        (ItemKind::Signed(field), OperandValue::Int(number)) => signed(field, number, 1, word),
-        (ItemKind::Mixed(field), OperandValue::Int(number)) => mixed(item, field, number, word),
+        (ItemKind::Unsigned(field), OperandValue::Int(number)) => {
+            scaled(field, number, item.scale, word)
+        }
+        (ItemKind::Signed(field), OperandValue::Int(number)) => {
+            let from = match (item.next, context.addr) {
+                (false, _) => 0,
+                (true, None) => return Err(OperandMismatch::NoAddress),
+                (true, Some(addr)) => i64::from(addr.0) + i64::from(context.dialect.bytes()),
+            };
+            signed(field, number.wrapping_sub(from), item.scale, word)
+        }
+        (ItemKind::Mixed(field), OperandValue::Int(number)) => {
+            mixed(item, field, number, word, context)
+        }
         (ItemKind::Float(format, field), number) => float(item, *format, field, number, word),
         (ItemKind::Const { bank, offset }, OperandValue::Const { bank: b, offset: o }) => {
             let word = unsigned(bank, b.into(), word)?;
@@ -153,31 +207,82 @@ fn value(
             },
         ) => {
             let word = unsigned(bank, b.into(), word)?;
-            signed(offset, o.into(), 1, register(base, r, word)?)
+            signed(offset, o.into(), 1, register(base, r, word, context)?)
         }
         (
             ItemKind::Memory { base, offset } | ItemKind::Address { base, offset },
             OperandValue::Memory { base: r, offset: o },
-        ) => memory(item, base, offset.as_ref(), r, o, word),
-        (kind, OperandValue::Target(target)) => code_target(kind, target, word, dialect, addr),
+        ) => {
+            let word = register(base, r, word, context)?;
+            memory(item, offset.as_ref(), r, o, word)
+        }
+        (kind, OperandValue::Target(target)) => code_target(kind, target, word, context),
         (ItemKind::RegTarget { base, offset }, OperandValue::RegTarget { base: r, offset: o }) => {
-            signed(offset, o, 1, register(base, r, word)?)
+            signed(offset, o, 1, register(base, r, word, context)?)
+        }
+        _ => wide_value(item, given, word, context),
+    }
+}
+
+/// Places the value of an operand that only words of 128 bits have.
+fn wide_value(
+    item: &Item,
+    given: &NewOperand,
+    word: PartialWord,
+    context: &Context<'_>,
+) -> Result<PartialWord, OperandMismatch> {
+    let clash = OperandMismatch::Modifier;
+    match (&item.kind, given.value) {
+        (ItemKind::Uniform(field), OperandValue::Uniform(number)) => {
+            uniform(field, number, word, context)
+        }
+        (ItemKind::UniformPred(field), OperandValue::UniformPred { pred, negated }) => {
+            let number = predicate(pred)?;
+            let code = if item.flip { number ^ 7 } else { number };
+            let word = word.with_field(field, code).ok_or(clash)?;
+            let negated = word.with_condition(&item.not, negated, context.codes);
+            negated.ok_or(clash)
+        }
+        (ItemKind::ConvergenceBarrier(field), OperandValue::ConvergenceBarrier(number)) => {
+            unsigned(field, number.into(), word)
+        }
+        (ItemKind::Brackets(brackets), value) => {
+            let given = as_brackets(value).ok_or(OperandMismatch::Kind)?;
+            brackets::place(brackets, &given, word, context)
         }
         _ => Err(OperandMismatch::Kind),
     }
 }
 
 /// Places a general register; `None` is RZ, number 255.
-fn register(
+pub(super) fn register(
     field: &Field,
     number: Option<u8>,
     word: PartialWord,
+    context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
     // Register 255 is RZ, which callers give as `None`.
     if number == Some(u8::MAX) {
         return Err(OperandMismatch::RegisterNumber);
     }
-    let placed = word.with_field(field, number.unwrap_or(u8::MAX).into());
+    let code = number.unwrap_or(u8::MAX).into();
+    let placed = context.low_bits(field, code, 0xff, word);
+    placed.ok_or(OperandMismatch::RegisterNumber)
+}
+
+/// Places a uniform register; `None` is URZ, whose number depends on the architecture.
+pub(super) fn uniform(
+    field: &Field,
+    number: Option<u8>,
+    word: PartialWord,
+    context: &Context<'_>,
+) -> Result<PartialWord, OperandMismatch> {
+    let zero = uniform_zero(context.dialect, context.names);
+    let code = number.map_or(zero, u64::from);
+    // The number of URZ is no other register.
+    let is_register = number.is_none() || code < zero;
+    let placed = context.low_bits(field, code, zero, word);
+    let placed = placed.filter(|_| is_register);
     placed.ok_or(OperandMismatch::RegisterNumber)
 }
 
@@ -190,20 +295,33 @@ pub(super) fn predicate(pred: Option<u8>) -> Result<u64, OperandMismatch> {
     }
 }
 
-/// Places a number that the field stores unchanged.
+/// Places a number that the field stores unchanged. A field of 64 bits takes the bits of any number.
 fn unsigned(field: &Field, number: i64, word: PartialWord) -> Result<PartialWord, OperandMismatch> {
-    // Numbers have a sign, so a field of 64 bits is used only up to the largest `i64`.
     let high = i64::try_from(u64::MAX >> (64 - field.width())).unwrap_or(i64::MAX);
     let range = OperandMismatch::Range { low: 0, high };
-    if !(0..=high).contains(&number) {
+    if field.width() < 64 && !(0..=high).contains(&number) {
         return Err(range);
     }
     // A field may have bits that the row fixes or that a modifier has chosen.
     word.with_field(field, number as u64).ok_or(range)
 }
 
+/// Places a number without a sign, counted in units.
+pub(super) fn scaled(
+    field: &Field,
+    number: i64,
+    unit: u8,
+    word: PartialWord,
+) -> Result<PartialWord, OperandMismatch> {
+    let unit = i64::from(unit.max(1));
+    match number % unit {
+        0 => unsigned(field, number / unit, word),
+        _ => Err(OperandMismatch::Multiple { of: unit as u32 }),
+    }
+}
+
 /// Places a number in two's complement, counted in units.
-fn signed(
+pub(super) fn signed(
     field: &Field,
     number: i64,
     unit: u8,
@@ -233,10 +351,11 @@ fn mixed(
     field: &Field,
     number: i64,
     word: PartialWord,
+    context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
     // If the bit is free, the sign of the number chooses it.
     let is_signed = word.holds(&item.signed).unwrap_or(number < 0);
-    let word = word.with_condition(&item.signed, is_signed);
+    let word = word.with_condition(&item.signed, is_signed, context.codes);
     let word = word.ok_or(OperandMismatch::Modifier)?;
     match is_signed {
         true => signed(field, number, 1, word),
@@ -294,25 +413,19 @@ fn float(
     word.with_field(field, bits >> dropped).ok_or(precision)
 }
 
-/// Places an address: a register and an offset, which is unsigned with RZ.
+/// Places the offset of an address, which is unsigned with RZ.
 fn memory(
     item: &Item,
-    base: &Field,
     field: Option<&Field>,
     number: Option<u8>,
     offset: i64,
     word: PartialWord,
 ) -> Result<PartialWord, OperandMismatch> {
-    let word = register(base, number, word)?;
-    let unit = i64::from(item.scale.max(1));
     match field {
         None if offset == 0 => Ok(word),
         None => Err(OperandMismatch::Range { low: 0, high: 0 }),
         Some(field) if number.is_some() => signed(field, offset, item.scale, word),
-        Some(_) if offset % unit != 0 => Err(OperandMismatch::Multiple {
-            of: item.scale.into(),
-        }),
-        Some(field) => unsigned(field, offset / unit, word),
+        Some(field) => scaled(field, offset, item.scale, word),
     }
 }
 
@@ -321,9 +434,9 @@ fn code_target(
     kind: &ItemKind,
     target: BranchTarget,
     word: PartialWord,
-    dialect: &Dialect,
-    addr: Option<CodeAddr>,
+    context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
+    let (dialect, addr) = (context.dialect, context.addr);
     match (kind, target) {
         (ItemKind::Relative(field), BranchTarget::Code(target)) => {
             let addr = addr.ok_or(OperandMismatch::NoAddress)?;
@@ -336,12 +449,14 @@ fn code_target(
                 word,
             )
         }
-        // Every offset that leaves the 32-bit code space decodes to this target, so the lowest one is tried.
+        // Every offset that leaves the 32-bit code space decodes to this target, so the lowest one is tried unless
+        // there are codes.
         (ItemKind::Relative(field), BranchTarget::Outside) => {
             let addr = addr.ok_or(OperandMismatch::NoAddress)?;
             let low = i64::MIN >> (64 - field.width());
-            match relative_target(dialect, addr, low) {
-                BranchTarget::Outside => signed(field, low, 1, word),
+            let offset = context.codes.map_or(low, |codes| field.signed(codes));
+            match relative_target(dialect, addr, offset) {
+                BranchTarget::Outside => signed(field, offset, 1, word),
                 _ => Err(OperandMismatch::Kind),
             }
         }

@@ -3,14 +3,15 @@
 //! field, the second one is tried after the first has failed.
 
 use super::super::arch::Arch;
+use super::super::field::Field;
 use super::super::form::{Form, FormId};
-use super::super::names::Names;
+use super::super::names::{Names, NamesId};
 use super::super::operand::{self, OperandValue};
-use super::super::template::{Item, Piece};
+use super::super::template::{Item, ItemKind, Piece};
 use super::builder::words_of;
 use super::error::OperandMismatch;
 use super::new_operand::NewOperand;
-use super::place::{self, PartialWord};
+use super::place::{self, Context, PartialWord};
 use crate::instr::CcTest;
 use crate::nvidia::tables::table;
 use smallvec::SmallVec;
@@ -31,6 +32,8 @@ pub(super) enum Shortfall {
     TooMany,
     /// All given operands fit, but the row needs more.
     TooFew,
+    /// Every part fits, but the control field cannot keep an operand in the reuse cache.
+    Reuse { index: usize },
     /// Every part fits, but the word decodes to something else.
     Together,
 }
@@ -43,7 +46,8 @@ impl Shortfall {
             Shortfall::Operand { index, mismatch } => (1, index, mismatch != OperandMismatch::Kind),
             Shortfall::TooMany => (2, 0, false),
             Shortfall::TooFew => (3, 0, false),
-            Shortfall::Together => (4, 0, false),
+            Shortfall::Reuse { .. } => (4, 0, false),
+            Shortfall::Together => (5, 0, false),
         }
     }
 
@@ -54,25 +58,37 @@ impl Shortfall {
     }
 }
 
+/// Number of bits of the widest list that is tried.
+const LIST_BITS: u32 = 16;
+
 /// Operand of a row, in the order of views.
 #[derive(Clone, Copy)]
 enum Slot<'a> {
     Item(&'a Item),
     /// Word of a list.
     Named(&'a Piece),
-    /// Fixed RZ.
-    Zero,
+    /// Fixed text, such as RZ.
+    Fixed(&'static str),
+}
+
+/// Requested instruction, without its opcode and guard.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    pub(super) arch: Arch,
+    pub(super) addr: Option<CodeAddr>,
+    /// Words of the modifiers.
+    pub(super) words: &'a [&'static str],
+    pub(super) given: &'a [NewOperand],
+    /// Bits of a word whose codes are tried first.
+    pub(super) codes: Option<u128>,
 }
 
 /// Search in one row.
 pub(super) struct Search<'a> {
     id: FormId,
     form: &'a Form,
-    names: &'a Names,
-    arch: Arch,
-    addr: Option<CodeAddr>,
-    words: &'a [&'static str],
-    given: &'a [NewOperand],
+    request: Request<'a>,
+    context: Context<'a>,
     slots: SmallVec<[Slot<'a>; 8]>,
     /// Index of the given operand for each filled slot; `None` for a slot that is left out.
     filled: SmallVec<[Option<usize>; 8]>,
@@ -83,29 +99,25 @@ impl<'a> Search<'a> {
         id: FormId,
         form: &'a Form,
         names: &'a Names,
-        arch: Arch,
-        addr: Option<CodeAddr>,
-        words: &'a [&'static str],
-        given: &'a [NewOperand],
+        request: Request<'a>,
     ) -> Search<'a> {
-        let template = &form.template;
-        let in_opcode = template.opcode.iter();
-        let in_opcode = in_opcode.filter(|piece| matches!(piece, Piece::Item(_)));
-        let pieces = template.operands.iter().flatten().chain(in_opcode);
+        let pieces = form.template.operand_pieces(form.dialect);
         let slots = pieces.filter_map(|piece| match piece {
             Piece::Item(item) => Some(Slot::Item(item)),
             Piece::Name { .. } => Some(Slot::Named(piece)),
-            Piece::Literal("RZ") => Some(Slot::Zero),
-            Piece::Literal(_) | Piece::Flag { .. } | Piece::ImadAlias(_) => None,
+            Piece::Literal(text) => Some(Slot::Fixed(text)),
+            Piece::Flag { .. } | Piece::ImadAlias(_) => None,
         });
         Search {
             id,
             form,
-            names,
-            arch,
-            addr,
-            words,
-            given,
+            request,
+            context: Context {
+                dialect: form.dialect,
+                names,
+                addr: request.addr,
+                codes: request.codes,
+            },
             slots: slots.collect(),
             filled: SmallVec::new(),
         }
@@ -114,7 +126,7 @@ impl<'a> Search<'a> {
     /// Finds the first fitting bits in the order of the lists; `None` if there are none.
     pub(super) fn run(&mut self, start: PartialWord, shortfall: &mut Shortfall) -> Option<u128> {
         let form = self.form;
-        self.modifiers(&form.template.opcode, self.words, start, shortfall)
+        self.modifiers(&form.template.opcode, self.request.words, start, shortfall)
     }
 
     /// Chooses the bits of the modifiers. The remaining pieces must print `words`.
@@ -139,21 +151,31 @@ impl<'a> Search<'a> {
                 self.modifiers(rest, words, word, shortfall)
             }
             Piece::Flag { text, bit, .. } => {
-                let field = super::super::field::Field::of_bit(*bit);
-                let on = after(words, text).zip(word.with_field(&field, 1));
-                let on = on.and_then(|(words, word)| self.modifiers(rest, words, word, shortfall));
+                let field = Field::of_bit(*bit);
+                let first = self.request.codes.map_or(1, |codes| field.get(codes));
                 // The same word may come from a later piece, so the bit is also tried as 0.
-                on.or_else(|| self.modifiers(rest, words, word.with_field(&field, 0)?, shortfall))
+                for value in [first, first ^ 1] {
+                    let words = match value {
+                        0 => Some(words),
+                        _ => after(words, text),
+                    };
+                    let chosen = words.zip(word.with_field(&field, value));
+                    let found = chosen
+                        .and_then(|(words, word)| self.modifiers(rest, words, word, shortfall));
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+                None
             }
             Piece::Name {
                 names, field, hide, ..
             } => {
-                // Lists have few values; the limit keeps a wide field from taking forever.
-                for value in 0..1u64 << field.width().min(16) {
+                for value in self.codes_of(field) {
                     let Some(chosen) = word.with_field(field, value) else {
                         continue;
                     };
-                    let Some(text) = self.names.text(*names, value) else {
+                    let Some(text) = self.context.names.text(*names, value) else {
                         continue;
                     };
                     let is_hidden = chosen.holds(hide);
@@ -165,7 +187,7 @@ impl<'a> Search<'a> {
                     }
                     // A hidden piece prints nothing, so it takes none of the words.
                     if is_hidden != Some(false)
-                        && let Some(hidden) = chosen.with_condition(hide, true)
+                        && let Some(hidden) = chosen.with_condition(hide, true, None)
                         && let Some(found) = self.modifiers(rest, words, hidden, shortfall)
                     {
                         return Some(found);
@@ -174,6 +196,27 @@ impl<'a> Search<'a> {
                 None
             }
         }
+    }
+
+    /// Values of a field that a list spells, in the order of trying.
+    fn codes_of(&self, field: &Field) -> impl Iterator<Item = u64> + use<> {
+        let first = self.request.codes.map(|codes| field.get(codes));
+        // Lists have few values; the limit keeps a wide field from taking forever.
+        first
+            .into_iter()
+            .chain(0..1u64 << field.width().min(LIST_BITS))
+    }
+
+    /// Values of two fields that lists spell, by the number of the choice; `None` after the last choice.
+    fn codes_of_choice(&self, fields: [Option<&Field>; 2], choice: u64) -> Option<[u64; 2]> {
+        let number = match (self.request.codes, choice) {
+            (Some(codes), 0) => return Some(fields.map(|field| field.map_or(0, |f| f.get(codes)))),
+            (Some(_), choice) => choice - 1,
+            (None, choice) => choice,
+        };
+        let [low, high] = fields.map(|field| field.map_or(0, |field| field.width().min(LIST_BITS)));
+        let (first, second) = (number & ((1 << low) - 1), number >> low);
+        (second >> high == 0).then_some([first, second])
     }
 
     /// Fills the slots from `slot` on with the operands from `next` on.
@@ -185,13 +228,13 @@ impl<'a> Search<'a> {
         shortfall: &mut Shortfall,
     ) -> Option<u128> {
         let Some(at) = self.slots.get(slot).copied() else {
-            if next < self.given.len() {
+            if next < self.request.given.len() {
                 shortfall.raise(Shortfall::TooMany);
                 return None;
             }
             return self.check(word, shortfall);
         };
-        if let Some(given) = self.given.get(next) {
+        if let Some(given) = self.request.given.get(next) {
             // `place` returns `None` after the last choice, which ends the loop.
             for choice in 0.. {
                 let placed = match self.place(at, given, choice, word) {
@@ -212,7 +255,7 @@ impl<'a> Search<'a> {
             }
         }
         let Some(left_out) = self.leave_out(at, word) else {
-            if next >= self.given.len() {
+            if next >= self.request.given.len() {
                 shortfall.raise(Shortfall::TooFew);
             }
             return None;
@@ -229,45 +272,43 @@ impl<'a> Search<'a> {
     /// values of the field that selects a part.
     fn place(&self, slot: Slot<'_>, given: &NewOperand, choice: u64, word: PartialWord) -> Placed {
         match slot {
-            Slot::Zero => match (choice, given.value) {
-                (0, OperandValue::Reg(None) | OperandValue::Word { text: "RZ", .. }) => {
-                    Placed::Word(word)
-                }
-                (0, _) => Placed::Mismatch(OperandMismatch::Kind),
+            Slot::Fixed(text) => match choice {
+                0 if given.is_fixed(text) => Placed::Word(word),
+                0 => Placed::Mismatch(OperandMismatch::Kind),
                 _ => Placed::None,
             },
             Slot::Named(Piece::Name { names, field, .. }) => {
-                if choice >> field.width().min(16) != 0 {
+                let Some([code, _]) = self.codes_of_choice([Some(field), None], choice) else {
                     return Placed::None;
-                }
+                };
                 let OperandValue::Word { text, .. } = given.value else {
                     return Placed::Mismatch(OperandMismatch::Kind);
                 };
-                let is_it = self.names.text(*names, choice) == Some(text);
-                let placed = word.with_field(field, choice).filter(|_| is_it);
+                let is_it = self.context.names.text(*names, code) == Some(text);
+                let placed = word.with_field(field, code).filter(|_| is_it);
                 placed.map_or(Placed::Mismatch(OperandMismatch::Kind), Placed::Word)
             }
             // Only pieces with a list become `Named`.
             Slot::Named(_) => Placed::None,
             Slot::Item(item) => {
-                let selections = match &item.select {
-                    None => 1,
-                    Some((_, field)) => 1 << field.width().min(16),
-                };
-                if choice >= selections {
-                    return Placed::None;
-                }
-                let selected = match (&item.select, given.select) {
-                    (None, Some("")) => Some(word),
-                    (Some((names, field)), Some(text)) => word
-                        .with_field(field, choice)
-                        .filter(|_| self.names.text(*names, choice) == Some(text)),
+                let select = item.select.as_ref().map(|(names, field)| (*names, field));
+                let suffix = match &item.kind {
+                    ItemKind::Brackets(brackets) => brackets.lists().next(),
                     _ => None,
                 };
+                let fields = [select, suffix].map(|list| list.map(|(_, field)| field));
+                let Some([part, after]) = self.codes_of_choice(fields, choice) else {
+                    return Placed::None;
+                };
+                let selected = self.place_text(select, part, given.select, word);
+                let selected = selected.and_then(|word| match suffix {
+                    None => Some(word),
+                    Some(_) => self.place_text(suffix, after, given.suffix(), word),
+                });
                 let Some(selected) = selected else {
                     return Placed::Mismatch(OperandMismatch::Modifier);
                 };
-                match place::operand(item, given, selected, self.form.dialect, self.addr) {
+                match place::operand(item, given, selected, &self.context) {
                     Ok(word) => Placed::Word(word),
                     Err(mismatch) => Placed::Mismatch(mismatch),
                 }
@@ -275,61 +316,133 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Chooses the bits of an operand that is left out; `None` if it must be given.
+    /// Places a code of a list with a certain text; without a list the text must be empty.
+    fn place_text(
+        &self,
+        list: Option<(NamesId, &Field)>,
+        code: u64,
+        text: Option<&'static str>,
+        word: PartialWord,
+    ) -> Option<PartialWord> {
+        match list {
+            None => (text == Some("")).then_some(word),
+            Some((names, field)) => {
+                let is_it = text.is_some() && self.context.names.text(names, code) == text;
+                word.with_field(field, code).filter(|_| is_it)
+            }
+        }
+    }
+
+    /// Chooses the bits of an operand that is left out; `None` if it must be given. The text leaves out these values, and
+    /// `check` rejects any that it would show.
     fn leave_out(&self, slot: Slot<'_>, word: PartialWord) -> Option<PartialWord> {
         let Slot::Item(item) = slot else {
             return None;
         };
-        // The text leaves out these values, and `check` rejects any that it would show.
-        let candidates = [
-            item.optional.then_some(OperandValue::Reg(None)),
-            item.optional.then_some(OperandValue::Pred {
+        let can_hide = item.hide.required().is_some() && word.holds(&item.hide) != Some(false)
+            || item.hide_by.is_some();
+        let can_be_absent = item.optional || can_hide;
+        let omitted = item.omit.and_then(|omit| i64::try_from(omit).ok());
+        let value = match item.kind {
+            ItemKind::Reg(_) => can_be_absent.then_some(OperandValue::Reg(None)),
+            ItemKind::Uniform(_) => can_be_absent.then_some(OperandValue::Uniform(None)),
+            ItemKind::Pred(_) => can_be_absent.then_some(OperandValue::Pred {
                 pred: None,
                 negated: false,
             }),
-            Some(OperandValue::CcTest(CcTest::TRUE)),
-            item.omit
-                .and_then(|omit| Some(OperandValue::Int(i64::try_from(omit).ok()?))),
-        ];
-        let mut candidates = candidates.into_iter().flatten();
-        candidates.find_map(|value| {
-            let given = NewOperand::new(value);
-            place::operand(item, &given, word, self.form.dialect, self.addr).ok()
-        })
+            ItemKind::UniformPred(_) => can_be_absent.then_some(OperandValue::UniformPred {
+                pred: None,
+                negated: false,
+            }),
+            ItemKind::CcTest(_) => Some(OperandValue::CcTest(CcTest::TRUE)),
+            ItemKind::Unsigned(_) | ItemKind::Signed(_) | ItemKind::Mixed(_) => omitted
+                .or(can_be_absent.then_some(0))
+                .map(OperandValue::Int),
+            // The text hides it, so its bits mean nothing and stay zero.
+            _ if can_hide => return Some(word),
+            _ => None,
+        };
+        place::operand(item, &NewOperand::new(value?), word, &self.context).ok()
     }
 
     /// Checks that the word belongs to this row and has the requested modifiers and operands; returns its bits.
     fn check(&self, word: PartialWord, shortfall: &mut Shortfall) -> Option<u128> {
+        let mut bits = word.value();
+        if let Some(codes) = self.request.codes {
+            // Bits that no part has chosen, such as a sign that another modifier switches off.
+            bits |= codes & self.form.condition_bits() & !word.known();
+        }
+        if let Some(index) = self.lost_reuse(bits) {
+            shortfall.raise(Shortfall::Reuse { index });
+            return None;
+        }
         // All parts fit at this point; only the whole may fail.
         shortfall.raise(Shortfall::Together);
-        let bits = word.value();
-        // A narrower row may match the word, which then means something else.
-        let in_word = bits & self.form.dialect.word_mask();
-        if table(self.arch).find(self.arch, in_word) != Some(self.id) {
+        let bits = self.in_row(bits, word.known())?;
+        let mut spelled = modifier_words(self.form, self.context.names, bits);
+        let mut words = self.request.words.iter();
+        if !words.all(|word| spelled.next() == Some(word)) || spelled.next().is_some() {
             return None;
         }
-        let spelling = operand::spelling(self.form, self.names, bits);
-        let mut spelled = spelling.modifiers.iter().copied().flat_map(words_of);
-        if !self.words.iter().all(|word| spelled.next() == Some(word)) || spelled.next().is_some() {
-            return None;
-        }
-        let addr = self.addr.unwrap_or(CodeAddr(0));
-        let view = operand::view(self.form, self.names, bits, addr);
+        let addr = self.request.addr.unwrap_or(CodeAddr(0));
+        let view = operand::view(self.form, self.context.names, bits, addr);
         let is_same = view.operands.len() == self.filled.len()
             && view.operands.iter().zip(&self.filled).all(|(decoded, of)| {
-                match of.and_then(|index| self.given.get(index)) {
+                match of.and_then(|index| self.request.given.get(index)) {
                     // An operand that was not given must be one that the text leaves out.
                     None => !decoded.shown,
-                    // A fixed RZ is a word for the decoder.
-                    Some(given) if given.value == OperandValue::Reg(None) => {
-                        matches!(decoded.value, OperandValue::Word { text: "RZ", .. })
-                            || given.is(decoded)
-                    }
-                    Some(given) => given.is(decoded),
+                    // A fixed register is a word for the decoder.
+                    Some(given) => given.is(decoded) || given.stands_for(decoded.value),
                 }
             });
         is_same.then_some(bits)
     }
+
+    /// Word that belongs to the row: a narrower row may match the bits, and then they mean something else. A bit that no
+    /// part has chosen is changed if this leaves the narrower row.
+    fn in_row(&self, mut bits: u128, mut known: u128) -> Option<u128> {
+        /// Narrower rows that can match one after the other.
+        const ROWS: usize = 4;
+        let (arch, mask) = (self.request.arch, self.form.dialect.word_mask());
+        let table = table(arch);
+        for _ in 0..ROWS {
+            if table.find(arch, bits & mask) == Some(self.id) {
+                return Some(bits);
+            }
+            let narrower = table.form(table.matching(arch, bits & mask)?)?;
+            let free = narrower.mask & mask & !known;
+            if free == 0 {
+                return None;
+            }
+            let lowest = free & free.wrapping_neg();
+            bits ^= lowest;
+            // Otherwise the next step might go back.
+            known |= lowest;
+        }
+        None
+    }
+
+    /// Index of an operand that is to be kept in the reuse cache although the control field of the word has a code for
+    /// batches instead.
+    fn lost_reuse(&self, bits: u128) -> Option<usize> {
+        self.form.dialect.control?;
+        let hints = self.form.effects.hints;
+        match hints.is_some_and(|hints| hints.are_reuse(bits)) {
+            true => None,
+            false => self.request.given.iter().position(|given| given.reuse),
+        }
+    }
+}
+
+/// Words of the modifiers that a word of a row has, without names that follow from the operands (`IMAD.MOV`).
+pub(super) fn modifier_words(
+    form: &Form,
+    names: &Names,
+    bits: u128,
+) -> impl Iterator<Item = &'static str> {
+    let pieces = form.template.opcode.iter();
+    let pieces = pieces.filter(|piece| !matches!(piece, Piece::ImadAlias(_)));
+    pieces.flat_map(move |piece| words_of(operand::modifier(piece, names, bits)))
 }
 
 /// Result of placing an operand.
