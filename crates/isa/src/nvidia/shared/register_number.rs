@@ -20,10 +20,11 @@ pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
         .filter(|&r| REGISTERS.has(Reg::vector(r)))
 }
 
-/// Decodes the number of a uniform register; `None` for URZ. Before sm_100 fields have 6 bits, and the disassembler
-/// ignores the two bits above them.
+/// Decodes the number of a uniform register and adds `plus`; `None` for URZ. Before sm_100 fields have 6 bits, and the
+/// disassembler ignores the two bits above them.
 pub(crate) fn uniform_number(
     field: &Field,
+    plus: u8,
     dialect: &Dialect,
     names: &Names,
     word: u128,
@@ -32,7 +33,8 @@ pub(crate) fn uniform_number(
         ..100 => 63,
         _ => 255,
     };
-    u8::try_from(field.get(word) & zero)
+    let number = field.get(word) & zero;
+    u8::try_from(number + u64::from(plus))
         .ok()
-        .filter(|&number| u64::from(number) != zero)
+        .filter(|&sum| number != zero && u64::from(sum) != zero)
 }
