@@ -6,6 +6,7 @@ mod random;
 mod record;
 mod relocated;
 mod wide;
+mod wide_record;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,13 +20,10 @@ use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 pub(crate) use random::{SplitMix, random_fields, random_words};
 pub(crate) use record::layout;
-<<<<<<< HEAD
-pub(crate) use wide::{Oracles, our_texts, with_plain_control, without_guard, word_of_form};
-=======
 pub(crate) use wide::{
-    Oracles, our_texts, random_words as random_words_of, real_words, word_of_form,
+    Oracles, our_texts, random_words as random_words_of, real_words, with_plain_control,
+    without_guard, word_of_form,
 };
->>>>>>> enc
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask disasm-compare [--show COUNT]
@@ -33,7 +31,9 @@ usage: cargo xtask disasm-compare [--show COUNT]
        cargo xtask disasm-compare [--show COUNT] [--seed NUMBER] --random COUNT
        cargo xtask disasm-compare [--show COUNT] --relocated DIRECTORY...
        cargo xtask disasm-compare [--seed NUMBER] --record [DIRECTORY...]
-       cargo xtask disasm-compare --wide [--show COUNT] [--only SM] [--seed NUMBER --random COUNT] [DIRECTORY...]
+       cargo xtask disasm-compare --wide [--show COUNT] [--only SM] [--seed NUMBER --random COUNT [--changed]]
+                                  [DIRECTORY...]
+       cargo xtask disasm-compare --wide --record [--seed NUMBER] [DIRECTORY...]
        cargo xtask disasm-compare --gfx803 [--show COUNT] [--seed NUMBER] [--random COUNT | --record | FILE...]
 
 Disassembles instructions with this project's tables and with oracle/bin/nvdisasm and compares the texts.
@@ -54,7 +54,10 @@ fails if there is a difference. Without arguments: every instruction of kernels/
                    DIRECTORY are not copied: random words with the same modifiers are recorded
   --wide           instead: words of 128 bits (sm_70 to sm_121), against oracle/bin/cu13/nvdisasm, and oracle/bin/nvdisasm
                    for sm_70 and sm_72: the distinct words of the files *.cubin below these directories, or COUNT
-                   random ones for each architecture, half of them words of these files with a few bits changed
+                   random ones for each architecture: words of these files and opcodes that the disassembler accepts, with a
+                   few bits changed, and words of every row with random fields
+  --changed        with --wide --random: only words of these files with one to three bits changed
+                   With --record: writes crates/isa/tests/data/wide_spelling.txt
   --only SM        only this architecture
   --gfx803         instead: GCN3, against oracle/bin/llvm-mc-14: whole listings of all code objects of
                    kernels/built, or of FILE...; their instructions are also encoded again. A FILE that is none has
@@ -80,6 +83,7 @@ struct Options {
     relocated: bool,
     gfx803: bool,
     wide: bool,
+    changed: bool,
     only: Option<u32>,
     directories: Vec<PathBuf>,
 }
@@ -96,10 +100,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         };
         return gcn3::run(repository, &options);
     }
+    if options.wide && options.record {
+        return wide_record::run(repository, &options.directories, options.seed);
+    }
     if options.wide {
         let mut tally = TextTally::default();
         let wide = wide::WideOptions {
             random: options.random,
+            changed: options.changed,
             seed: options.seed,
             directories: &options.directories,
             only: options.only,
@@ -184,6 +192,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         relocated: false,
         gfx803: false,
         wide: false,
+        changed: false,
         only: None,
         directories: Vec::new(),
     };
@@ -203,6 +212,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--record" => options.record = true,
             "--gfx803" => options.gfx803 = true,
             "--wide" => options.wide = true,
+            "--changed" => options.changed = true,
             "--only" => options.only = Some(u32::try_from(number()?)?),
             "--relocated" => options.relocated = true,
             other if other.starts_with('-') => {

@@ -70,6 +70,8 @@ impl Oracles {
 pub(crate) struct WideOptions<'a> {
     /// Number of random words for each architecture; `None`: all words of the cubins.
     pub(crate) random: Option<usize>,
+    /// Whether all random words are words of the cubins with one to three bits changed.
+    pub(crate) changed: bool,
     /// Start of the random sequence.
     pub(crate) seed: u64,
     /// Directories with cubins.
@@ -103,7 +105,17 @@ pub(super) fn compare(
                     Some(own) => own.iter().copied().collect(),
                     None => everywhere.clone(),
                 };
-                random_words(&mut random, count, arch, &samples)
+                let source = Source {
+                    accepted: match options.changed {
+                        true => Vec::new(),
+                        false => accepted_opcodes(&oracles, arch)?,
+                    },
+                    forms: forms_of(arch),
+                    samples,
+                    changed: options.changed,
+                    ignored: ignored_bits(arch),
+                };
+                (0..count).map(|_| source.draw(&mut random)).collect()
             }
         };
         let before = (tally.compared, tally.differences.len());
@@ -178,46 +190,103 @@ pub(crate) fn our_texts(arch: Arch, words: &[u128]) -> anyhow::Result<Vec<Option
         .collect())
 }
 
-/// Draws words: of every form with random fields, and real ones with a few bits changed. Only unconditional words with
-/// a plain control field, and a part of them with a guard.
+/// Rows of an architecture that are instructions.
+pub(super) fn forms_of(arch: Arch) -> Vec<&'static Form> {
+    table(arch)
+        .forms()
+        .map(|(_, form)| form)
+        .filter(|form| form.exists_on(arch) && form.is_instruction())
+        .collect()
+}
+
+/// Words that have only an opcode and that the disassembler accepts. They reach instructions without a row.
+pub(super) fn accepted_opcodes(oracles: &Oracles, arch: Arch) -> anyhow::Result<Vec<u128>> {
+    /// Values of bits 11:0 and 91.
+    const OPCODES: u128 = 1 << 13;
+    let words: Vec<u128> = (0..OPCODES)
+        .map(|opcode| opcode & 0xfff | (opcode >> 12) << 91 | PLAIN_CONTROL | ALWAYS)
+        .collect();
+    let texts = oracles.texts(arch, &words)?;
+    let accepted = words.into_iter().zip(texts);
+    Ok(accepted
+        .filter_map(|(word, text)| text.map(|_| word))
+        .collect())
+}
+
+/// Draws words of the forms of an architecture and real ones with a few bits changed.
 pub(crate) fn random_words(
     random: &mut SplitMix,
     count: usize,
     arch: Arch,
     samples: &[u128],
 ) -> Vec<u128> {
-    let forms: Vec<&Form> = table(arch)
-        .forms()
-        .map(|(_, form)| form)
-        .filter(|form| form.exists_on(arch) && form.is_instruction())
-        .collect();
-    (0..count)
-        .map(|_| {
-            let real = random.next().is_multiple_of(2);
-            let word = match (real, random.choose(samples), random.choose(&forms)) {
-                (true, Some(sample), _) => {
-                    let mut word = *sample;
-                    for _ in 0..1 + random.next() % 4 {
-                        word ^= 1 << (random.next() % 105);
-                    }
-                    word
-                }
-                (_, _, Some(form)) => word_of_form(random, form),
-                _ => u128::from(random.next()) << 64 | u128::from(random.next()),
-            };
-            let word = with_plain_control(word);
-            match random.next() % 4 {
-                0 => word,
-                _ => without_guard(word),
-            }
-        })
-        .collect()
+    let source = Source {
+        accepted: Vec::new(),
+        forms: forms_of(arch),
+        samples: samples.to_vec(),
+        changed: false,
+        ignored: ignored_bits(arch),
+    };
+    (0..count).map(|_| source.draw(random)).collect()
+}
+
+/// Bits that an architecture ignores. Volta has no uniform datapath, whose opcodes need bit 91.
+fn ignored_bits(arch: Arch) -> u128 {
+    u128::from(arch.sm() < 75) << 91
+}
+
+/// Sources of random words.
+struct Source {
+    /// Opcodes that the disassembler accepts.
+    accepted: Vec<u128>,
+    forms: Vec<&'static Form>,
+    /// Words of cubins.
+    samples: Vec<u128>,
+    /// Whether only words of cubins are changed, in one to three bits.
+    changed: bool,
+    /// Bits that the architecture ignores; a row has one value of them, and compilers emit no other.
+    ignored: u128,
+}
+
+impl Source {
+    /// Draws a word: a real one or an accepted opcode with a few bits changed, or one of a form with random fields.
+    /// Only words with a plain control field, and a part of them with a guard.
+    fn draw(&self, random: &mut SplitMix) -> u128 {
+        let kind = if self.changed { 0 } else { random.next() % 5 };
+        let most = if self.changed { 3 } else { 4 };
+        let word = match kind {
+            0 | 1 => random
+                .choose(&self.samples)
+                .map(|sample| with_bits_changed(random, *sample, most)),
+            2 => random
+                .choose(&self.accepted)
+                .map(|opcode| with_bits_changed(random, *opcode, 8)),
+            _ => random
+                .choose(&self.forms)
+                .map(|form| word_of_form(random, form)),
+        };
+        let word = with_plain_control(word.unwrap_or_else(|| wide(random))) & !self.ignored;
+        match random.next() % 4 {
+            0 => word,
+            _ => without_guard(word),
+        }
+    }
+}
+
+/// Random bits.
+fn wide(random: &mut SplitMix) -> u128 {
+    u128::from(random.next()) << 64 | u128::from(random.next())
+}
+
+/// Changes one to `most` bits below the control field.
+pub(super) fn with_bits_changed(random: &mut SplitMix, word: u128, most: u64) -> u128 {
+    let count = 1 + random.next() % most;
+    (0..count).fold(word, |word, _| word ^ 1 << (random.next() % 105))
 }
 
 /// Draws the free bits of a form: modifiers few at a time, because most rare combinations are not legal, and operands
 /// at will.
 pub(crate) fn word_of_form(random: &mut SplitMix, form: &Form) -> u128 {
-    let wide = |random: &mut SplitMix| u128::from(random.next()) << 64 | u128::from(random.next());
     let sparse = match random.next() % 3 {
         0 => wide(random),
         1 => wide(random) & wide(random),

@@ -53,6 +53,10 @@ pub(crate) struct Brackets {
     pub(crate) gap: bool,
     /// Terms of each group.
     pub(crate) groups: Vec<Vec<Term>>,
+    /// Added to the numbers of uniform registers (attribute `plus`).
+    pub(crate) plus: u8,
+    /// Whether an offset beside RZ alone keeps its sign (attribute `signed`).
+    pub(crate) signed: bool,
 }
 
 /// Term of a sum in brackets.
@@ -97,9 +101,13 @@ impl Brackets {
             .split(if gap { "]_[" } else { "][" })
             .map(|group| parse_terms(group, dialect))
             .collect::<Option<Vec<_>>>()?;
-        (1..=2)
-            .contains(&groups.len())
-            .then_some(Brackets { name, gap, groups })
+        (1..=2).contains(&groups.len()).then_some(Brackets {
+            name,
+            gap,
+            groups,
+            plus: 0,
+            signed: false,
+        })
     }
 
     /// All terms.
@@ -121,7 +129,7 @@ impl Brackets {
         let last = self.groups.len().saturating_sub(1);
         for (at, group) in self.groups.iter().enumerate() {
             for term in group {
-                let uniform = || uniform_number(&term.field, dialect, names, word);
+                let uniform = || self.uniform(term, dialect, names, word);
                 match term.kind {
                     TermKind::Register => {
                         address.base = Some(reg_number(&term.field, word));
@@ -144,9 +152,21 @@ impl Brackets {
         address
     }
 
-    /// Value of an offset. After RZ alone, an address is absolute and therefore unsigned.
+    /// Number of the uniform register of a term; `None` for URZ.
+    pub(crate) fn uniform(
+        &self,
+        term: &Term,
+        dialect: &Dialect,
+        names: &Names,
+        word: u128,
+    ) -> Option<u8> {
+        uniform_number(&term.field, self.plus, dialect, names, word)
+    }
+
+    /// Value of an offset. After RZ alone, an address of most forms is absolute and therefore unsigned.
     pub(crate) fn offset(&self, term: &Term, group: &[Term], names: &Names, word: u128) -> i64 {
         let absolute = self.name.is_empty()
+            && !self.signed
             && group.iter().any(|other| {
                 other.kind == TermKind::Register
                     && reg_number(&other.field, word).is_none()

@@ -1,4 +1,4 @@
-//! Number formats of NVIDIA's disassembler (12.4). For example, the single 0.1 is printed as
+//! Number formats of NVIDIA's disassembler (releases 12.4 and 13.5). For example, the single 0.1 is printed as
 //! `0.10000000149011611938`, and -8 as an integer is `-0x8`.
 
 use half::f16;
@@ -36,32 +36,35 @@ pub(crate) fn push_decimal(out: &mut String, n: u8) {
     out.push(digit(n));
 }
 
-/// Formats an immediate in IEEE binary16.
-pub(crate) fn format_half(bits: u16) -> String {
+/// Formats an immediate in IEEE binary16. With `names_nans`, signalling NaNs have a name of their own.
+pub(crate) fn format_half(bits: u16, names_nans: bool) -> String {
     let value = f16::from_bits(bits);
     if value.is_nan() {
-        return format_special("QNAN", bits >> 15 == 1);
+        return format_special(nan(bits >> 9 & 1 == 1 || !names_nans), bits >> 15 == 1);
     }
     format_float(value.into())
 }
 
-/// Formats an immediate in IEEE binary32.
-pub(crate) fn format_single(bits: u32) -> String {
+/// Formats an immediate in IEEE binary32. With `names_nans`, signalling NaNs have a name of their own.
+pub(crate) fn format_single(bits: u32, names_nans: bool) -> String {
     let value = f32::from_bits(bits);
     if value.is_nan() {
-        return format_special("QNAN", bits >> 31 == 1);
+        return format_special(nan(bits >> 22 & 1 == 1 || !names_nans), bits >> 31 == 1);
     }
     format_float(value.into())
 }
 
-/// Formats an immediate in IEEE binary64, the only format whose quiet and signalling NaNs are printed differently.
+/// Formats an immediate in IEEE binary64. Release 12.4 names signalling NaNs of this format only.
 pub(crate) fn format_double(bits: u64) -> String {
     let value = f64::from_bits(bits);
     if value.is_nan() {
-        let quiet = bits >> 51 & 1 == 1;
-        return format_special(if quiet { "QNAN" } else { "SNAN" }, bits >> 63 == 1);
+        return format_special(nan(bits >> 51 & 1 == 1), bits >> 63 == 1);
     }
     format_float(value)
+}
+
+fn nan(quiet: bool) -> &'static str {
+    if quiet { "QNAN" } else { "SNAN" }
 }
 
 /// Formats a special value with its sign and the trailing blank that the disassembler prints.
@@ -172,11 +175,15 @@ mod tests {
             (0x8000_0000, "-0.0 "),
             (0xff80_0001, "-QNAN "),
         ] {
-            assert_eq!(format_single(bits), text);
+            assert_eq!(format_single(bits, false), text);
         }
-        assert_eq!(format_half(0x7bff), "65504");
-        assert_eq!(format_half(0x0001), "5.9604644775390625e-08");
-        assert_eq!(format_half(0xfc00), "-INF ");
+        assert_eq!(format_single(0xff80_0001, true), "-SNAN ");
+        assert_eq!(format_single(0xffc0_0001, true), "-QNAN ");
+        assert_eq!(format_half(0x7d00, true), "+SNAN ");
+        assert_eq!(format_half(0x7f00, true), "+QNAN ");
+        assert_eq!(format_half(0x7bff, true), "65504");
+        assert_eq!(format_half(0x0001, true), "5.9604644775390625e-08");
+        assert_eq!(format_half(0xfc00, true), "-INF ");
         assert_eq!(format_double(0x7ff0_0100_0000_0000), "+SNAN ");
         assert_eq!(format_double(0x3fb9_9000_0000_0000), "0.099853515625");
     }

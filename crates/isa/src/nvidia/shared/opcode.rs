@@ -378,6 +378,17 @@ opcodes! {
     Ushf = "USHF", Integer;
     Utcatomsws = "UTCATOMSWS", Atomic;
     Utcbar = "UTCBAR", Barrier;
+    Footprint = "FOOTPRINT", TextureSurface;
+    Ldgsts = "LDGSTS", LoadStore;
+    Ldtm = "LDTM", LoadStore;
+    Redas = "REDAS", Atomic;
+    Stas = "STAS", LoadStore;
+    Sttm = "STTM", LoadStore;
+    Utccp = "UTCCP", Other;
+    Utchmma = "UTCHMMA", Other;
+    Utcshift = "UTCSHIFT", Other;
+    Utcimma = "UTCIMMA", Other;
+    Utcomma = "UTCOMMA", Other;
     Utcqmma = "UTCQMMA", Other;
     Utmacctl = "UTMACCTL", LoadStore;
     Utmacmdflush = "UTMACMDFLUSH", LoadStore;

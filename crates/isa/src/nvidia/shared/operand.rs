@@ -359,24 +359,17 @@ fn value(
     match &item.kind {
         ItemKind::Reg(field) => OperandValue::Reg(reg_number(field, word)),
         ItemKind::RegPair(field) => OperandValue::RegPair(reg_number(field, word)),
-        ItemKind::Pred(field) => {
-            let code = field.get(word);
-            OperandValue::Pred {
-                // Some rows store the number inverted, with PT as 0.
-                pred: pred_number(if item.flip { code ^ 7 } else { code }),
-                negated: item.not.holds(word),
-            }
-        }
+        ItemKind::Pred(field) => OperandValue::Pred {
+            pred: stored_predicate(item, field.get(word)),
+            negated: item.not.holds(word),
+        },
         ItemKind::Uniform(field) => {
-            OperandValue::Uniform(uniform_number(field, dialect, names, word))
+            OperandValue::Uniform(uniform_number(field, item.plus, dialect, names, word))
         }
-        ItemKind::UniformPred(field) => {
-            let code = field.get(word);
-            OperandValue::UniformPred {
-                pred: pred_number(if item.flip { code ^ 7 } else { code }),
-                negated: item.not.holds(word),
-            }
-        }
+        ItemKind::UniformPred(field) => OperandValue::UniformPred {
+            pred: stored_predicate(item, field.get(word)),
+            negated: item.not.holds(word),
+        },
         ItemKind::ConvergenceBarrier(field) => {
             OperandValue::ConvergenceBarrier((field.get(word) & 255) as u8)
         }
@@ -433,6 +426,11 @@ fn value(
             offset: offset.signed(word),
         },
     }
+}
+
+/// Number of a predicate. Some rows store it inverted, with PT as 0.
+fn stored_predicate(item: &Item, code: u64) -> Option<u8> {
+    pred_number(if item.flip { code ^ 7 } else { code })
 }
 
 /// Decodes an address `[base+offset]`.

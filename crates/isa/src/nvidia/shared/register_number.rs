@@ -29,15 +29,17 @@ pub(crate) fn uniform_zero(dialect: &Dialect, names: &Names) -> u64 {
     }
 }
 
-/// Decodes the number of a uniform register; `None` for URZ.
+/// Decodes the number of a uniform register and adds `plus`; `None` for URZ.
 pub(crate) fn uniform_number(
     field: &Field,
+    plus: u8,
     dialect: &Dialect,
     names: &Names,
     word: u128,
 ) -> Option<u8> {
     let zero = uniform_zero(dialect, names);
-    u8::try_from(field.get(word) & zero)
+    let number = field.get(word) & zero;
+    u8::try_from(number + u64::from(plus))
         .ok()
-        .filter(|&number| u64::from(number) != zero)
+        .filter(|&sum| number != zero && u64::from(sum) != zero)
 }

@@ -126,8 +126,14 @@ pub(crate) struct Item {
     pub(crate) omit: Option<u64>,
     /// The predicate number is stored inverted (PT is 0).
     pub(crate) flip: bool,
-    /// The disassembler prints register 255 as an error here (attribute `bad`).
-    pub(crate) no_zero: bool,
+    /// If this holds, the disassembler prints register 255 as an error (attribute `bad`).
+    pub(crate) no_zero: Cond,
+    /// Whether RZ is printed beside other terms in brackets: if the condition holds, whatever the text after it is.
+    pub(crate) shows_zero: Option<Cond>,
+    /// URZ is left out beside an offset.
+    pub(crate) hides_uniform_zero: bool,
+    /// Printed is the register this many numbers above the field's (attribute `plus`).
+    pub(crate) plus: u8,
     pub(crate) scale: u8,
     /// An address of RZ alone is printed as a number.
     pub(crate) bare: bool,
@@ -348,7 +354,10 @@ impl Item {
             blank: false,
             omit: None,
             flip: false,
-            no_zero: false,
+            no_zero: Cond::default(),
+            shows_zero: None,
+            hides_uniform_zero: false,
+            plus: 0,
             scale: 1,
             bare: false,
             gap: Cond::default(),
@@ -396,13 +405,16 @@ fn parse_item(
             }
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,
-            "bad" => item.no_zero = true,
             "reuse" => item.reuse = Some(value.parse().ok()?),
             "scale" => item.scale = value.parse().ok()?,
             "bare" => item.bare = true,
             "gap" => item.gap = Cond::parse(value)?,
             _ => parse_display(&mut item, name, value, dialect)?,
         }
+    }
+    if let ItemKind::Brackets(brackets) = &mut item.kind {
+        brackets.plus = item.plus;
+        brackets.signed = item.signed == Cond::ALWAYS;
     }
     item.unmodified = [item.neg, item.abs, item.inv, item.cc, item.rmw, item.wide]
         .into_iter()
@@ -430,6 +442,11 @@ fn parse_display(
             None => item.hide = Cond::parse(value)?,
         },
         "sfx" => item.suffix = value,
+        "bad" => item.no_zero = Cond::parse(value)?,
+        "rz" => item.shows_zero = Some(Cond::parse(value)?),
+        "nourz" => item.hides_uniform_zero = true,
+        "norz" => item.shows_zero = Some(Cond::default()),
+        "plus" => item.plus = value.parse().ok()?,
         "next" => item.next = true,
         "inside" => item.inside = true,
         "blank" => item.blank = true,

@@ -13,7 +13,7 @@ use super::sass_instr::SassInstr;
 use super::template::{Item, ItemKind, Piece};
 use super::timing::LatencyKind;
 use crate::instr::{BranchTarget, CcTest};
-use warpbound_base::{Bits, CodeAddr};
+use warpbound_base::{Bits, CodeAddr, Family};
 
 /// Style of printed code addresses.
 #[derive(Clone, Copy, Default)]
@@ -328,14 +328,16 @@ impl<'a> TextWriter<'a> {
             return self.push_relocated(item, operand, text);
         }
         match operand.value {
-            OperandValue::Reg(None) if item.no_zero => self.push("???255"),
+            OperandValue::Reg(None) if item.no_zero.holds(self.word) => self.push("???255"),
             OperandValue::Reg(reg) => self.push_register(item, operand, reg),
             OperandValue::Uniform(_)
             | OperandValue::UniformPred { .. }
             | OperandValue::ConvergenceBarrier(_) => self.push_uniform_value(item, operand),
             OperandValue::Address(_) => self.push_brackets(item, operand),
             OperandValue::RegPair(first) => self.push_register_pair(first, operand.count),
-            OperandValue::Pred { pred: None, .. } if item.no_zero => self.push("???7"),
+            OperandValue::Pred { pred: None, .. } if item.no_zero.holds(self.word) => {
+                self.push("???7")
+            }
             OperandValue::Pred { pred, negated } => {
                 if negated {
                     self.push("!");
@@ -360,9 +362,11 @@ impl<'a> TextWriter<'a> {
                 }
                 self.push_suffixes(operand);
             }
-            OperandValue::Half(bits) => self.push_immediate(operand, &number::format_half(bits)),
+            OperandValue::Half(bits) => {
+                self.push_immediate(operand, &number::format_half(bits, self.names_nans()))
+            }
             OperandValue::Single(bits) => {
-                self.push_immediate(operand, &number::format_single(bits))
+                self.push_immediate(operand, &number::format_single(bits, self.names_nans()))
             }
             OperandValue::Double(bits) => {
                 self.push_immediate(operand, &number::format_double(bits))
@@ -399,6 +403,11 @@ impl<'a> TextWriter<'a> {
             }
             OperandValue::Word { text, .. } => self.push(text),
         }
+    }
+
+    /// Whether quiet and signalling NaNs of all formats are printed differently, as release 13.5 does.
+    fn names_nans(&self) -> bool {
+        self.dialect.family == Family::Volta && self.names.sm(self.dialect) >= 75
     }
 
     /// Appends the first registers of two consecutive groups of `count` registers each.
@@ -504,33 +513,43 @@ impl<'a> TextWriter<'a> {
     fn push_terms(&mut self, item: &Item, brackets: &Brackets, group: &[Term]) {
         let offset = |term: &Term| brackets.offset(term, group, self.names, self.word);
         let is_offset = |term: &Term| matches!(term.kind, TermKind::Signed | TermKind::Unsigned);
-        let others = group
+        let has_offset = group
             .iter()
-            .any(|term| term.kind == TermKind::Uniform || is_offset(term) && offset(term) != 0);
+            .any(|term| is_offset(term) && offset(term) != 0);
+        let others = has_offset || group.iter().any(|term| term.kind == TermKind::Uniform);
+        let has_register = group.iter().any(|term| term.kind == TermKind::Register);
         let mut separator = "";
         for term in group {
             let suffix = term.suffix_text(self.names, self.word);
             match term.kind {
                 TermKind::Register => {
                     let reg = register_number::reg_number(&term.field, self.word);
-                    if reg.is_none() && suffix.is_empty() && others {
+                    let hidden = match item.shows_zero {
+                        Some(shown) => !shown.holds(self.word),
+                        None => suffix.is_empty(),
+                    };
+                    if reg.is_none() && hidden && others {
                         continue;
                     }
                     match reg {
-                        None if item.no_zero => self.push("???255"),
+                        None if item.no_zero.holds(self.word) => self.push("???255"),
                         _ => self.push_reg(reg),
                     }
                     self.push(suffix);
                 }
                 TermKind::Uniform => {
+                    let number = brackets.uniform(term, self.dialect, self.names, self.word);
+                    if number.is_none() && item.hides_uniform_zero && has_offset {
+                        continue;
+                    }
                     self.push(separator);
-                    let (field, word) = (&term.field, self.word);
-                    self.push_uniform(register_number::uniform_number(
-                        field,
-                        self.dialect,
-                        self.names,
-                        word,
-                    ));
+                    match number {
+                        // Beside a general register, the attribute is about that one.
+                        None if item.no_zero.holds(self.word) && !has_register => {
+                            self.push("???255");
+                        }
+                        _ => self.push_uniform(number),
+                    }
                     self.push(suffix);
                 }
                 TermKind::Signed | TermKind::Unsigned => {

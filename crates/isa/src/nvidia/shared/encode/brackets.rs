@@ -35,7 +35,7 @@ pub(super) fn place(
                     fixed_suffix(term, given)?;
                     register(&term.field, number, placed, context)?
                 }
-                TermKind::Uniform => uniform(&term.field, number, placed, context)?,
+                TermKind::Uniform => uniform(&term.field, number, brackets.plus, placed, context)?,
                 TermKind::Unsigned if at < last => {
                     let bank = number.ok_or(OperandMismatch::Kind)?;
                     scaled(&term.field, bank.into(), term.scale, placed)?
@@ -73,6 +73,7 @@ fn offset(
 ) -> Result<PartialWord, OperandMismatch> {
     let has = |kind| group.iter().any(|other| other.kind == kind);
     let is_absolute = brackets.name.is_empty()
+        && !brackets.signed
         && has(TermKind::Register)
         && !has(TermKind::Uniform)
         && given.base == Some(None)

@@ -234,7 +234,7 @@ fn wide_value(
     let clash = OperandMismatch::Modifier;
     match (&item.kind, given.value) {
         (ItemKind::Uniform(field), OperandValue::Uniform(number)) => {
-            uniform(field, number, word, context)
+            uniform(field, number, item.plus, word, context)
         }
         (ItemKind::UniformPred(field), OperandValue::UniformPred { pred, negated }) => {
             let number = predicate(pred)?;
@@ -274,11 +274,17 @@ pub(super) fn register(
 pub(super) fn uniform(
     field: &Field,
     number: Option<u8>,
+    plus: u8,
     word: PartialWord,
     context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
     let zero = uniform_zero(context.dialect, context.names);
-    let code = number.map_or(zero, u64::from);
+    // The field has the number before `plus` is added.
+    let stored = number.map(|number| number.checked_sub(plus));
+    let code = match stored {
+        None => zero,
+        Some(stored) => stored.ok_or(OperandMismatch::RegisterNumber)?.into(),
+    };
     // The number of URZ is no other register.
     let is_register = number.is_none() || code < zero;
     let placed = context.low_bits(field, code, zero, word);
