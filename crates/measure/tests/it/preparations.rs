@@ -38,11 +38,15 @@ fn a_task_about_a_run_prepares_its_kernel_once() {
     assert_eq!([counted, measured], [1; 2]);
 }
 
-/// The set launches two kernels 11 times each.
+/// The set launches two kernels 11 times each, and one of them once more.
 #[test]
 fn a_launch_set_prepares_each_kernel_once() {
     let text = include_str!("../../../../kernels/sets/gaussian.toml");
-    let set = LaunchSet::parse("gaussian", text, &|_| Ok(Vec::new())).expect("a set");
+    let again = "[[launch]]\nkernel = \"gaussian_multipliers\"\ngrid = [1]\nblock = [32]\n\
+                 param = [{ buffer = \"multipliers\" }, { buffer = \"matrix\" }, \
+                 { type = \"s32\", value = 12 }, { type = \"s32\", value = 0 }]\n";
+    let text = format!("{text}\n{again}");
+    let set = LaunchSet::parse("gaussian", &text, &|_| Ok(Vec::new())).expect("a set");
     let open = || {
         let cubin = include_bytes!("../../../../kernels/built/gaussian.sm_61.cubin");
         Session::open("gaussian", cubin).expect("it loads")
@@ -51,7 +55,7 @@ fn a_launch_set_prepares_each_kernel_once() {
     let run = execute_set(&session, &set, &RunOptions::default(), &mut |_| ());
     let launches = run.expect("it runs").report.launches;
     let executed: Vec<u64> = launches.iter().map(|launch| launch.executions).collect();
-    assert_eq!(executed, [11, 11]);
+    assert_eq!(executed, [11, 11, 1]);
     assert_eq!(session.preparations(), 2);
     let session = open();
     let machine = session.own_gpu_model().expect("a machine");

@@ -89,8 +89,8 @@ fn limits_of_the_kernel_hold_with_time() {
     let options = RunOptions::default();
     let executed = execute(&session, kernel, &launch, &options, &mut |_| ());
     let simulated = simulate(&session, kernel, &launch, &timed(&session), hooks);
-    let executed = executed.err().expect("too many threads").to_string();
-    let simulated = simulated.err().expect("too many threads").to_string();
+    let executed = executed.expect_err("too many threads").to_string();
+    let simulated = simulated.expect_err("too many threads").to_string();
     let attribute = "(amdgpu_flat_work_group_size)";
     assert!(executed.contains(attribute) || executed.contains("requires blocks"));
     assert_eq!(simulated, executed);
