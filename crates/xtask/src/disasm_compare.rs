@@ -19,7 +19,7 @@ use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 pub(crate) use random::{SplitMix, random_fields, random_words};
 pub(crate) use record::layout;
-pub(crate) use wide::{Oracles, our_texts, word_of_form};
+pub(crate) use wide::{Oracles, our_texts, real_words, word_of_form};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask disasm-compare [--show COUNT]

@@ -106,7 +106,7 @@ pub(super) fn compare(
 }
 
 /// Distinct words of all cubins below some directories, by SM number.
-fn real_words(directories: &[PathBuf]) -> anyhow::Result<BTreeMap<u32, BTreeSet<u128>>> {
+pub(crate) fn real_words(directories: &[PathBuf]) -> anyhow::Result<BTreeMap<u32, BTreeSet<u128>>> {
     let mut words: BTreeMap<u32, BTreeSet<u128>> = BTreeMap::new();
     if directories.is_empty() {
         return Ok(words);
