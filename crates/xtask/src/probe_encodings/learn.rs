@@ -34,6 +34,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use anyhow::Context;
 use warpbound_base::Family;
@@ -78,6 +79,7 @@ struct Learned {
     rows: Vec<SpelledRow>,
     doubts: Vec<String>,
     agreement: Agreement,
+    seconds: u64,
 }
 
 /// Learns rows, prints them with their agreement, and writes them.
@@ -94,8 +96,7 @@ pub(super) fn run(
     for &arch in &options.archs {
         let seeds = Seeds::read(&options.directories, arch)?;
         for opcodes in options.opcodes.chunks(THREADS) {
-            for learned in learn_some(oracles, arch, opcodes, &seeds, options.words)? {
-                report(arch, &learned, options.show);
+            for learned in learn_some(oracles, arch, opcodes, &seeds, options)? {
                 rows.entry(arch.sm()).or_default().extend(learned.rows);
             }
         }
@@ -120,8 +121,9 @@ fn learn_some(
     arch: Arch,
     opcodes: &[u32],
     seeds: &Seeds,
-    words: usize,
+    options: &LearnOptions,
 ) -> anyhow::Result<Vec<Learned>> {
+    let (words, show) = (options.words, options.show);
     let together = Together::new(oracles, arch, opcodes.len());
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -130,6 +132,9 @@ fn learn_some(
             scope.spawn(move || {
                 let asker = together.asker();
                 let learned = learn(&asker, arch, opcode, seeds, words);
+                if let Ok(learned) = &learned {
+                    report(arch, learned, show);
+                }
                 if let Ok(mut results) = results.lock() {
                     results.push(learned);
                 }
@@ -150,6 +155,7 @@ fn learn(
     seeds: &Seeds,
     words: usize,
 ) -> anyhow::Result<Learned> {
+    let start = Instant::now();
     let mut random = SplitMix(u64::from(opcode));
     let seeds = seeds.of(&mut random, opcode, arch);
     let (rows, doubts) = learn_from(disassembler, arch, opcode, &seeds, random)?;
@@ -160,6 +166,7 @@ fn learn(
         rows,
         doubts,
         agreement,
+        seconds: start.elapsed().as_secs(),
     })
 }
 
@@ -203,11 +210,15 @@ fn read_all(arch: Arch, rows: &[SpelledRow]) -> anyhow::Result<ProposedRows> {
 
 fn report(arch: Arch, learned: &Learned, show: usize) {
     let agreement = &learned.agreement;
+    if learned.rows.is_empty() && agreement.legal == 0 {
+        return;
+    }
     println!(
-        "sm_{} {:#06x}: {} rows; of {} random words, {} of them legal, the learned rows agree on {}, the table on {}",
+        "sm_{} {:#06x}: {} rows in {} s; of {} random words, {} of them legal, the learned rows agree on {}, the table on {}",
         arch.sm(),
         learned.opcode,
         learned.rows.len(),
+        learned.seconds,
         agreement.words,
         agreement.legal,
         agreement.learned,

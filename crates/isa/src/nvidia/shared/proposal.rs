@@ -116,3 +116,41 @@ impl ProposedRows {
         self.on.names()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ProposedRows;
+    use crate::nvidia::Arch;
+    use warpbound_base::CodeAddr;
+
+    const LISTS: &str = "timing unknown scoreboard_rw 0 - - none other\nnames size .U8 - ! .64\n";
+
+    /// Guard PT, stall 1.
+    const PLAIN: u128 = 0x7e1 << 105 | 0x7000;
+
+    #[test]
+    fn rows_are_read_at_run_time() {
+        let rows = "\
+00000000000000000000000000000123/00000000000000000000000000000fff 90  unknown | - | NEWOP{size 73:72} {=R23:16}, {R31:24}
+00000000000000000000000000020123/000000000000000000000000000f0fff all unknown | illegal | NOP
+00000000000000000000000000000124/00000000000000000000000000000fff 80  unknown | - | NOP
+";
+        let rows = ProposedRows::read(Arch::Sm90, rows, LISTS).expect("rows");
+        assert_eq!(rows.forms().count(), 2);
+        let text = |word: u128| rows.text(word | PLAIN, CodeAddr(0));
+        assert_eq!(text(0x0500_0123 | 1 << 72).as_deref(), Some("NEWOP R0, R5"));
+        assert_eq!(text(0x0501_0123 | 3 << 72).as_deref(), Some("NEWOP.64 R1, R5"));
+        assert_eq!(text(0x0501_0123 | 2 << 72), None, "no instruction by the list");
+        assert_eq!(text(0x0502_0123), None, "no instruction by the narrower row");
+        assert_eq!(text(0x124), None, "a row of another chip");
+        let faults = ["x", "1/ff 90 unknown | - | NOP", &rows_with("{=R23:16 what=3}")];
+        for fault in faults {
+            assert!(ProposedRows::read(Arch::Sm90, fault, LISTS).is_err(), "{fault}");
+        }
+    }
+
+    fn rows_with(operand: &str) -> String {
+        let bits = format!("{:032x}/{:032x}", 0x123, 0xfff);
+        format!("{bits} 90 unknown | - | MOV {operand}")
+    }
+}

@@ -1,7 +1,7 @@
 //! Answers of a disassembler about single words, remembered and taken apart.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::ensure;
 
@@ -14,6 +14,12 @@ const WORD: i64 = 16;
 pub(super) trait Disassembler: Sync {
     /// Address at which each word was placed, and its text; `None` for a word that is rejected.
     fn lines(&self, words: &[u128]) -> anyhow::Result<Vec<(u32, Option<String>)>>;
+
+    /// Says that a thread is divided into several, which ask instead of it.
+    fn divided(&self, _threads: usize) {}
+
+    /// Says that one of the threads has ended, or all: then the divided one asks again.
+    fn ended(&self, _last: bool) {}
 }
 
 /// Text of a legal word.
@@ -31,8 +37,9 @@ pub(super) struct Answers<'a> {
     uniform_zero: i64,
     /// Whether a text depends on the address, so that words are asked at two addresses.
     relative: bool,
-    known: HashMap<u128, Option<Rc<Reading>>>,
-    legal: Vec<(u128, Rc<Reading>)>,
+    known: HashMap<u128, Option<Arc<Reading>>>,
+    legal: Vec<(u128, Arc<Reading>)>,
+    asked: usize,
 }
 
 impl<'a> Answers<'a> {
@@ -45,7 +52,30 @@ impl<'a> Answers<'a> {
             relative: true,
             known: HashMap::new(),
             legal: Vec::new(),
+            asked: 0,
         }
+    }
+
+    /// The same answers for another thread, as far as they are in a scope.
+    pub(super) fn within(&self, mask: u128, value: u128) -> Answers<'a> {
+        let legal = self.legal(mask, value);
+        let known = legal.iter().map(|(word, reading)| (*word, Some(reading.clone())));
+        Answers {
+            known: known.collect(),
+            legal,
+            asked: 0,
+            ..*self
+        }
+    }
+
+    /// Number of questions that were not answered from memory.
+    pub(super) fn asked(&self) -> usize {
+        self.asked
+    }
+
+    /// The disassembler.
+    pub(super) fn disassembler(&self) -> &'a dyn Disassembler {
+        self.disassembler
     }
 
     /// Asks the first words at two addresses, and later ones so only if a text depends on the address.
@@ -58,7 +88,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Readings of words; `None` for those that are rejected.
-    pub(super) fn ask(&mut self, words: &[u128]) -> anyhow::Result<Vec<Option<Rc<Reading>>>> {
+    pub(super) fn ask(&mut self, words: &[u128]) -> anyhow::Result<Vec<Option<Arc<Reading>>>> {
         let mut new: Vec<u128> = Vec::new();
         for word in words {
             if !self.known.contains_key(word) {
@@ -80,12 +110,12 @@ impl<'a> Answers<'a> {
     }
 
     /// Reading of a word that was asked.
-    pub(super) fn get(&self, word: u128) -> Option<&Rc<Reading>> {
+    pub(super) fn get(&self, word: u128) -> Option<&Arc<Reading>> {
         self.known.get(&word)?.as_ref()
     }
 
     /// Legal words with fixed bits, in the order of the questions.
-    pub(super) fn legal(&self, mask: u128, value: u128) -> Vec<(u128, Rc<Reading>)> {
+    pub(super) fn legal(&self, mask: u128, value: u128) -> Vec<(u128, Arc<Reading>)> {
         let legal = self.legal.iter();
         let legal = legal.filter(|(word, _)| word & mask == value);
         legal.cloned().collect()
@@ -96,6 +126,7 @@ impl<'a> Answers<'a> {
         if self.relative {
             placed.extend(words);
         }
+        self.asked += 1;
         let lines = self.disassembler.lines(&placed)?;
         ensure!(lines.len() == placed.len(), "a line for each word");
         let (first, second) = lines.split_at(words.len());
@@ -108,7 +139,7 @@ impl<'a> Answers<'a> {
                     text: text.as_deref()?,
                 })
             });
-            let reading = Rc::new(self.reading(text, address, other));
+            let reading = Arc::new(self.reading(text, address, other));
             self.known.insert(*word, Some(reading.clone()));
             self.legal.push((*word, reading));
         }

@@ -3,7 +3,7 @@
 //! For example, an optional predicate is not printed if it is PT, and a carry only with `.X`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::answers::Reading;
 use super::model::{Hiding, HidingKind, RowModel};
@@ -19,7 +19,7 @@ struct Sample {
 
 /// Finds the rules for all operands of a model from words of its row, and which operands are printed with a suffix
 /// inside bars. Returns the operands for which no rule fits.
-pub(super) fn find(model: &mut RowModel, legal: &[(u128, Rc<Reading>)]) -> BTreeSet<usize> {
+pub(super) fn find(model: &mut RowModel, legal: &[(u128, Arc<Reading>)]) -> BTreeSet<usize> {
     let frame = model.frame.clone();
     let aligned: Vec<_> = legal
         .iter()

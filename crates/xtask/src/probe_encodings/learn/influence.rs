@@ -33,6 +33,8 @@ pub(super) struct Influence {
     pub(super) parts: BTreeMap<Part, BTreeSet<u8>>,
     /// Steps of numbers.
     steps: BTreeMap<(usize, Slot), BTreeMap<u8, Vec<Step>>>,
+    /// Number of flips of each bit after which each operand was printed.
+    shown: BTreeMap<(usize, u8), usize>,
     /// Bits that make each operand appear or disappear.
     pub(super) hiding: BTreeMap<usize, BTreeSet<u8>>,
     /// Number of base words that each bit makes illegal.
@@ -105,7 +107,10 @@ impl Influence {
                         None => {
                             found.hiding.entry(at).or_default().insert(bit);
                         }
-                        Some(after) => found.compare(at, bit, base >> bit & 1 == 1, before, after),
+                        Some(after) => {
+                            *found.shown.entry((at, bit)).or_default() += 1;
+                            found.compare(at, bit, base >> bit & 1 == 1, before, after);
+                        }
                     }
                 }
             }
@@ -134,10 +139,15 @@ impl Influence {
         }
     }
 
-    /// Weight of each bit in the number of a slot: what setting the bit adds, most often.
+    /// Weight of each bit in the number of a slot: what setting the bit adds, most often. A bit that changes the number
+    /// only in few of the words, for example because RZ makes an offset unsigned, is not part of it.
     pub(super) fn weights(&self, at: usize, slot: Slot) -> BTreeMap<u8, i64> {
         let steps = self.steps.get(&(at, slot));
-        let weights = steps.into_iter().flatten().map(|(bit, steps)| {
+        let usual = |(bit, steps): &(&u8, &Vec<Step>)| {
+            let shown = self.shown.get(&(at, **bit)).copied().unwrap_or_default();
+            steps.len() * 2 >= shown
+        };
+        let weights = steps.into_iter().flatten().filter(usual).map(|(bit, steps)| {
             let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
             for step in steps {
                 let added = match step.was_set {

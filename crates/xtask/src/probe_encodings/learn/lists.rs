@@ -42,15 +42,9 @@ impl KnownLists {
                 let list: List = words.iter().map(|word| spelling(word)).collect();
                 archs.iter().map(|arch| (*arch, list.clone())).collect()
             });
-            for (arch, list) in lists.iter_mut().filter(|(arch, _)| names_arch(of, **arch)) {
-                let _ = arch;
-                for word in words.iter().filter(|_| !of.is_empty()) {
-                    if let Some((value, text)) = word.split_once('=')
-                        && let Some(place) = value.parse().ok().and_then(|at: usize| list.get_mut(at))
-                    {
-                        *place = spelling(text);
-                    }
-                }
+            let changed = lists.iter_mut().filter(|(arch, _)| names_arch(of, **arch));
+            for list in changed.map(|(_, list)| list) {
+                change(list, &words);
             }
         }
         known
@@ -163,6 +157,16 @@ fn spelling(word: &str) -> Option<String> {
         "!" => None,
         "-" => Some(String::new()),
         text => Some(text.to_owned()),
+    }
+}
+
+/// Applies the words `value=text` of an entry for some chips.
+fn change(list: &mut List, words: &[&str]) {
+    for (value, text) in words.iter().filter_map(|word| word.split_once('=')) {
+        let place = value.parse().ok().and_then(|at: usize| list.get_mut(at));
+        if let Some(place) = place {
+            *place = spelling(text);
+        }
     }
 }
 

@@ -88,6 +88,7 @@ pub(super) fn refine(
         found = comparison.reduce(dense)?;
     }
     let differences = comparison.with_units(found);
+    if std::env::var_os("LEARN_DEBUG").is_some() { for d in differences.iter().take(4) { eprintln!("DBG {:?} {:032x} U={:?}\n   ours {:?}\n   theirs {:?}", model.frame.mnemonic, d.word, d.units.iter().map(|u| (u.bits.to_string(), u.bits.get(d.word))).collect::<Vec<_>>(), predict(d.word), comparison.learner.answers.get(d.word).map(|r| &r.text)); } }
     comparison.explain(&differences, hypothesis, &mut refined)?;
     Ok(refined)
 }
@@ -289,7 +290,15 @@ impl Comparison<'_, '_> {
             if only_choices && groups.len() > 1 && !legal && width <= CONFLICTING {
                 let mut groups = groups;
                 groups.sort();
-                conflicts.insert(groups);
+                match self.are_one_list(&groups) {
+                    true => {
+                        hypothesis.partition.join_all(&groups.iter().map(Bits::low).collect::<Vec<u8>>());
+                        refined.progress = true;
+                    }
+                    false => {
+                        conflicts.insert(groups);
+                    }
+                }
             } else if only_choices && groups.len() > 1 && legal && width <= JOINED {
                 for group in groups.iter().skip(1) {
                     if let Some(first) = groups.first() {
@@ -309,6 +318,18 @@ impl Comparison<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether groups that are illegal together are neighbours and choose modifiers: then they are one list with values
+    /// that are no instruction.
+    fn are_one_list(&self, groups: &[Bits]) -> bool {
+        let choices = &self.model.choices;
+        let [first, second] = groups else {
+            return false;
+        };
+        let modifiers = groups.iter().all(|bits| choices.modifier_texts.contains_key(bits));
+        let last = first.positions().last().copied().unwrap_or_default();
+        modifiers && last + 1 == second.low()
     }
 
     /// A bit that seemed to do nothing, or a few, become groups of their own, so that later rounds relate them to others.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_base::CodeAddr;
 use warpbound_isa::nvidia::{Arch, ProposedRows};
 
-use super::answers::Answers;
+use super::answers::{Answers, Disassembler};
 use super::fields::{Fields, Found};
 use super::frame::Frame;
 use super::hiding;
@@ -32,6 +32,9 @@ const DOUBTFUL_DEPTH: usize = 4;
 
 /// Corrections of a hypothesis.
 const ROUNDS: usize = 9;
+
+/// Questions about a row after which it is not corrected any more.
+const QUESTIONS: usize = 90;
 
 /// Base words whose bits are flipped.
 const BASES: usize = 3;
@@ -80,13 +83,47 @@ impl Learner<'_> {
         match self.row(scope, depth, wider)? {
             Step::Rows(rows) => Ok(rows),
             Step::Divide(bit) => {
-                let mut rows = Vec::new();
-                for word in [0, u128::MAX] {
-                    rows.extend(self.rows(scope.with(1 << bit, word), depth + 1, wider)?);
-                }
-                Ok(rows)
+                let halves = [0, u128::MAX].map(|word| scope.with(1 << bit, word));
+                self.several(&halves, depth + 1, wider)
             }
         }
+    }
+
+    /// Rows of several scopes, each learned in a thread of its own, because each mostly waits for the disassembler.
+    fn several(
+        &mut self,
+        scopes: &[Scope],
+        depth: usize,
+        wider: Option<&Fields>,
+    ) -> anyhow::Result<Vec<SpelledRow>> {
+        let disassembler = self.answers.disassembler();
+        let parts = scopes.iter().map(|scope| Learner {
+            answers: self.answers.within(scope.mask, scope.value),
+            random: SplitMix(self.random.next()),
+            arch: self.arch,
+            doubts: Vec::new(),
+        });
+        let mut parts: Vec<Learner<'_>> = parts.collect();
+        disassembler.divided(parts.len());
+        let results: Vec<anyhow::Result<Vec<SpelledRow>>> = std::thread::scope(|threads| {
+            let running = parts.iter_mut().zip(scopes).map(|(part, scope)| {
+                threads.spawn(move || {
+                    let _ending = Ending(disassembler);
+                    part.rows(*scope, depth, wider)
+                })
+            });
+            let running: Vec<_> = running.collect();
+            let ended = running.into_iter().map(std::thread::ScopedJoinHandle::join);
+            let failed = || anyhow::anyhow!("a thread that learns rows has stopped");
+            ended.map(|rows| rows.unwrap_or_else(|_| Err(failed()))).collect()
+        });
+        disassembler.ended(true);
+        let mut rows = Vec::new();
+        for result in results {
+            rows.extend(result?);
+        }
+        self.doubts.extend(parts.into_iter().flat_map(|part| part.doubts));
+        Ok(rows)
     }
 
     fn row(
@@ -172,7 +209,8 @@ impl Learner<'_> {
                 best = Some((refined.wrong, row, model));
             }
             suspects = refined.suspects;
-            if refined.wrong == 0 && unruly.is_empty() || !refined.progress {
+            let patient = self.answers.asked() < QUESTIONS;
+            if refined.wrong == 0 && unruly.is_empty() || !refined.progress || !patient {
                 break;
             }
         }
@@ -212,10 +250,13 @@ impl Learner<'_> {
         let mut specials = hypothesis.specials.clone();
         specials.sort_by_key(|special| special.bits.width());
         let mut done: Vec<Special> = Vec::new();
+        let mut scopes = Vec::new();
         for special in specials {
             let word = special.bits.put(0, special.value);
-            let within = |other: &Special| other.bits.get(word) == other.value
-                && other.bits.mask() & !special.bits.mask() == 0;
+            let within = |other: &Special| {
+                let inside = other.bits.mask() & !special.bits.mask() == 0;
+                inside && other.bits.get(word) == other.value
+            };
             if done.iter().any(within) || done.len() >= most || depth >= DEPTH {
                 continue;
             }
@@ -224,13 +265,13 @@ impl Learner<'_> {
             let words = legal.iter().rev().take(DRAWN);
             let words: Vec<u128> = words.map(|(w, _)| special.bits.put(*w, special.value)).collect();
             self.answers.ask(&words)?;
-            if self.answers.legal(scope.mask, scope.value).is_empty() {
-                rows.push(SpelledRow::illegal(scope.mask, scope.value));
-            } else {
-                rows.extend(self.rows(scope, depth + 2, Some(&model.fields))?);
+            match self.answers.legal(scope.mask, scope.value).is_empty() {
+                true => rows.push(SpelledRow::illegal(scope.mask, scope.value)),
+                false => scopes.push(scope),
             }
             done.push(special);
         }
+        rows.extend(self.several(&scopes, depth + 2, Some(&model.fields))?);
         Ok(())
     }
 
@@ -359,6 +400,15 @@ impl Learner<'_> {
             }
             model.formats.insert(at, best.1);
         }
+    }
+}
+
+/// Says at the end of a thread that it asks no more, even if it panics, because the others wait for its questions.
+struct Ending<'a>(&'a dyn Disassembler);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.ended(false);
     }
 }
 

@@ -114,10 +114,13 @@ pub(super) fn with_product(model: &RowModel, row: &mut SpelledRow) {
             (Some(bits), Some(added)) => Some(format!(" ={bits} {added}")),
             _ => None,
         },
+        // Uniform registers are not looked at.
+        kind if kind.starts_with("c[") => Some(String::new()),
         _ => None,
     };
+    let Some(other) = other else { return };
     // Bit 74 is the carry of IMAD in all forms.
-    let piece = format!("IMAD{{?imad 74 {factor}{}}}", other.unwrap_or_default());
+    let piece = format!("IMAD{{?imad 74 {factor}{other}}}");
     row.template = row.template.replacen("IMAD", &piece, 1);
 }
 
@@ -218,7 +221,7 @@ impl Speller<'_> {
                     None => (printed(&constant, "W"), blank),
                 };
             }
-            ("R" | "G" | "P" | "L" | "B", Some(field)) => register(shape.trim(), field, model),
+            ("R" | "G" | "P" | "L" | "B", Some(field)) => register(shape.trim(), field),
             ("I" | "T", Some(field)) => integer(shape.trim(), field, &mut attributes),
             ("F", _) => match model.fields.floats.get(&at) {
                 Some(bits) => format!("{}{bits}", model.formats.get(&at).unwrap_or(&'F')),
@@ -463,7 +466,7 @@ fn uniform_field(field: &NumberField) -> String {
     format!("{}:{low}", u16::from(low) + 7)
 }
 
-fn register(kind: &str, field: &NumberField, model: &RowModel) -> String {
+fn register(kind: &str, field: &NumberField) -> String {
     let low = field.bits.low();
     // Destinations have places of their own in these words.
     let written = match kind {
@@ -471,7 +474,6 @@ fn register(kind: &str, field: &NumberField, model: &RowModel) -> String {
         "P" | "L" => matches!(low, 81 | 84),
         _ => false,
     };
-    let _ = model;
     let mark = if written { "=" } else { "" };
     let bits = match kind {
         "G" => uniform_field(field),

@@ -3,7 +3,7 @@
 //! For example, the bits 79:78 may replace nothing, `.RM`, `.RP` and `.RZ` between `.FTZ` and the end of the modifiers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::answers::{Answers, Reading};
 use super::frame::Frame;
@@ -35,7 +35,7 @@ pub(super) struct Tabulation<'t, 'a> {
 }
 
 /// Readings of a group's values in the base words, as far as they are legal.
-type Tried = BTreeMap<u64, Vec<(usize, Rc<Reading>)>>;
+type Tried = BTreeMap<u64, Vec<(usize, Arc<Reading>)>>;
 
 /// Words of the modifiers that a group changes, as a range of those of the base word.
 struct Region {

@@ -87,6 +87,20 @@ impl Drop for Asker<'_, '_> {
 }
 
 impl Disassembler for Asker<'_, '_> {
+    fn divided(&self, threads: usize) {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.asking = (state.asking + threads).saturating_sub(1);
+    }
+
+    fn ended(&self, last: bool) {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match last {
+            true => state.asking += 1,
+            false => state.asking = state.asking.saturating_sub(1),
+        }
+        self.0.changed.notify_all();
+    }
+
     fn lines(&self, words: &[u128]) -> anyhow::Result<Lines> {
         let together = self.0;
         let mut state = together.state.lock().unwrap_or_else(PoisonError::into_inner);
