@@ -34,6 +34,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::Context;
@@ -55,7 +56,7 @@ use together::Together;
 const OPCODE: u128 = 0xfff | 1 << 91;
 
 /// Opcodes that are learned at the same time, each in a thread that mostly waits.
-const THREADS: usize = 64;
+const THREADS: usize = 128;
 
 /// What to learn.
 pub(super) struct LearnOptions {
@@ -95,10 +96,8 @@ pub(super) fn run(
     let mut rows: BTreeMap<u32, Vec<SpelledRow>> = BTreeMap::new();
     for &arch in &options.archs {
         let seeds = Seeds::read(&options.directories, arch)?;
-        for opcodes in options.opcodes.chunks(THREADS) {
-            for learned in learn_some(oracles, arch, opcodes, &seeds, options)? {
-                rows.entry(arch.sm()).or_default().extend(learned.rows);
-            }
+        for learned in learn_all(oracles, arch, &seeds, options)? {
+            rows.entry(arch.sm()).or_default().extend(learned.rows);
         }
     }
     let mut lists = NamedLists::new(&known);
@@ -115,30 +114,32 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Learns the rows of some opcodes of a chip at the same time.
-fn learn_some(
+/// Learns the rows of all wanted opcodes of a chip, many at the same time.
+fn learn_all(
     oracles: &Oracles,
     arch: Arch,
-    opcodes: &[u32],
     seeds: &Seeds,
     options: &LearnOptions,
 ) -> anyhow::Result<Vec<Learned>> {
-    let (words, show) = (options.words, options.show);
-    let together = Together::new(oracles, arch, opcodes.len());
+    let threads = options.opcodes.len().min(THREADS);
+    let together = Together::new(oracles, arch, threads);
+    let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
+    let work = || {
+        let asker = together.asker();
+        while let Some(&opcode) = options.opcodes.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let learned = learn(&asker, arch, opcode, seeds, options.words);
+            if let Ok(learned) = &learned {
+                report(arch, learned, options.show);
+            }
+            if let Ok(mut results) = results.lock() {
+                results.push(learned);
+            }
+        }
+    };
     std::thread::scope(|scope| {
-        for &opcode in opcodes {
-            let (together, results) = (&together, &results);
-            scope.spawn(move || {
-                let asker = together.asker();
-                let learned = learn(&asker, arch, opcode, seeds, words);
-                if let Ok(learned) = &learned {
-                    report(arch, learned, show);
-                }
-                if let Ok(mut results) = results.lock() {
-                    results.push(learned);
-                }
-            });
+        for _ in 0..threads {
+            scope.spawn(work);
         }
     });
     let results = results.into_inner().unwrap_or_default();
