@@ -27,6 +27,7 @@ pub use shared::modifier::{Modifier, OperandWord, Part, TextureDimension};
 pub use shared::opcode::{InstrClass, Opcode};
 pub use shared::operand::{Operand, OperandRole, OperandValue, Spelling, View};
 pub use shared::program::SassProgram;
+pub use shared::proposal::ProposedRows;
 pub use shared::sass_instr::SassInstr;
 pub use shared::text::{Relocated, TargetStyle};
 pub use shared::timing::{ExecUnit, LatencyClass, LatencyKind, Timing};

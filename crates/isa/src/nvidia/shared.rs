@@ -18,6 +18,7 @@ mod number;
 pub(super) mod opcode;
 pub(super) mod operand;
 pub(super) mod program;
+pub(super) mod proposal;
 mod register_number;
 pub(super) mod sass_instr;
 mod template;

@@ -119,6 +119,6 @@ fn report(
 }
 
 /// Opcode of a word: bits 11:0, and bit 91 as bit 12.
-fn opcode(word: u128) -> u32 {
+pub(super) fn opcode(word: u128) -> u32 {
     (word & 0xfff) as u32 | ((word >> 91 & 1) as u32) << 12
 }

@@ -112,7 +112,7 @@ impl ArchTable {
     }
 
     /// Whether a word that matches the row's mask has only legal field values.
-    fn accepts(&self, row: usize, form: &Form, word: u128) -> bool {
+    pub(super) fn accepts(&self, row: usize, form: &Form, word: u128) -> bool {
         !form.effects.illegal
             && form.effects.hints.is_none_or(|hints| hints.allow(word))
             && !form.effects.never.iter().any(|cond| cond.holds(word))

@@ -133,6 +133,24 @@ pub(crate) const fn sorted_entries<const COUNT: usize>(
     entries
 }
 
+/// Entries of a text that is not compiled in, sorted. The error names the line that cannot be read.
+pub(crate) fn read_entries(text: &'static str, archs: &[u32]) -> Result<Vec<Entry>, String> {
+    let mut lines = Lines::new(text);
+    let mut entries: Vec<Entry> = Vec::new();
+    while let Some(line) = lines.next() {
+        match entries.last_mut() {
+            Some(last) if line.begins_with(text, b' ') => last.words.end = line.end,
+            _ => entries.push(
+                Entry::parse(text, line, archs)
+                    .ok_or_else(|| format!("cannot read the list `{}`", line.text(text)))?,
+            ),
+        }
+    }
+    // Stable, so that overrides stay after the list that they change.
+    entries.sort_by_key(|entry| (entry.kind, entry.name.text(text)));
+    Ok(entries)
+}
+
 impl ListFile {
     /// Lists from the text of a file and its [`sorted_entries`].
     pub(crate) const fn new(text: &'static str, entries: &'static [Entry]) -> ListFile {

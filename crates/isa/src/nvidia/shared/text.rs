@@ -79,7 +79,8 @@ impl SassProgram {
             relocated,
         };
         line.push_guard(form);
-        line.push_form(form);
+        line.push(form.mnemonic());
+        line.push_template(form);
         line.finish();
         true
     }
@@ -125,6 +126,35 @@ impl SassProgram {
             .iter()
             .map(|instr| (instr.addr, instr.word, self.text(instr, TargetStyle::Hex)))
     }
+}
+
+/// Text of a word of a row whose mnemonic may be missing among the opcodes.
+pub(super) fn of_row(
+    form: &Form,
+    mnemonic: &str,
+    names: &Names,
+    dialect: &'static Dialect,
+    instr: &SassInstr,
+) -> String {
+    let mut out = String::new();
+    let mut line = TextWriter {
+        out: &mut out,
+        names,
+        instr,
+        word: instr.word,
+        dialect,
+        reuses: form
+            .effects
+            .hints
+            .is_some_and(|hints| hints.are_reuse(instr.word)),
+        style: TargetStyle::Hex,
+        relocated: None,
+    };
+    line.push_guard(form);
+    line.push(mnemonic);
+    line.push_template(form);
+    line.finish();
+    out
 }
 
 struct TextWriter<'a> {
@@ -179,8 +209,8 @@ impl<'a> TextWriter<'a> {
         self.push(" ");
     }
 
-    fn push_form(&mut self, form: &Form) {
-        self.push(form.mnemonic());
+    /// Appends modifiers and operands.
+    fn push_template(&mut self, form: &Form) {
         for piece in &form.template.opcode {
             self.push_piece(piece);
         }
