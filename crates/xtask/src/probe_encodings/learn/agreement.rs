@@ -5,8 +5,8 @@ use warpbound_isa::nvidia::{Arch, Form, ProposedRows, table};
 
 use super::answers::Disassembler;
 use crate::disasm_compare::{SplitMix, our_texts, word_of_form};
+use crate::disasm_compare::{with_plain_control, without_guard};
 use crate::probe_encodings::rows::opcode;
-use crate::probe_encodings::{CONTROL, GUARD};
 
 /// Guard and control field.
 const PLAIN: u128 = u128::MAX << 105 | 0xf000;
@@ -57,7 +57,7 @@ pub(super) fn measure(
         let Some(form) = random.choose(first).or_else(|| random.choose(second)) else {
             break;
         };
-        let word = word_of_form(&mut random, form) & !PLAIN | CONTROL | GUARD;
+        let word = with_plain_control(without_guard(word_of_form(&mut random, form)));
         // A fixed bit may have been flipped.
         if opcode(word) == wanted && words.len() < count {
             words.push(word);

@@ -7,8 +7,9 @@ use warpbound_base::Family;
 use warpbound_isa::nvidia::{Arch, Form, table};
 
 use crate::disasm_compare::{SplitMix, real_words, word_of_form};
+use crate::disasm_compare::{with_plain_control, without_guard};
 use crate::probe_encodings::rows::opcode;
-use crate::probe_encodings::{CONTROL, GUARD, word_of_opcode};
+use crate::probe_encodings::word_of_opcode;
 
 /// Words of each row.
 const OF_ROW: usize = 14;
@@ -41,7 +42,7 @@ impl Seeds {
         let bits = 0xfff | 1 << 91;
         let mut words = BTreeSet::from([plain]);
         let mut add = |word: u128| {
-            let word = word & !(u128::MAX << 105 | 0xf000) | CONTROL | GUARD;
+            let word = with_plain_control(without_guard(word));
             words.insert(word & !bits | plain & bits);
         };
         let real = self.real.iter().filter(|word| opcode(**word) == wanted);
