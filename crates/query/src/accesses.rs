@@ -4,12 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{AccessClass, AccessClassifier, AccessShape, MemoryUnits};
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::guarded_lanes::executing_threads;
+use warpbound_analyse::launch_ranges::LaunchRanges;
 use warpbound_ir::{Op, OpIndex};
 
-use crate::{AnalysedKernel, LaunchKnowledge};
+use crate::{KernelFlow, Prepared};
 
 /// Accesses of a kernel in all launches that are stated: addresses and classes, by operation (SOUNDNESS 5.13).
 #[derive(Clone, Debug, Default)]
@@ -22,22 +24,19 @@ pub struct KernelAccesses {
     pub misaligned: Vec<OpIndex>,
 }
 
-impl<'a> AnalysedKernel<'a> {
-    /// Returns the accesses of the kernel, found at the first call; none for code without memory units (mini-SIMT).
-    pub fn accesses(&self) -> &'a KernelAccesses {
-        // Kept with the launches, because other launches of the same kernel have other addresses.
-        self.knowledge.accesses.get_or_init(|| self.find_accesses())
-    }
-
-    fn find_accesses(&self) -> KernelAccesses {
-        let (prepared, flow) = (self.prepared, self.flow);
+impl KernelAccesses {
+    /// Finds the accesses of a kernel in the launches that `context` and `ranges` describe; none for code without
+    /// memory units (mini-SIMT).
+    pub(crate) fn find(
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        context: &LaunchContext,
+        ranges: &LaunchRanges,
+    ) -> KernelAccesses {
         let Some(units) = MemoryUnits::of(prepared.family()) else {
             return KernelAccesses::default();
         };
         let code = &prepared.code;
-        let LaunchKnowledge {
-            context, ranges, ..
-        } = self.knowledge;
         let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, context);
         let is_access = |op: &Op| AccessShape::of(op, &units).is_some();
         let executing = match units.keeps_masks {

@@ -7,7 +7,9 @@ use warpbound_analyse::{LaunchContext, Refusal};
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_load::Kernel;
 
-use crate::{BoundOptions, FactReading, KernelFlow, LaunchKnowledge, Prepared, Session};
+use crate::{
+    BoundOptions, FactReading, KernelAccesses, KernelFlow, LaunchKnowledge, Prepared, Session,
+};
 
 /// Kernel with its operations, the launches that a task is about, and its control flow.
 ///
@@ -105,6 +107,19 @@ impl<'a> KernelAnalysis<'a> {
         let (session, prepared) = (self.session, &self.prepared);
         self.parts()
             .map_err(|refusal| session.refusal_diagnostic(prepared, refusal.clone()))
+    }
+}
+
+impl<'a> AnalysedKernel<'a> {
+    /// Returns the accesses of the kernel, found at the first call; none for code without memory units (mini-SIMT).
+    pub fn accesses(&self) -> &'a KernelAccesses {
+        let LaunchKnowledge {
+            context,
+            ranges,
+            accesses,
+        } = self.knowledge;
+        // Kept with the launches, because other launches of the same kernel have other addresses.
+        accesses.get_or_init(|| KernelAccesses::find(self.prepared, self.flow, context, ranges))
     }
 }
 

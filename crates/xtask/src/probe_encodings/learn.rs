@@ -58,7 +58,7 @@ const OPCODE: u128 = 0xfff | 1 << 91;
 /// Opcodes that are learned at the same time, each in a thread that mostly waits.
 const THREADS: usize = 128;
 
-/// What to learn.
+/// Opcodes, chips and words of one run of the learner.
 pub(super) struct LearnOptions {
     /// Opcodes: bits 11:0 and, as bit 12, bit 91.
     pub(super) opcodes: Vec<u32>,

@@ -1,4 +1,4 @@
-//! How often rows agree with the disassembler on random words.
+//! Agreement of rows with the disassembler on random words, as a count.
 
 use warpbound_base::CodeAddr;
 use warpbound_isa::nvidia::{Arch, Form, ProposedRows, table};
@@ -7,9 +7,6 @@ use super::answers::Disassembler;
 use crate::disasm_compare::{SplitMix, our_texts, word_of_form};
 use crate::disasm_compare::{with_plain_control, without_guard};
 use crate::probe_encodings::rows::opcode;
-
-/// Guard and control field.
-const PLAIN: u128 = u128::MAX << 105 | 0xf000;
 
 /// Agreement of the rows of an opcode.
 #[derive(Default)]

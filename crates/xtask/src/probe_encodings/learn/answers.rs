@@ -31,7 +31,7 @@ pub(super) struct Reading {
     pub(super) printed: Printed,
 }
 
-/// What is known about words of one opcode.
+/// Answers of the disassembler about words of one opcode.
 pub(super) struct Answers<'a> {
     disassembler: &'a dyn Disassembler,
     uniform_zero: i64,

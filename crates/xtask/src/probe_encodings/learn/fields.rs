@@ -11,7 +11,7 @@ use super::word_bits::Bits;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct NumberField {
     pub(super) bits: Bits,
-    /// What the lowest bit adds.
+    /// Number that the lowest bit adds.
     pub(super) unit: i64,
     /// Whether the highest bit is a sign.
     pub(super) signed: bool,

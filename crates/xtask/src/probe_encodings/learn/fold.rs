@@ -36,7 +36,7 @@ fn is_other_half(row: &SpelledRow, other: &SpelledRow) -> bool {
     same && (row.value ^ other.value).is_power_of_two()
 }
 
-/// What rows of several chips share, in the order of the table. Lists of a row may differ between chips: their name is
+/// Parts that rows of several chips share, in the order of the table. Lists of a row may differ between chips: their name is
 /// the same, and the texts are not.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {

@@ -1,4 +1,4 @@
-//! When an operand is left out of the text: rules that hold for all words seen.
+//! Operands that are left out of the text: rules that hold for all words seen.
 //!
 //! For example, an optional predicate is not printed if it is PT, and a carry only with `.X`.
 

@@ -1,4 +1,4 @@
-//! What each bit of a word changes in its text, seen by flipping the bits of a few legal words one at a time.
+//! Changes of the text by each bit of a word, seen by flipping the bits of a few legal words one at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ struct Step {
     to: i64,
 }
 
-/// What the bits of the words of a row change.
+/// Changes of the text by the bits of the words of a row.
 #[derive(Default, Debug)]
 pub(super) struct Influence {
     /// Bits that change each part.

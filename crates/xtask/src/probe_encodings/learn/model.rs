@@ -1,4 +1,4 @@
-//! What a learner knows about a row: fields, texts that bits choose, operands that are left out, and values that are
+//! Knowledge of the learner about a row: fields, texts that bits choose, operands that are left out, and values that are
 //! no instruction.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,10 +43,10 @@ pub(super) struct Conflict {
     pub(super) illegal: BTreeSet<Vec<u64>>,
 }
 
-/// When an operand is not printed.
+/// Condition under which an operand is not printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Hiding {
-    /// How its number and the bits decide.
+    /// Number and bits that decide.
     pub(super) kind: HidingKind,
     /// Bits, and their values that hide it.
     pub(super) bits: Bits,

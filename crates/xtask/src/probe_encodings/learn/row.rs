@@ -66,7 +66,7 @@ pub(super) struct Hypothesis {
     pub(super) specials: Vec<Special>,
 }
 
-/// What to do next with the words of a scope.
+/// Next step for the words of a scope.
 enum Step {
     Rows(Vec<SpelledRow>),
     Divide(u8),
@@ -440,7 +440,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// What a row is corrected from.
+/// Words that a row is corrected from.
 struct Candidate {
     scope: Scope,
     frame: Frame,

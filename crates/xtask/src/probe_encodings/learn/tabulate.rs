@@ -23,7 +23,7 @@ const SOME: usize = 600;
 /// Values of each of two groups that are tried together for the order of their texts.
 const ORDER_VALUES: usize = 3;
 
-/// What the tables are made from.
+/// Words and texts that the tables are made from.
 pub(super) struct Tabulation<'t, 'a> {
     pub(super) answers: &'t mut Answers<'a>,
     pub(super) scope: Scope,
