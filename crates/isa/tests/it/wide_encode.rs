@@ -453,20 +453,3 @@ fn inverted_uniform_predicates() {
         assert_eq!(text(Arch::Sm86, built), expected);
     }
 }
-
-/// Bits 71:70 tell rows of ATOM apart, and the one with a uniform register of 6 bits in 69:64 ignores them otherwise.
-#[test]
-fn a_word_stays_out_of_narrower_rows() {
-    for (arch, word) in [
-        (Arch::Sm80, 0xf24a_10c8_3a6b_9d88_d267_3738_ff2f_298a_u128),
-        // Bit 101 as well.
-        (Arch::Sm86, 0x821c_0c7c_09c3_a5ed_5729_4167_ffd2_c98a),
-    ] {
-        let form = |word| InstrFields::decode(arch, word).map(|fields| fields.form());
-        assert_ne!(form(word & !(1 << 71)), form(word));
-        let builder = WordBuilder::of_word(arch, word, 0, CodeAddr(0)).expect("operands");
-        let built = builder.build().expect("a word");
-        assert_eq!(form(built), form(word));
-        assert_eq!(built >> 71 & 1, 1);
-    }
-}

@@ -59,11 +59,6 @@ impl Scope {
         }
     }
 
-    /// Whether it has a word.
-    pub(super) fn has(self, word: u128) -> bool {
-        word & self.mask == self.value
-    }
-
     /// Bits that are not fixed.
     pub(super) fn free(self) -> Vec<u8> {
         FREE.filter(|bit| self.mask >> bit & 1 == 0).collect()

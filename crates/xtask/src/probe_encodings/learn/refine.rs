@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers::Reading;
 use super::model::{RowModel, Unit, UnitKind};
 use super::row::{Hypothesis, Learner};
 use super::word_bits::Bits;
@@ -264,6 +265,17 @@ impl Comparison<'_, '_> {
         Ok(words)
     }
 
+    /// Operands that the disassembler prints as an error, by place in the text.
+    fn bad_operands(&self, reading: &Reading, word: u128) -> Vec<usize> {
+        let expected = self.model.expected(word);
+        let aligned = self.model.frame.align(&reading.printed, &expected);
+        let operands = aligned.iter().flatten().enumerate();
+        let bad = operands.filter(|(_, slots)| {
+            slots.is_some_and(|slots| slots.contains_key(&super::printed::Slot::Bad))
+        });
+        bad.map(|(at, _)| at).collect()
+    }
+
     /// Corrects the hypothesis by differences, those with the fewest units first.
     fn explain(
         &mut self,
@@ -290,19 +302,7 @@ impl Comparison<'_, '_> {
             if let Some(reading) = &reading
                 && self.is_bad_zero(&reading.text, word)
             {
-                let aligned = self
-                    .model
-                    .frame
-                    .align(&reading.printed, &self.model.expected(word));
-                let operands = aligned
-                    .iter()
-                    .flatten()
-                    .enumerate()
-                    .flat_map(|(at, slots)| {
-                        let bad = slots.is_some_and(|s| s.contains_key(&super::printed::Slot::Bad));
-                        bad.then_some(at)
-                    });
-                for at in operands.collect::<Vec<usize>>() {
+                for at in self.bad_operands(reading, word) {
                     refined.progress |= hypothesis.bad.insert(at);
                 }
                 continue;

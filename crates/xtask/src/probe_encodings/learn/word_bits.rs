@@ -57,11 +57,6 @@ impl Bits {
     pub(super) fn values(&self) -> u64 {
         1 << self.width().min(63)
     }
-
-    /// Whether both have a bit.
-    pub(super) fn meets(&self, other: &Bits) -> bool {
-        self.mask() & other.mask() != 0
-    }
 }
 
 impl fmt::Display for Bits {
