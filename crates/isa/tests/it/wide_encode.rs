@@ -16,17 +16,21 @@ fn text(arch: Arch, word: u128) -> String {
     text.unwrap_or_else(|| "!".to_owned())
 }
 
-/// Recorded words that are instructions, with their fields and texts.
+/// Recorded words that are instructions, with their fields and texts, on each of their architectures.
 fn recorded() -> impl Iterator<Item = (Arch, u128, InstrFields, &'static str)> {
     let lines = RECORDED.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| {
-        let mut columns = line.splitn(3, ' ');
-        let sm = columns.next().and_then(|sm| sm.parse().ok());
-        let arch = sm.and_then(Arch::from_sm).expect("an SM number");
+    lines.flat_map(|line| {
+        let mut columns = line.splitn(4, ' ').skip(1);
         let word = columns.next().expect("a word");
         let word = u128::from_str_radix(word, 16).expect("a word");
-        let fields = InstrFields::decode(arch, word)?;
-        Some((arch, word, fields, columns.next().expect("a text")))
+        let archs = columns.next().expect("architectures");
+        let text = columns.next().expect("a text");
+        archs.split(',').filter_map(move |sm| {
+            let sm = sm.parse().expect("an SM number");
+            let arch = Arch::from_sm(sm).expect("a table");
+            let fields = InstrFields::decode(arch, word)?;
+            Some((arch, word, fields, text))
+        })
     })
 }
 
