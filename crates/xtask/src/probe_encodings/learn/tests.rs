@@ -156,7 +156,7 @@ fn learned(opcode: u32) -> Vec<String> {
     for _ in 0..3000 {
         let bits = u128::from(random.next()) << 64 | u128::from(random.next());
         let sparse = bits & (u128::from(random.next()) << 64 | u128::MAX >> 64);
-        let word = word_of_opcode(opcode) | sparse & (1 << 91) - (1 << 16);
+        let word = word_of_opcode(opcode) | sparse & ((1 << 91) - (1 << 16));
         let theirs = text(word, 0x40);
         legal += usize::from(theirs.is_some());
         assert_eq!(reader.text(word, CodeAddr(0x40)), theirs, "{word:032x}");
