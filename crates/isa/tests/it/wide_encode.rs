@@ -163,12 +163,9 @@ fn builds(
 }
 
 #[test]
-fn new_instructions_of_128_bits() {
-    use Opcode::{
-        Atomg, Iadd3, Imad, Isetp, Ldc, Ldg, Lds, Lop3, Mov, Nop, Popc, S2r, S2ur, Stg, Vote,
-    };
-    let (turing, hopper, blackwell) = (Arch::Sm75, Arch::Sm90, Arch::Sm120);
-    for arch in [turing, hopper, blackwell] {
+fn new_instructions_of_three_architectures() {
+    use Opcode::{Imad, Isetp, Ldc, Lds, Lop3, Mov, Nop, Popc, S2r, Vote};
+    for arch in [Arch::Sm75, Arch::Sm90, Arch::Sm120] {
         builds(arch, "NOP", Nop, "", &[]);
         let thread = NewOperand::special(SpecialReg::ThreadIndex(Axis::X));
         builds(arch, "S2R R4, SR_TID.X", S2r, "", &[reg(4), thread]);
@@ -226,6 +223,12 @@ fn new_instructions_of_128_bits() {
             &[reg(1), NewOperand::constant_at(0, 255, 0x28)],
         );
     }
+}
+
+#[test]
+fn new_instructions_with_carries_and_constants() {
+    use Opcode::{Iadd3, Mov, S2ur};
+    let hopper = Arch::Sm90;
     builds(
         hopper,
         "MOV R1, c[0x0][0x28]",
@@ -258,6 +261,12 @@ fn new_instructions_of_128_bits() {
         "",
         &[NewOperand::uniform(4), block],
     );
+}
+
+#[test]
+fn new_accesses_of_memory() {
+    use Opcode::{Atomg, Ldg, Lds, Stg};
+    let hopper = Arch::Sm90;
     let loads = [reg(4), described(6, 4, 0x180)];
     builds(
         hopper,
