@@ -97,21 +97,6 @@ pub(super) fn refine(
         found = comparison.reduce(dense)?;
     }
     let differences = comparison.with_units(found);
-    if std::env::var_os("LEARN_DEBUG").is_some() {
-        for d in differences.iter().take(4) {
-            eprintln!(
-                "DBG {:?} {:032x} U={:?}\n   ours {:?}\n   theirs {:?}",
-                model.frame.mnemonic,
-                d.word,
-                d.units
-                    .iter()
-                    .map(|u| (u.bits.to_string(), u.bits.get(d.word)))
-                    .collect::<Vec<_>>(),
-                predict(d.word),
-                comparison.learner.answers.get(d.word).map(|r| &r.text)
-            );
-        }
-    }
     comparison.explain(&differences, hypothesis, &mut refined)?;
     Ok(refined)
 }
