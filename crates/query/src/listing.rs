@@ -150,10 +150,7 @@ fn instr_text(
     let mut text = String::new();
     if !program.write_text(instr, TargetStyle::Labels(&label), relocated, &mut text) {
         // The word is shown, because it is all that is known about an instruction without an entry in the table.
-        let digits = match program.arch().family() {
-            Family::Volta => 32,
-            Family::Maxwell | Family::Gcn3 | Family::MiniSimt => 16,
-        };
+        let digits = 2 * program.instruction_bytes() as usize;
         text = format!("??? 0x{:0digits$x}", instr.word);
     }
     Some((format!("{text} ;"), None, Some(columns(instr.control))))

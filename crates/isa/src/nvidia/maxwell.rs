@@ -47,6 +47,8 @@ static DIALECT: Dialect = Dialect {
     source_bits: [8, 20, 39],
     first_reuse_bit: 81,
     fixed_operands: false,
+    // The disassembler names signalling NaNs of doubles only.
+    names_nans_from: u32::MAX,
     target_unit: 1,
     has_effects: true,
 };

@@ -51,6 +51,7 @@ static DIALECT: Dialect = Dialect {
     source_bits: [24, 32, 64],
     first_reuse_bit: 122,
     fixed_operands: true,
+    names_nans_from: 75,
     target_unit: 4,
     has_effects: false,
 };

@@ -30,6 +30,8 @@ pub(crate) struct Dialect {
     pub(crate) first_reuse_bit: u8,
     /// Whether every fixed text among the operands is an operand; otherwise only RZ is.
     pub(crate) fixed_operands: bool,
+    /// First architecture on which signalling NaNs of all formats are printed apart from quiet ones.
+    pub(crate) names_nans_from: u32,
     /// Unit of relative code addresses in bytes.
     pub(crate) target_unit: u8,
     /// Whether the rows state all reads, writes and control flow. Otherwise they state only memory accesses.

@@ -31,7 +31,7 @@ pub(super) struct Differing {
     pub(super) theirs: Option<String>,
 }
 
-/// Compares rows on random words of an opcode: half of them drawn by the learned rows, half by those of the table, or
+/// Compares rows on random words of an opcode: half of them drawn by the learned rows, half by the rows of the table, or
 /// all by one if the other has none.
 pub(super) fn measure(
     disassembler: &dyn Disassembler,

@@ -29,7 +29,7 @@ pub(super) fn condition(
     })
 }
 
-/// Conjunctions of which one holds for each of the values `wanted`, and none for values that are neither wanted nor
+/// Conjunctions such that one holds for each of the values `wanted`, and none for values that are neither wanted nor
 /// `open`. `None` if more than `most` are needed.
 pub(super) fn cubes(
     bits: &Bits,

@@ -27,8 +27,8 @@ impl Frame {
         }
     }
 
-    /// Assigns the operands of a text to places of the frame: of several ways, the one in which the fewest slots differ
-    /// from `expected`. `None` if mnemonic or shapes do not fit.
+    /// Assigns the operands of a text to places of the frame: of several ways, the one with the fewest slots that
+    /// differ from `expected`. `None` if mnemonic or shapes do not fit.
     pub(super) fn align<'a>(
         &self,
         printed: &'a Printed,

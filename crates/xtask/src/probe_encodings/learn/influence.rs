@@ -51,7 +51,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// The words in which some more bits have the values that they have in a word.
+    /// The words that also have the values of some bits of a word.
     pub(super) fn with(self, bits: u128, word: u128) -> Scope {
         Scope {
             mask: self.mask | bits,

@@ -1,4 +1,4 @@
-//! Lists of names: those of the table's file, and new ones.
+//! Lists of names: the lists of the table's file, and new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -118,7 +118,7 @@ impl<'k> NamedLists<'k> {
         name
     }
 
-    /// Lines of the new lists. The most frequent texts are the list, those of other chips changes of it.
+    /// Lines of the new lists. The most frequent texts are the list; texts of other chips are changes of it.
     pub(super) fn lines(&self) -> String {
         let mut out = String::new();
         for (name, lists) in &self.new {

@@ -1,6 +1,6 @@
 //! Texts that a disassembler prints, taken apart: mnemonic, modifiers, and operands with their numbers, signs and
-//! suffixes. For example, `FADD.FTZ R0, -|R1|` has the modifier `.FTZ` and two registers, of which the second is
-//! negated and absolute.
+//! suffixes. For example, `FADD.FTZ R0, -|R1|` has the modifier `.FTZ` and two registers; the second is negated
+//! and absolute.
 
 use std::collections::BTreeMap;
 

@@ -186,7 +186,7 @@ impl Comparison<'_, '_> {
         words
     }
 
-    /// Units in which a word differs from the base word.
+    /// Units whose value in a word is not the value in the base word.
     fn changed(&self, word: u128) -> Vec<Unit> {
         let base = self.model.base;
         let units = self.units.iter().cloned();
@@ -205,7 +205,7 @@ impl Comparison<'_, '_> {
         differences
     }
 
-    /// Restores units of words to those of the base word as long as the words still differ.
+    /// Gives units of words the values of the base word as long as the words still differ.
     fn reduce(&mut self, words: Vec<u128>) -> anyhow::Result<Vec<u128>> {
         let mut words = words;
         words.truncate(REDUCED);

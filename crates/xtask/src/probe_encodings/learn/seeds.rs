@@ -1,4 +1,4 @@
-//! Words from which learning begins: those of the rows of other chips, of related opcodes, and of cubins.
+//! Words from which learning begins: words of the rows of other chips, of related opcodes, and of cubins.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ const CONDITIONS: usize = 4;
 /// Bits of a list at most.
 const LISTED: usize = 11;
 
-/// A row, in which `«0»` stands for the name of the first of its lists.
+/// Row with places for the names of its lists: `«0»` stands for the name of the first list.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct SpelledRow {
     pub(super) mask: u128,
@@ -412,13 +412,14 @@ impl Speller<'_> {
             for value in 0..bits.values() {
                 let word = bits.put(0, value);
                 let values: Vec<u64> = conflict.groups.iter().map(|bits| bits.get(word)).collect();
-                let legal = |(bits, value): (&Bits, &u64)| {
+                let mut fields = conflict.groups.iter().zip(&values);
+                let all_legal = fields.all(|(bits, value)| {
                     let legal = model.choices.legal.get(bits);
                     legal.is_none_or(|legal| legal.contains(value))
-                };
+                });
                 if conflict.illegal.contains(&values) {
                     illegal.insert(value);
-                } else if !conflict.groups.iter().zip(&values).all(legal) {
+                } else if !all_legal {
                     open.insert(value);
                 }
             }
@@ -468,7 +469,7 @@ fn reduced(bits: &Bits, list: List) -> (Bits, List) {
     (Bits::new(positions), list)
 }
 
-/// A uniform register has a field of 8 bits, of which older chips print 6.
+/// A uniform register has a field of 8 bits; older chips print the lower 6 of them.
 fn uniform_field(field: &NumberField) -> String {
     let low = field.bits.low();
     format!("{}:{low}", u16::from(low) + 7)

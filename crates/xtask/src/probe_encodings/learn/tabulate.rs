@@ -37,7 +37,7 @@ pub(super) struct Tabulation<'t, 'a> {
 /// Readings of a group's values in the base words, as far as they are legal.
 type Tried = BTreeMap<u64, Vec<(usize, Arc<Reading>)>>;
 
-/// Words of the modifiers that a group changes, as a range of those of the base word.
+/// Words of the modifiers that a group changes, as a range of the words of the base word.
 struct Region {
     bits: Bits,
     start: usize,
@@ -267,7 +267,7 @@ impl Tabulation<'_, '_> {
     }
 }
 
-/// Slots with texts in which two operands differ.
+/// Slots whose texts differ between two operands.
 fn differing(before: &Slots, after: &Slots) -> BTreeSet<Slot> {
     let slots = before.keys().chain(after.keys()).copied();
     let texts = slots.filter(|slot| {

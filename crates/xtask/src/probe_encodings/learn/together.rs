@@ -40,7 +40,7 @@ struct State {
 pub(super) struct Asker<'t, 'o>(&'t Together<'o>);
 
 impl<'o> Together<'o> {
-    /// Disassembler of a chip for a number of threads, each of which makes one [`Asker`].
+    /// Disassembler of a chip for a number of threads; each makes one [`Asker`].
     pub(super) fn new(oracles: &'o Oracles, arch: Arch, threads: usize) -> Together<'o> {
         let state = State {
             asking: threads,

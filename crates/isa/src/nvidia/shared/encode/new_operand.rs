@@ -26,6 +26,14 @@ pub struct NewOperand {
     pub(super) select: Option<&'static str>,
 }
 
+/// Number of a register; `None` for 255, which is RZ or URZ.
+const fn unless_zero(number: u8) -> Option<u8> {
+    match number {
+        255 => None,
+        number => Some(number),
+    }
+}
+
 impl NewOperand {
     /// Operand without modifiers.
     pub const fn new(value: OperandValue) -> NewOperand {
@@ -42,11 +50,7 @@ impl NewOperand {
 
     /// General register, or the first one of a group; 255 is RZ.
     pub const fn reg(number: u8) -> NewOperand {
-        let register = match number {
-            255 => None,
-            number => Some(number),
-        };
-        NewOperand::new(OperandValue::Reg(register))
+        NewOperand::new(OperandValue::Reg(unless_zero(number)))
     }
 
     /// RZ.
@@ -92,29 +96,19 @@ impl NewOperand {
 
     /// Word of a constant bank with an address register (255 is RZ); the offset is in bytes.
     pub const fn constant_at(bank: u8, base: u8, offset: i32) -> NewOperand {
-        let base = match base {
-            255 => None,
-            base => Some(base),
-        };
+        let base = unless_zero(base);
         NewOperand::new(OperandValue::ConstIndexed { bank, base, offset })
     }
 
     /// Memory at a register (255 is RZ) plus an offset in bytes.
     pub const fn memory(base: u8, offset: i64) -> NewOperand {
-        let base = match base {
-            255 => None,
-            base => Some(base),
-        };
+        let base = unless_zero(base);
         NewOperand::new(OperandValue::Memory { base, offset })
     }
 
     /// Uniform register, or the first one of a group; 255 is URZ on every architecture.
     pub const fn uniform(number: u8) -> NewOperand {
-        let register = match number {
-            255 => None,
-            number => Some(number),
-        };
-        NewOperand::new(OperandValue::Uniform(register))
+        NewOperand::new(OperandValue::Uniform(unless_zero(number)))
     }
 
     /// Predicate of the uniform datapath; `None` is UPT.

@@ -161,7 +161,8 @@ fn value(
         | (ItemKind::RegPair(field), OperandValue::RegPair(number)) => {
             register(field, number, word, context)
         }
-        (ItemKind::Pred(field), OperandValue::Pred { pred, negated }) => {
+        (ItemKind::Pred(field), OperandValue::Pred { pred, negated })
+        | (ItemKind::UniformPred(field), OperandValue::UniformPred { pred, negated }) => {
             let number = predicate(pred)?;
             // Some rows store the number inverted.
             let code = if item.flip { number ^ 7 } else { number };
@@ -231,17 +232,9 @@ fn wide_value(
     word: PartialWord,
     context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
-    let clash = OperandMismatch::Modifier;
     match (&item.kind, given.value) {
         (ItemKind::Uniform(field), OperandValue::Uniform(number)) => {
             uniform(field, number, item.plus, word, context)
-        }
-        (ItemKind::UniformPred(field), OperandValue::UniformPred { pred, negated }) => {
-            let number = predicate(pred)?;
-            let code = if item.flip { number ^ 7 } else { number };
-            let word = word.with_field(field, code).ok_or(clash)?;
-            let negated = word.with_condition(&item.not, negated, context.codes);
-            negated.ok_or(clash)
         }
         (ItemKind::ConvergenceBarrier(field), OperandValue::ConvergenceBarrier(number)) => {
             unsigned(field, number.into(), word)
