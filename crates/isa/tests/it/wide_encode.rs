@@ -1,5 +1,7 @@
 //! Words of 128 bits are encoded as they are decoded: recorded words from their operands, and new instructions.
 
+use std::collections::BTreeSet;
+
 use warpbound_base::{CodeAddr, Family};
 use warpbound_isa::nvidia::{
     BracketOperand, ControlWord, EncodeError, FieldRole, InstrFields, Modifier, NewOperand, Opcode,
@@ -465,4 +467,40 @@ fn inverted_uniform_predicates() {
         let built = builder.build().expect("a word");
         assert_eq!(text(Arch::Sm86, built), expected);
     }
+}
+
+/// Words of a row that differ from those of a narrower one in a single bit: a builder that only fills the fields of the
+/// wider row could make a word of the narrower one.
+#[test]
+fn words_stay_out_of_narrower_rows() {
+    let (mut built, mut failed) = (0, BTreeSet::new());
+    for arch in Arch::of_family(Family::Volta) {
+        let forms: Vec<_> = table(arch).forms().map(|(_, form)| form).collect();
+        let forms = forms.iter().filter(|form| form.exists_on(arch));
+        let forms: Vec<_> = forms.collect();
+        for (narrow, wide) in forms.iter().flat_map(|a| forms.iter().map(move |b| (a, b))) {
+            let is_nested = narrow.mask != wide.mask
+                && narrow.mask & wide.mask == wide.mask
+                && narrow.value & wide.mask == wide.value;
+            let free = narrow.mask & !wide.mask;
+            for bit in (0..105).filter(|bit| is_nested && free >> bit & 1 == 1) {
+                let word =
+                    ControlWord::PLAIN.in_word(narrow.value ^ 1 << bit) | 0x7000 & !wide.mask;
+                let Some(builder) = WordBuilder::of_word(arch, word, 0, CodeAddr(0x100)) else {
+                    continue;
+                };
+                built += 1;
+                let again = builder.build().map(|again| text(arch, again));
+                if again.as_deref() != Ok(text(arch, word).as_str()) {
+                    failed.insert(format!("{arch} {word:032x} {} {again:?}", text(arch, word)));
+                }
+            }
+        }
+    }
+    assert!(built > 1000, "{built} words");
+    assert!(
+        failed.is_empty(),
+        "{} of {built}: {failed:#?}",
+        failed.len()
+    );
 }
