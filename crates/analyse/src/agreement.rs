@@ -101,11 +101,13 @@ impl LaunchContext {
 /// Cells on which all lanes agree at the start of the kernel, as the code declares. No document gives the initial
 /// registers of a GPU.
 pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
-    let mut agreed = CellSet::default();
-    for cell in &code.agreed_at_entry {
-        agreed.insert(cell.index());
-    }
-    agreed
+    // All lanes of a warp begin together, so they read one value from a uniform register that nobody wrote (SOUNDNESS
+    // 18). For example, code for sm_87 reads UR2 before it writes it.
+    let uniform = (0..Cell::COUNT)
+        .filter_map(Cell::from_index)
+        .filter(|cell| cell.is_uniform());
+    let agreed = code.agreed_at_entry.iter().copied().chain(uniform);
+    agreed.map(Cell::index).collect()
 }
 
 /// Assumptions of SOUNDNESS 2 that an analysis used.

@@ -49,15 +49,23 @@ impl Blocks {
         }
         for (i, op) in code.ops.iter().enumerate() {
             match &op.control {
-                // `SetActive` changes the active lanes, but not the place where the warp continues, so it ends no
-                // block.
-                ControlEffect::Next | ControlEffect::SetActive(_) => continue,
+                // These change the active lanes or the barriers of lanes, but not the place where the warp continues, so
+                // they end no block.
+                ControlEffect::Next
+                | ControlEffect::SetActive(_)
+                | ControlEffect::BreakBarrier(_)
+                | ControlEffect::SaveBarrier(..)
+                | ControlEffect::WriteBarrier { .. }
+                | ControlEffect::Release => continue,
                 ControlEffect::Jump(ControlTarget::Op(target))
                 | ControlEffect::Branch {
                     to: ControlTarget::Op(target),
                     ..
                 }
                 | ControlEffect::Call(ControlTarget::Op(target))
+                | ControlEffect::LinkedCall(ControlTarget::Op(target))
+                | ControlEffect::OpenBarrier(_, ControlTarget::Op(target))
+                | ControlEffect::Collective(ControlTarget::Op(target))
                 | ControlEffect::Push(_, ControlTarget::Op(target)) => mark(*target),
                 _ => {}
             }

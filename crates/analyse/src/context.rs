@@ -105,6 +105,12 @@ impl Contexts {
         self.calls.get(context.0 as usize).copied().flatten()
     }
 
+    /// Context of the caller and the call site; `None` for the kernel, and for a context that several calls share.
+    pub fn caller(&self, context: ContextId) -> Option<(ContextId, OpIndex)> {
+        let call = self.call(context)?;
+        Some((call.caller, call.site?))
+    }
+
     /// Entry operation of the function that runs in a context.
     pub fn callee(&self, context: ContextId) -> OpIndex {
         self.call(context).map_or(self.entry, |c| c.callee)

@@ -330,7 +330,7 @@ impl Explorer<'_> {
 
     /// By thread, whether the condition holds; `None` if its guard has no table.
     fn holds(&self, state: &State, condition: ExecCondition) -> Option<Vec<bool>> {
-        if condition.tests_cc() {
+        if condition.has_further_test() {
             return None;
         }
         let value = state.known.get(&condition.guard?)?;

@@ -101,7 +101,7 @@ fn count_loop(
             .is_some_and(|next| body.contains(next.index()));
         // The branch is taken where the guard is zero (negated) or is not zero; one side ends the loop.
         let ends_at_zero = op.condition.negated == falls_through_into_loop;
-        if op.condition.tests_cc() || successors.iter().all(leaves) {
+        if op.condition.has_further_test() || successors.iter().all(leaves) {
             continue;
         }
         let predicate = gsa.value_before(node, at, guard);

@@ -59,6 +59,7 @@
 //! * words as polynomials over atoms: `analyse/src/symbolic/atoms.rs`, `polynomial.rs`, `values.rs`
 //! * limits of words, words read as integers: `analyse/src/symbolic/ranges.rs`, `span.rs`, `integers.rs`
 //! * pairs of words, words of one case: `analyse/src/symbolic/wide.rs`, `replacing.rs`
+//! * convergence barriers (regions, nesting, demotion): `analyse/src/convergence.rs`
 //! * exits and steps of counted loops: `analyse/src/loop_bounds/exits.rs`, `progression.rs`, `induction.rs`,
 //!   `counting.rs`
 //! * unrolled loops, words that are one of two, halving searches, totals: `analyse/src/loop_bounds/unrolling.rs`,
@@ -79,6 +80,7 @@
 pub mod agreement;
 pub mod blocks;
 pub mod context;
+pub mod convergence;
 pub mod indirect;
 pub mod launch_ranges;
 pub mod program_space;

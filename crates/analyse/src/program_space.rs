@@ -3,7 +3,7 @@
 //!
 //! The space grows while the thread-level graph is explored; nodes and entries keep their ids.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use warpbound_ir::{Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, tag_of};
 use warpbound_isa::instr::StackToken;
@@ -67,6 +67,8 @@ pub struct ProgramSpace {
     /// Calls whose callee context is shared with other calls: the node that pushes the return
     /// entry, and the function called.
     pub shared_calls: BTreeMap<NodeId, SharedCall>,
+    /// Operations of convergence barriers that have no effect.
+    pub(crate) ignored: BTreeSet<OpIndex>,
     /// Maximum number of nodes.
     limit: usize,
 }
@@ -90,6 +92,7 @@ impl ProgramSpace {
             nodes: Vec::new(),
             ids: HashMap::new(),
             shared_calls: BTreeMap::new(),
+            ignored: BTreeSet::new(),
             limit: node_limit,
         }
     }
@@ -221,6 +224,8 @@ impl ProgramSpace {
         };
         let condition = match op.control {
             ControlEffect::Next | ControlEffect::SetActive(_) => ExecCondition::ALWAYS,
+            // Whether the condition holds or not, the lanes go on at the next operation.
+            _ if control == ControlOp::FallThrough && external.is_none() => ExecCondition::ALWAYS,
             _ => op.condition,
         };
         // The abstract warp pushes entries of all active lanes; a guarded push would hold only some of them.
@@ -287,6 +292,37 @@ impl ProgramSpace {
                 ControlOp::Call { resume, callee }
             }
             ControlEffect::Pop(token) => ControlOp::Pop(site.tag(*token)?),
+            ControlEffect::LinkedCall(ControlTarget::External(name)) => {
+                *external = Some(name.clone());
+                ControlOp::FallThrough
+            }
+            ControlEffect::LinkedCall(ControlTarget::Invalid(name)) => {
+                return Err(site.refuse(Reason::NoTarget(name.clone())));
+            }
+            ControlEffect::LinkedCall(ControlTarget::Op(callee)) => {
+                self.linked_call(site, *callee)?
+            }
+            ControlEffect::Return => ControlOp::Jump(self.enter_caller(site)?),
+            ControlEffect::OpenBarrier(barrier, to) => match self.ignored.contains(&site.at) {
+                true => ControlOp::FallThrough,
+                false => ControlOp::Push {
+                    tag: Tag::Barrier(*barrier),
+                    resume: self.enter_target(site, to)?,
+                },
+            },
+            ControlEffect::JoinBarrier(barrier) => match self.ignored.contains(&site.at) {
+                true => ControlOp::FallThrough,
+                false => ControlOp::Pop(Tag::Barrier(*barrier)),
+            },
+            // The lanes that break run on; the region is demoted.
+            ControlEffect::BreakBarrier(_)
+            | ControlEffect::SaveBarrier(..)
+            | ControlEffect::WriteBarrier { .. }
+            | ControlEffect::Release => ControlOp::FallThrough,
+            ControlEffect::Collective(to) => ControlOp::IndirectJump {
+                targets: vec![self.enter_next(site)?, self.enter_target(site, to)?],
+                agreed: false,
+            },
             ControlEffect::Exit | ControlEffect::End => ControlOp::Exit,
             ControlEffect::Indirect { .. } => {
                 return Err(site.refuse(Reason::UnknownIndirectTarget));
@@ -295,6 +331,32 @@ impl ProgramSpace {
                 return Err(site.refuse(Reason::Unsupported(name.clone())));
             }
         })
+    }
+
+    /// A call with its return address in registers: a jump into a context of its own.
+    fn linked_call(
+        &mut self,
+        site: &Site<'_>,
+        callee: OpIndex,
+    ) -> Result<ControlOp, Refusal> {
+        let entered = self.contexts.enter(self.node(site.node).context, site.at, callee);
+        let CalleeContext::Own(context) = entered else {
+            // Lanes of several frames may execute one instruction together, and barriers in registers do not come back
+            // (experiments with an H200).
+            return Err(site.refuse(Reason::Unsupported("a recursive call".to_owned())));
+        };
+        let callee = self.enter(callee, context);
+        Ok(ControlOp::Jump(callee.ok_or_else(|| site.refuse(Reason::RunsOffTheEnd))?))
+    }
+
+    /// The node after the call that led into the context of `site`.
+    fn enter_caller(&mut self, site: &Site<'_>) -> Result<NodeId, Refusal> {
+        let (caller, call) = self
+            .contexts
+            .caller(site.context)
+            .ok_or_else(|| site.refuse(Reason::Unsupported("a return without a call".to_owned())))?;
+        self.enter(call.next(), caller)
+            .ok_or_else(|| site.refuse(Reason::RunsOffTheEnd))
     }
 
     /// The control effect of an indirect jump to `targets`. A jump to a function after PRET is a call: its callee has

@@ -27,6 +27,8 @@ pub enum Reason {
     UnknownIndirectTarget,
     /// An instruction whose control effect is not modelled.
     Unsupported(String),
+    /// Convergence barriers whose regions do not nest along all paths.
+    BarriersNotNested(String),
     /// A conditional push or call, which no known instruction set has.
     ConditionalPush,
     /// No lane that reaches the instruction can exit.
@@ -55,6 +57,9 @@ impl fmt::Display for Reason {
                 f.write_str("indirect jump: no table or address found for its register")
             }
             Reason::Unsupported(name) => write!(f, "{name} is not modelled"),
+            Reason::BarriersNotNested(what) => {
+                write!(f, "convergence barriers are not nested: {what}")
+            }
             Reason::ConditionalPush => f.write_str("conditional push or call"),
             Reason::NeverExits => {
                 f.write_str("infinite loop: no instruction reachable from here exits the kernel")

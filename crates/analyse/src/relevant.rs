@@ -60,7 +60,9 @@ impl RelevantCells {
 /// Relevant cells before `op`, given the relevant cells after it.
 fn cells_before(op: &Op, after: &CellSet) -> CellSet {
     let mut cells = *after;
-    if matches!(op.control, ControlEffect::Call(ControlTarget::External(_))) {
+    if let ControlEffect::Call(ControlTarget::External(_))
+    | ControlEffect::LinkedCall(ControlTarget::External(_)) = op.control
+    {
         // The callee may leave anything in any cell.
         return CellSet::default();
     }
@@ -105,6 +107,21 @@ fn control_flow(code: &Code) -> Digraph {
             ControlEffect::Call(target) => {
                 edges.extend(target_index(target).map(|to| (here, to)));
                 edges.push((hub(StackToken::Ret), here + 1));
+            }
+            ControlEffect::LinkedCall(target) => {
+                edges.extend(target_index(target).map(|to| (here, to)));
+                edges.push((hub(StackToken::Ret), here + 1));
+            }
+            ControlEffect::Return => edges.push((here, hub(StackToken::Ret))),
+            ControlEffect::OpenBarrier(..)
+            | ControlEffect::JoinBarrier(_)
+            | ControlEffect::BreakBarrier(_)
+            | ControlEffect::SaveBarrier(..)
+            | ControlEffect::WriteBarrier { .. }
+            | ControlEffect::Release => goes_on = true,
+            ControlEffect::Collective(target) => {
+                edges.extend(target_index(target).map(|to| (here, to)));
+                goes_on = true;
             }
             ControlEffect::Push(token, target) => {
                 edges.extend(target_index(target).map(|to| (hub(*token), to)));

@@ -10,6 +10,7 @@ use warpbound_ir::{Cell, Code, ControlEffect, OpIndex};
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::{ControlOp, Via, WarpStep};
 
+use crate::convergence::ConvergenceRegions;
 use crate::indirect::IndirectTargets;
 use crate::program_space::{ProgramSpace, ResolvedControl};
 
@@ -49,6 +50,8 @@ pub struct ThreadCfg {
     pub steps: Vec<Vec<WarpStep>>,
     /// Time after which analyses of the graph are given up, from [`Limits`].
     pub deadline: Deadline,
+    /// Regions of convergence barriers; none in code without such barriers.
+    pub regions: ConvergenceRegions,
     /// The code as one lane executes it, if operations write the mask of active lanes
     /// ([`Masks::lane_view`](crate::masks::Masks::lane_view)).
     pub(crate) lane_code: Option<Code>,

@@ -267,7 +267,7 @@ impl<'r, 'a> Run<'r, 'a> {
                     reconvergence: point,
                 },
                 Some(guard),
-            ) if !op.condition.tests_cc() => {
+            ) if !op.condition.has_further_test() => {
                 let mut taken = 0;
                 for lane in lanes_of(active) {
                     match self.value(guard, lane) {
@@ -568,6 +568,15 @@ fn successors(at: usize, op: &Op) -> Option<SmallVec<[usize; 2]>> {
         | ControlEffect::Call(_)
         | ControlEffect::Push(..)
         | ControlEffect::Pop(_)
+        | ControlEffect::LinkedCall(_)
+        | ControlEffect::Return
+        | ControlEffect::OpenBarrier(..)
+        | ControlEffect::JoinBarrier(_)
+        | ControlEffect::BreakBarrier(_)
+        | ControlEffect::SaveBarrier(..)
+        | ControlEffect::WriteBarrier { .. }
+        | ControlEffect::Release
+        | ControlEffect::Collective(_)
         | ControlEffect::Exit
         | ControlEffect::Unsupported(_) => None,
     }

@@ -3,6 +3,8 @@
 //!
 //! For example, `c[0x0][0x8]` is `blockDim.x` in each kernel of NVIDIA GPUs with 64-bit instruction words.
 
+use crate::Isa;
+
 /// Layout of code in groups, each of which begins with a control word. The control word says, for each instruction
 /// of the group, when the next one may issue and which scoreboards it waits for and releases (maxas, "Control Codes").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,8 +72,6 @@ pub struct ConstantBanks {
     pub variables: u8,
     /// Addresses of variables and of functions outside the file.
     pub addresses: u8,
-    /// Byte offsets in the launch block.
-    pub block: LaunchBlock,
 }
 
 /// Byte offsets of the words in the launch block (experiments with the compiler's output).
@@ -83,13 +83,74 @@ pub struct LaunchBlock {
     pub grid_size: u32,
     /// Top of the local stack.
     pub stack: u32,
-    /// Base of the window of shared memory in the generic address space: low and high word.
-    pub shared_window: [u32; 2],
+    /// Base of the window of shared memory in the generic address space: low and high word. From Hopper on it is in a
+    /// special register.
+    pub shared_window: Option<[u32; 2]>,
     /// Base of the window of local memory: low and high word.
     pub local_window: [u32; 2],
 }
 
+/// Window of the generic address space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Window {
+    /// Shared memory of the block.
+    Shared,
+    /// Local memory of the thread.
+    Local,
+}
+
+/// Word of the launch block with half of the address of a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowWord {
+    /// The window.
+    pub window: Window,
+    /// Whether it is the high half.
+    pub is_high: bool,
+    /// Byte offset.
+    pub at: u32,
+}
+
 impl LaunchBlock {
+    /// Layout in bank 0 for an architecture of NVIDIA (experiments with compilers); `None` for others.
+    ///
+    /// For example, `blockDim.x` is word 0x8 on Pascal, 0x0 on Turing and 0x360 on Blackwell.
+    pub fn of(isa: Isa) -> Option<&'static LaunchBlock> {
+        const TURING: LaunchBlock = LaunchBlock {
+            block_size: 0x0,
+            grid_size: 0xc,
+            stack: 0x28,
+            shared_window: Some([0x18, 0x1c]),
+            local_window: [0x20, 0x24],
+        };
+        const HOPPER: LaunchBlock = LaunchBlock {
+            shared_window: None,
+            ..TURING
+        };
+        const BLACKWELL: LaunchBlock = LaunchBlock {
+            block_size: 0x360,
+            grid_size: 0x370,
+            stack: 0x37c,
+            shared_window: None,
+            local_window: [0x2f8, 0x2fc],
+        };
+        let Isa::Sm(sm) = isa else { return None };
+        Some(match sm.number {
+            ..70 => LaunchBlock::OF_GROUPED_CODE,
+            70..90 => &TURING,
+            90..100 => &HOPPER,
+            100.. => &BLACKWELL,
+        })
+    }
+
+    /// Layout for Maxwell and Pascal.
+    pub const OF_GROUPED_CODE: &LaunchBlock = &LaunchBlock {
+        block_size: 0x8,
+        grid_size: 0x14,
+        stack: 0x20,
+        shared_window: Some([0x0, 0x100]),
+        local_window: [0x4, 0x104],
+    };
+
     /// Bytes of three words in x, y and z.
     const SIZE_BYTES: u32 = 12;
 
@@ -104,10 +165,18 @@ impl LaunchBlock {
         [self.block_size, self.grid_size].map(|first| first..first + LaunchBlock::SIZE_BYTES)
     }
 
-    /// Byte offsets of the words of the windows: low words of shared and local memory, then the high words.
-    pub const fn windows(&self) -> [u32; 4] {
-        let [shared, shared_high] = self.shared_window;
-        let [local, local_high] = self.local_window;
-        [shared, local, shared_high, local_high]
+    /// Byte offsets of the low words of the windows, and of the high words: of shared memory, if it is there, and of
+    /// local memory.
+    pub fn windows(&self) -> impl Iterator<Item = WindowWord> + use<> {
+        let word = |window, at: [u32; 2]| {
+            [false, true].map(|is_high| WindowWord {
+                window,
+                is_high,
+                at: at[usize::from(is_high)],
+            })
+        };
+        let shared = self.shared_window.map(|at| word(Window::Shared, at));
+        let local = word(Window::Local, self.local_window);
+        shared.into_iter().flatten().chain(local)
     }
 }

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crate::{ConstantBanks, Diagnostic, GroupedCode, LaunchBlock, Named};
+use crate::{ConstantBanks, Diagnostic, GroupedCode, Named};
 
 /// Family of machines whose code has one format, one execution model, one ABI and one timing model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -55,9 +55,11 @@ pub struct FamilyFacts {
     pub gpus: &'static str,
     /// Architectures of the family, in messages.
     pub architectures: &'static [&'static str],
-    /// Whether the meanings of its instructions are known, so that kernels are analysed and run. Otherwise they are
-    /// listed, disassembled and compared.
+    /// Whether reads, writes and control flow of its instructions are known, so that kernels are analysed. Otherwise they
+    /// are listed, disassembled and compared.
     pub is_analysed: bool,
+    /// Whether kernels are run, timed, measured and rewritten.
+    pub is_run: bool,
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
@@ -77,18 +79,11 @@ const MAXWELL_CODE: GroupedCode = GroupedCode {
 };
 
 /// Banks of kernels (experiments with `cuobjdump -elf` and the compiler's output).
-const MAXWELL_BANKS: ConstantBanks = ConstantBanks {
+const NVIDIA_BANKS: ConstantBanks = ConstantBanks {
     launch: 0,
     literals: 2,
     variables: 3,
     addresses: 4,
-    block: LaunchBlock {
-        block_size: 0x8,
-        grid_size: 0x14,
-        stack: 0x20,
-        shared_window: [0x0, 0x100],
-        local_window: [0x4, 0x104],
-    },
 };
 
 impl GroupedCode {
@@ -110,8 +105,8 @@ impl GroupedCode {
 }
 
 impl ConstantBanks {
-    /// Banks of cubins whose code has groups of three instructions.
-    pub const OF_GROUPED_CODE: &ConstantBanks = &MAXWELL_BANKS;
+    /// Banks of all cubins.
+    pub const OF_CUBINS: &ConstantBanks = &NVIDIA_BANKS;
 }
 
 impl Family {
@@ -122,25 +117,27 @@ impl Family {
                 gpus: "NVIDIA GPUs",
                 architectures: &["Maxwell", "Pascal"],
                 is_analysed: true,
+                is_run: true,
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
                 grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
-                constant_banks: Some(ConstantBanks::OF_GROUPED_CODE),
+                constant_banks: Some(ConstantBanks::OF_CUBINS),
             },
             Family::Volta => &FamilyFacts {
                 gpus: "NVIDIA GPUs from Volta on",
                 architectures: &["Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell"],
-                is_analysed: false,
+                is_analysed: true,
+                is_run: false,
                 lanes: 32,
                 reconvergence: Reconvergence::ConvergenceBarriers,
                 grouped_code: None,
-                // Where the launch block is depends on the architecture.
-                constant_banks: None,
+                constant_banks: Some(ConstantBanks::OF_CUBINS),
             },
             Family::Gcn3 => &FamilyFacts {
                 gpus: "GCN3 GPUs",
                 architectures: &["GCN3"],
                 is_analysed: true,
+                is_run: true,
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
                 grouped_code: None,
@@ -150,6 +147,7 @@ impl Family {
                 gpus: "mini-SIMT machines",
                 architectures: &["mini-SIMT"],
                 is_analysed: true,
+                is_run: true,
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
                 grouped_code: None,
@@ -167,6 +165,20 @@ impl Family {
         match self.facts().is_analysed {
             true => Ok(()),
             false => Err(Diagnostic::new(only_decoded(self))),
+        }
+    }
+
+    /// Refuses a family whose kernels are bounded, but not run.
+    ///
+    /// # Errors
+    ///
+    /// A diagnostic with the name of the family.
+    pub fn check_run(self) -> Result<(), Diagnostic> {
+        match self.facts().is_run {
+            true => Ok(()),
+            false => Err(Diagnostic::new(format!(
+                "kernels for {self} are bounded in instructions, but neither run nor bounded in cycles yet"
+            ))),
         }
     }
 

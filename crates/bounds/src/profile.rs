@@ -11,7 +11,7 @@ use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchProfile, LaunchProfiler, LaunchValues, StatedLoop,
 };
-use warpbound_base::{ConstantBanks, Deadline, Diagnostic};
+use warpbound_base::{ConstantBanks, Deadline, Diagnostic, LaunchBlock};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_launch::{
     Buffer, GlobalMemory, Launch, LaunchFile, ParamValue, PathOrder, PointerLocation,
@@ -199,7 +199,7 @@ struct LaunchConstants<'a> {
 }
 
 /// Banks of kernels whose launches are profiled.
-const BANKS: &ConstantBanks = ConstantBanks::OF_GROUPED_CODE;
+const BANKS: &ConstantBanks = ConstantBanks::OF_CUBINS;
 
 /// Banks of addresses of variables.
 const ADDRESS_BANKS: [u8; 2] = [BANKS.addresses, Code::ADDRESS_BANK];
@@ -210,9 +210,10 @@ impl<'a> LaunchConstants<'a> {
             Some(block) => (block.bank, u32::from(block.offset)),
             None => (BANKS.launch, 0),
         };
-        let block = &BANKS.block;
+        let block = LaunchBlock::OF_GROUPED_CODE;
         let mut defined = Vec::from(block.sizes().map(|sizes| (sizes, false)));
-        for at in block.windows().into_iter().chain([block.stack]) {
+        let windows = block.windows().map(|word| word.at);
+        for at in windows.chain([block.stack]) {
             defined.push((at..at + 4, true));
         }
         for (number, (param, given)) in kernel.params.iter().zip(&file.params).enumerate() {

@@ -79,12 +79,13 @@ impl Cell {
         }
     }
 
-    /// Whether the cell is a predicate, which holds 0 or 1.
+    /// Whether the cell is a predicate, of lanes or of the uniform datapath, which holds 0 or 1.
     pub fn is_predicate(self) -> bool {
-        self.predicate_number().is_some()
+        const UNIFORM: RegisterKind = RegisterKind::UniformPredicate;
+        self.predicate_number().is_some() || self.0.wrapping_sub(base(UNIFORM)) < UNIFORM.capacity()
     }
 
-    /// Number of the predicate; `None` for other cells.
+    /// Number of the predicate of lanes; `None` for other cells.
     #[inline]
     pub fn predicate_number(self) -> Option<u8> {
         const FIRST: u16 = base(RegisterKind::Predicate);
@@ -98,6 +99,14 @@ impl Cell {
         // Masks and scalars are the last kinds, so one comparison decides.
         const FIRST_OF_WARP: u16 = base(RegisterKind::Mask);
         self.0 < FIRST_OF_WARP
+    }
+
+    /// Whether it is a register of the uniform datapath, of which each lane has a copy.
+    pub fn is_uniform(self) -> bool {
+        const KINDS: [RegisterKind; 2] = [RegisterKind::Uniform, RegisterKind::UniformPredicate];
+        KINDS
+            .iter()
+            .any(|&kind| self.0.wrapping_sub(base(kind)) < kind.capacity())
     }
 
     /// Index of the cell, below [`Cell::COUNT`].

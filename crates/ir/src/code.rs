@@ -26,7 +26,21 @@ impl OpIndex {
     }
 }
 
-/// Condition under which an operation takes effect in a lane: guard AND condition-code test.
+/// Test of a control operation beside guard and condition code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FurtherTest {
+    /// Another predicate has to hold, or, if negated, must not.
+    Predicate {
+        /// Cell of the predicate.
+        cell: Cell,
+        /// Whether it is negated.
+        negated: bool,
+    },
+    /// A property of the lanes that execute the operation together: unknown, and equal in all of them (SOUNDNESS 18).
+    Group,
+}
+
+/// Condition under which an operation takes effect in a lane: guard AND condition-code test AND further test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecCondition {
     /// Guard cell. The guard holds in lanes whose cell is not zero; `None` is the constant true. A cell of the warp
@@ -36,6 +50,8 @@ pub struct ExecCondition {
     pub negated: bool,
     /// Test of the condition code.
     pub cc_test: CcTest,
+    /// Further test.
+    pub further: Option<FurtherTest>,
 }
 
 impl ExecCondition {
@@ -44,6 +60,7 @@ impl ExecCondition {
         guard: None,
         negated: false,
         cc_test: CcTest::TRUE,
+        further: None,
     };
 
     /// Whether the condition depends on the condition code.
@@ -51,12 +68,17 @@ impl ExecCondition {
         self.cc_test != CcTest::TRUE
     }
 
+    /// Whether more than the guard decides the condition.
+    pub fn has_further_test(self) -> bool {
+        self.tests_cc() || self.further.is_some()
+    }
+
     /// Whether the condition holds in every lane.
     pub fn is_always(self) -> bool {
         self == ExecCondition::ALWAYS
     }
 
-    /// Whether the condition holds in no lane.
+    /// Whether the condition holds in no lane, because the guard is constant.
     pub fn is_never(self) -> bool {
         self.guard.is_none() && self.negated
     }
@@ -69,7 +91,12 @@ impl ExecCondition {
             Some((_, Some(words))) => words.map(Some),
         };
         let code = self.tests_cc().then_some(Cell::CC);
-        guard.into_iter().flatten().chain(code)
+        let further = match self.further {
+            Some(FurtherTest::Predicate { cell, .. }) => Some(cell),
+            // No cell has the property of a group, which is equal in its lanes.
+            Some(FurtherTest::Group) | None => None,
+        };
+        guard.into_iter().flatten().chain(code).chain(further)
     }
 
     /// Two-valued cell that alone decides the condition, if there is one. Lanes for which the condition holds then
@@ -77,7 +104,7 @@ impl ExecCondition {
     pub fn decided_by(self) -> Option<Cell> {
         self.guard
             // Other cells have more than two values, so lanes with the same outcome may differ in them.
-            .filter(|guard| !self.tests_cc() && guard.is_predicate())
+            .filter(|guard| !self.has_further_test() && guard.is_predicate())
     }
 }
 
@@ -123,6 +150,31 @@ pub enum ControlEffect {
     },
     /// Calls: pushes a [`StackToken::Ret`] entry that resumes at the next operation.
     Call(ControlTarget),
+    /// Calls: jumps. The return address is in registers, and names the next operation.
+    LinkedCall(ControlTarget),
+    /// Returns from a [`ControlEffect::LinkedCall`]: jumps to the address in registers.
+    Return,
+    /// The active lanes take part in a convergence barrier, which resumes at the target.
+    OpenBarrier(u8, ControlTarget),
+    /// Waits for the lanes that take part in a convergence barrier.
+    JoinBarrier(u8),
+    /// The active lanes leave a convergence barrier and run on.
+    BreakBarrier(u8),
+    /// Moves a convergence barrier into a register, and clears it. `None`: the value is dropped.
+    SaveBarrier(u8, Option<Cell>),
+    /// Writes a convergence barrier.
+    WriteBarrier {
+        /// The barrier.
+        barrier: u8,
+        /// Register that it is read from.
+        source: Option<Cell>,
+        /// Barrier that the operation clears.
+        cleared: Option<u8>,
+    },
+    /// Falls through; lanes that wait at a convergence barrier may go on without the active ones.
+    Release,
+    /// As [`ControlEffect::Release`], but each lane may continue at the target instead.
+    Collective(ControlTarget),
     /// Pushes an entry that resumes at the target.
     Push(StackToken, ControlTarget),
     /// Pops down to the nearest entry with the tag.
@@ -167,6 +219,15 @@ impl ControlEffect {
             ControlEffect::Jump(_)
             | ControlEffect::Branch { .. }
             | ControlEffect::Call(_)
+            | ControlEffect::LinkedCall(_)
+            | ControlEffect::Return
+            | ControlEffect::OpenBarrier(..)
+            | ControlEffect::JoinBarrier(_)
+            | ControlEffect::BreakBarrier(_)
+            | ControlEffect::SaveBarrier(..)
+            | ControlEffect::WriteBarrier { .. }
+            | ControlEffect::Release
+            | ControlEffect::Collective(_)
             | ControlEffect::Push(..)
             | ControlEffect::SetActive(_)
             | ControlEffect::Indirect { .. }

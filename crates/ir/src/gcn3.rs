@@ -253,6 +253,7 @@ fn condition(flow: GcnFlow) -> ExecCondition {
         guard: Some(Cell::of(guard)),
         negated,
         cc_test: CcTest::TRUE,
+        further: None,
     }
 }
 

@@ -39,19 +39,21 @@ mod lift;
 mod maxwell;
 mod meaning;
 mod mini;
+mod nvidia;
 pub mod text;
+mod volta;
 
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{
-    AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex,
+    AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Op, OpIndex,
     OpScope, ValueDependence, tag_of,
 };
 pub use eval::{ValueDomain, eval};
 pub use gcn3::meaning_with_mode;
 pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, TextureRead};
 pub use lift::{lift, lift_flow};
-pub use maxwell::{cc_test, meaning as meaning_of};
+pub use maxwell::{cc_test, further_test, meaning as meaning_of};
 pub use meaning::{
     Address, BarrierArrival, BarrierReduction, BinaryOp, BufferOperand, Expr, Meaning, ShuffleMode,
     TernaryOp, UnaryOp, VoteMode, Width, WordHalf,

@@ -5,7 +5,7 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::Kernel;
 
-use crate::{Code, gcn3, maxwell, mini};
+use crate::{Code, gcn3, mini, nvidia};
 
 /// Lifts `program`, the decoded code section of `kernel`.
 ///
@@ -15,7 +15,7 @@ use crate::{Code, gcn3, maxwell, mini};
 /// point that is a `sync`.
 pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
-        Program::Nvidia(program) => maxwell::lift(kernel, program, true),
+        Program::Nvidia(program) => nvidia::lift(kernel, program, true),
         Program::Amd(program) => gcn3::lift(kernel, program, true),
         Program::Mini(program) => mini::lift(kernel, program),
     }
@@ -29,7 +29,7 @@ pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
 /// See [`lift`].
 pub fn lift_flow(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
-        Program::Nvidia(program) => maxwell::lift(kernel, program, false),
+        Program::Nvidia(program) => nvidia::lift(kernel, program, false),
         Program::Amd(program) => gcn3::lift(kernel, program, false),
         Program::Mini(program) => mini::lift(kernel, program),
     }

@@ -13,7 +13,6 @@ mod flags;
 mod float;
 mod half;
 mod integer;
-mod lift;
 mod logic;
 mod memory;
 mod modifier_reader;
@@ -33,8 +32,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::Opcode;
 
 use crate::Meaning;
-pub use flags::cc_test;
-pub(crate) use lift::lift;
+pub use flags::{cc_test, further_test};
 use operands::Operands;
 
 /// Returns the meaning of an instruction; `None` if it is unknown.

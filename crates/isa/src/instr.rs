@@ -5,13 +5,15 @@ use warpbound_base::{CodeAddr, Named};
 
 use crate::{Reg, SpecialReg};
 
-/// Guard predicate of an instruction: `@P0`, `@!P0`, `@!PT`; no guard is `@PT`.
+/// Guard predicate of an instruction: `@P0`, `@!P0`, `@!PT`, `@UP0`; no guard is `@PT`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guard {
     /// Predicate number; `None` is `PT`.
     pub pred: Option<u8>,
     /// Whether the predicate is negated (`!`).
     pub negated: bool,
+    /// Whether it is a predicate of the uniform datapath.
+    pub uniform: bool,
 }
 
 impl Guard {
@@ -19,10 +21,26 @@ impl Guard {
     pub const ALWAYS: Guard = Guard {
         pred: None,
         negated: false,
+        uniform: false,
     };
+    /// Guard by a predicate of lanes; `None` is `PT`.
+    pub const fn of_lanes(pred: Option<u8>, negated: bool) -> Guard {
+        Guard {
+            pred,
+            negated,
+            uniform: false,
+        }
+    }
+    /// Register of the predicate; `None` for PT.
+    pub fn register(self) -> Option<Reg> {
+        self.pred.map(|number| match self.uniform {
+            true => Reg::uniform_predicate(number),
+            false => Reg::predicate(number),
+        })
+    }
     /// Whether the guard holds in every lane.
     pub fn is_always(self) -> bool {
-        self == Self::ALWAYS
+        self.pred.is_none() && !self.negated
     }
     /// Whether the guard holds in no lane (`@!PT`).
     pub fn is_never(self) -> bool {
@@ -43,6 +61,21 @@ impl CcTest {
     pub fn depends_on_cc_only(self) -> bool {
         !(24..=29).contains(&self.0)
     }
+}
+
+/// Condition of a control transfer beside guard and condition code, from Volta on.
+///
+/// For example, `@P0 BRA P1, L` jumps in lanes where P0 and P1 hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FurtherCondition {
+    /// None.
+    #[default]
+    None,
+    /// Another predicate has to hold as well.
+    Predicate(Guard),
+    /// A property of the lanes that execute the instruction together, as `BRA.DIV` tests it: unknown, and equal in all
+    /// of them.
+    Group,
 }
 
 /// Tag of an activation-stack entry: the kind of instruction that pops it (`warp-cfg-2023` 2).
@@ -100,8 +133,8 @@ pub enum InstrFlow {
     Branch(BranchTarget),
     /// BRX: `next + base + offset`; JMX: `base + offset` absolute.
     Indirect {
-        /// Register with the address; `None` is RZ.
-        base: Option<u8>,
+        /// Register with the address, or the first of two; `None` is RZ or URZ.
+        base: Option<Reg>,
         /// Addend of the target `register + anchor`. BRX (`relative`): encoded offset plus the address after the
         /// instruction; JMX: the encoded offset.
         anchor: i64,
@@ -114,6 +147,32 @@ pub enum InstrFlow {
     Push(StackToken, BranchTarget),
     /// SYNC, BRK, CONT, RET, LONGJMP: pops down to the nearest entry with the tag.
     Pop(StackToken),
+    /// CALL from Volta on: jumps. Earlier instructions wrote the return address into registers.
+    LinkedCall(BranchTarget),
+    /// RET from Volta on: jumps to the return address in registers.
+    Return,
+    /// BSSY: the active lanes take part in a convergence barrier, which resumes at the target.
+    OpenBarrier(u8, BranchTarget),
+    /// BSYNC: waits for the lanes that take part in the convergence barrier.
+    JoinBarrier(u8),
+    /// BREAK: the active lanes leave the convergence barrier and run on.
+    BreakBarrier(u8),
+    /// `BMOV.CLEAR R, B`: moves a convergence barrier into a register and clears it. `None` for RZ.
+    SaveBarrier(u8, Option<Reg>),
+    /// BMOV that writes a convergence barrier.
+    WriteBarrier {
+        /// The barrier.
+        barrier: u8,
+        /// Register that it is read from; `None` for any other source.
+        source: Option<Reg>,
+        /// Barrier that the instruction clears.
+        cleared: Option<u8>,
+    },
+    /// YIELD, NANOSLEEP, WARPSYNC: falls through, and lanes that wait at a convergence barrier may go on without the
+    /// active ones (experiments with an H200).
+    Release,
+    /// `WARPSYNC.COLLECTIVE`: as [`InstrFlow::Release`], but each lane may continue at the target instead.
+    Collective(BranchTarget),
     /// EXIT, KIL: terminates the lanes. BPT.TRAP: terminates the launch, so its lanes continue nowhere.
     Exit,
     /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that depend on the call
@@ -189,6 +248,8 @@ pub struct Effects {
     pub guard: Guard,
     /// Condition-code test. With a test other than [`CcTest::TRUE`], the instruction also depends on [`Reg::CC`].
     pub cc_test: CcTest,
+    /// Further condition of a control transfer (its register is *not* repeated in `reads`).
+    pub further: FurtherCondition,
     /// Registers read as operands: every register of a 64/128-bit group, and implicit ones.
     pub reads: Vec<Reg>,
     /// Registers written when the condition holds: every register of a group.

@@ -36,7 +36,7 @@ mod registers;
 mod special;
 
 pub use instr::{
-    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, MemorySpace, StackToken,
+    BranchTarget, CcTest, Effects, FurtherCondition, Guard, InstrFlow, MemoryEffect, MemorySpace, StackToken,
     ValueSource,
 };
 pub use nvidia::{

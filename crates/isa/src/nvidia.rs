@@ -33,8 +33,12 @@ pub use shared::text::{Relocated, TargetStyle};
 pub use shared::timing::{ExecUnit, LatencyClass, LatencyKind, Timing};
 pub use tables::table;
 
-/// Register files of all NVIDIA GPUs, as far as effects name them: general registers, predicates and the condition code
-/// of Maxwell and Pascal. RZ (R255) and PT (P7) are constants and no registers. Uniform registers and convergence barriers
-/// are not there, because the effects of words of 128 bits are not stated yet.
+/// Register files of Maxwell and Pascal: general registers, predicates and the condition code. RZ (R255) and PT (P7) are
+/// constants and no registers, on all NVIDIA GPUs.
 pub const REGISTERS: RegisterFiles =
     RegisterFiles::compiled(include_str!("../../../isa/nvidia/maxwell.registers"));
+
+/// Register files from Volta to Blackwell: general and uniform registers, and the predicates of both. Convergence barriers
+/// are not there, because their values are not followed.
+pub const REGISTERS_SINCE_VOLTA: RegisterFiles =
+    RegisterFiles::compiled(include_str!("../../../isa/nvidia/volta.registers"));

@@ -51,7 +51,10 @@ impl Program {
     /// Register files of the instruction set.
     pub fn registers(&self) -> &'static RegisterFiles {
         match self {
-            Program::Nvidia(_) => &nvidia::REGISTERS,
+            Program::Nvidia(program) => match program.arch().family() {
+                Family::Volta => &nvidia::REGISTERS_SINCE_VOLTA,
+                Family::Maxwell | Family::Gcn3 | Family::MiniSimt => &nvidia::REGISTERS,
+            },
             Program::Amd(_) => &amd::REGISTERS,
             Program::Mini(_) => &mini::REGISTERS,
         }

@@ -16,19 +16,26 @@ pub enum RegisterKind {
     Predicate,
     /// Flags of each lane that arithmetic sets and branches test: NVIDIA's condition code.
     Flag,
+    /// A word for all lanes that execute together: NVIDIA's UR. Groups of lanes that have diverged do not see each
+    /// other's writes, so each lane has a copy, and a write gives all lanes that execute it the same value (SOUNDNESS 18).
+    Uniform,
+    /// A bit for all lanes that execute together: NVIDIA's UP. Each lane has a copy, as of [`RegisterKind::Uniform`].
+    UniformPredicate,
     /// A bit for each lane of the warp, in two words of the scalar file ([`Reg::mask_words`]): AMD's VCC and EXEC. A
     /// branch asks whether any lane is set.
     Mask,
-    /// A word for the whole warp: AMD's SGPRs and SCC, NVIDIA's uniform registers.
+    /// A word for the whole warp: AMD's SGPRs and SCC.
     Scalar,
 }
 
 impl RegisterKind {
     /// All kinds.
-    pub const ALL: [RegisterKind; 5] = [
+    pub const ALL: [RegisterKind; 7] = [
         RegisterKind::Vector,
         RegisterKind::Predicate,
         RegisterKind::Flag,
+        RegisterKind::Uniform,
+        RegisterKind::UniformPredicate,
         RegisterKind::Mask,
         RegisterKind::Scalar,
     ];
@@ -36,18 +43,25 @@ impl RegisterKind {
     /// Maximum number of registers of a file of this kind, in any instruction set.
     pub const fn capacity(self) -> u16 {
         match self {
-            RegisterKind::Vector => 256,
-            RegisterKind::Predicate | RegisterKind::Flag | RegisterKind::Mask => 8,
+            RegisterKind::Vector | RegisterKind::Uniform => 256,
+            RegisterKind::Predicate
+            | RegisterKind::UniformPredicate
+            | RegisterKind::Flag
+            | RegisterKind::Mask => 8,
             // AMD's scalar operands have numbers below 128; SCC is 128 and MODE 129.
             RegisterKind::Scalar => 130,
         }
     }
 
-    /// Whether each lane has a register of its own. Registers of the other kinds belong to the warp: all lanes read the
-    /// same value.
+    /// Whether each lane has a register of its own, or a copy. Registers of the other kinds belong to the warp: all lanes
+    /// read the same value.
     pub const fn is_per_lane(self) -> bool {
         match self {
-            RegisterKind::Vector | RegisterKind::Predicate | RegisterKind::Flag => true,
+            RegisterKind::Vector
+            | RegisterKind::Predicate
+            | RegisterKind::Flag
+            | RegisterKind::Uniform
+            | RegisterKind::UniformPredicate => true,
             RegisterKind::Mask | RegisterKind::Scalar => false,
         }
     }
@@ -58,6 +72,8 @@ impl RegisterKind {
             RegisterKind::Vector => "R",
             RegisterKind::Predicate => "P",
             RegisterKind::Flag => "CC",
+            RegisterKind::Uniform => "UR",
+            RegisterKind::UniformPredicate => "UP",
             RegisterKind::Mask => "M",
             RegisterKind::Scalar => "S",
         }
@@ -80,6 +96,8 @@ impl RegisterKind {
             RegisterKind::Vector => "vector",
             RegisterKind::Predicate => "predicate",
             RegisterKind::Flag => "flag",
+            RegisterKind::Uniform => "uniform",
+            RegisterKind::UniformPredicate => "uniform_predicate",
             RegisterKind::Mask => "mask",
             RegisterKind::Scalar => "scalar",
         }
@@ -150,6 +168,22 @@ impl Reg {
     pub const fn predicate(number: u8) -> Reg {
         Reg {
             kind: RegisterKind::Predicate,
+            number,
+        }
+    }
+
+    /// Uniform register: `UR0`..`UR254` of NVIDIA.
+    pub const fn uniform(number: u8) -> Reg {
+        Reg {
+            kind: RegisterKind::Uniform,
+            number,
+        }
+    }
+
+    /// Predicate of the uniform datapath: `UP0`..`UP6` of NVIDIA.
+    pub const fn uniform_predicate(number: u8) -> Reg {
+        Reg {
+            kind: RegisterKind::UniformPredicate,
             number,
         }
     }

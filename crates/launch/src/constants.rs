@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use warpbound_base::{ConstantBanks, Diagnostic};
+use warpbound_base::{ConstantBanks, Diagnostic, LaunchBlock};
 use warpbound_ir::Code;
 use warpbound_load::{Image, Kernel, Variable, VariableLocation, demangle};
 
@@ -15,7 +15,7 @@ use crate::{bindings, buffers, gcn, limits, pointers};
 const LAUNCH_BLOCK: usize = 0x2000;
 
 /// Banks of kernels that have a launch block.
-const BANKS: &ConstantBanks = ConstantBanks::OF_GROUPED_CODE;
+const BANKS: &ConstantBanks = ConstantBanks::OF_CUBINS;
 
 /// Relocation of an 8-byte address (`R_CUDA_64`).
 const WHOLE_ADDRESS: u32 = 2;
@@ -324,7 +324,7 @@ fn launch_block(
             *to = *from;
         }
     };
-    let layout = &BANKS.block;
+    let layout = LaunchBlock::OF_GROUPED_CODE;
     for (at, size) in [
         (layout.block_size, file.block),
         (layout.grid_size, file.grid),

@@ -1,6 +1,6 @@
 //! [`Launch`]: a kernel launch with its complete initial state except global memory.
 
-use warpbound_base::{LaunchBlock, Named};
+use warpbound_base::{LaunchBlock, Named, Window};
 
 use crate::gcn::WaveEntry;
 use crate::texture::{Surface, Texture};
@@ -75,13 +75,14 @@ impl Launch {
 
 /// Words that the driver writes into the launch block of the constants for the windows of the generic address space,
 /// with their byte offsets.
-pub(crate) fn window_words(block: &LaunchBlock) -> [(u32, u32); 4] {
-    let [shared, local, shared_high, local_high] = block.windows();
-    [
-        (shared, window::SHARED),
-        (local, window::LOCAL),
-        // The windows are in the lowest 4 GiB.
-        (shared_high, 0),
-        (local_high, 0),
-    ]
+pub(crate) fn window_words(block: &LaunchBlock) -> impl Iterator<Item = (u32, u32)> + use<> {
+    block.windows().map(|word| {
+        let base = match (word.is_high, word.window) {
+            // The windows are in the lowest 4 GiB.
+            (true, _) => 0,
+            (false, Window::Shared) => window::SHARED,
+            (false, Window::Local) => window::LOCAL,
+        };
+        (word.at, base)
+    })
 }

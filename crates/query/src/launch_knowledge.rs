@@ -12,11 +12,11 @@ use std::sync::OnceLock;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::launch_ranges::{LaunchRanges, StatedData, WordRange};
-use warpbound_base::{ConstantBanks, Diagnostic, Family, SizeLimits};
+use warpbound_base::{Diagnostic, Family, Isa, LaunchBlock, SizeLimits};
 use warpbound_launch::{
     LaunchFile, ParamValue, check_block, check_grid, check_limits, check_shared,
 };
-use warpbound_load::{Image, Isa, Kernel, NamePattern};
+use warpbound_load::{Image, Kernel, NamePattern};
 
 use crate::stated_launches::{NumberRange, StatedLaunches};
 use crate::{BoundOptions, KernelAccesses, Session};
@@ -99,6 +99,7 @@ fn launch_ranges(
         .grid
         .or_else(|| file.map(|file| file.grid.map(NumberRange::one)));
     let mut words = words_of_sizes(
+        image.isa(),
         kernel,
         size_ranges(block),
         size_ranges(grid),
@@ -142,6 +143,7 @@ fn launch_ranges(
 
 /// Returns the words with sizes of the launch, and those next to them. The sizes are of a launch file or not.
 fn words_of_sizes(
+    isa: Isa,
     kernel: &Kernel,
     block: [Option<WordRange>; 3],
     grid: [Option<WordRange>; 3],
@@ -150,10 +152,11 @@ fn words_of_sizes(
     let mut words = LaunchWords::new(kernel);
     match &kernel.code_object {
         None => {
-            let layout = &ConstantBanks::OF_GROUPED_CODE.block;
-            words.add_sizes("blockDim", layout.block_size, block);
-            words.add_sizes("gridDim", layout.grid_size, grid);
-            words.add_addresses(layout);
+            if let Some(layout) = LaunchBlock::of(isa) {
+                words.add_sizes("blockDim", layout.block_size, block);
+                words.add_sizes("gridDim", layout.grid_size, grid);
+                words.add_addresses(layout);
+            }
         }
         Some(object) => {
             words.add_dispatch(object, block, grid);
@@ -166,11 +169,11 @@ fn words_of_sizes(
 /// Returns what every launch of a kernel has in common, by bank and byte offset of the word: the block that the kernel
 /// requires fixes some words, and parts of others. For example, the size of a group in z may share a word with the
 /// remainder of the grid in x, which each launch decides.
-pub(crate) fn words_of_every_launch(kernel: &Kernel) -> BTreeMap<(u8, u32), WordRange> {
+pub(crate) fn words_of_every_launch(isa: Isa, kernel: &Kernel) -> BTreeMap<(u8, u32), WordRange> {
     let block = kernel
         .required_block
         .map(|block| block.map(NumberRange::one));
-    let words = words_of_sizes(kernel, size_ranges(block), [None; 3], false);
+    let words = words_of_sizes(isa, kernel, size_ranges(block), [None; 3], false);
     let words = words.into_words().into_iter();
     words
         .filter_map(|(at, word)| Some((at, word.range?)))

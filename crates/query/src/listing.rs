@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Diagnostic, Family};
+use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_ir::{ControlEffect, ControlTarget, OpIndex, text};
 use warpbound_isa::nvidia::{self, Relocated};
-use warpbound_isa::{BranchTarget, ControlWord, OperandValue, Program, TargetStyle};
+use warpbound_isa::{ControlWord, Program, TargetStyle};
 use warpbound_load::Kernel;
 use warpbound_report::listing::{ControlColumns, Listing, ListingLine};
 
@@ -178,10 +178,12 @@ fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex,
         .filter_map(|(op, _)| match &op.control {
             ControlEffect::Jump(ControlTarget::Op(to))
             | ControlEffect::Call(ControlTarget::Op(to))
+            | ControlEffect::LinkedCall(ControlTarget::Op(to))
+            | ControlEffect::OpenBarrier(_, ControlTarget::Op(to))
+            | ControlEffect::Collective(ControlTarget::Op(to))
             | ControlEffect::Push(_, ControlTarget::Op(to)) => Some(*to),
             _ => None,
         })
-        .chain(barrier_targets(prepared))
         // The entry of a function has its name as the label.
         .filter(|to| !labels.contains_key(to))
         .collect();
@@ -191,28 +193,6 @@ fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex,
         labels.insert(target, vec![format!(".L{}", number + 1)]);
     }
     labels
-}
-
-/// Returns the operations to which instructions of Volta and later GPUs refer without a transfer of control: the places
-/// after their convergence barriers.
-fn barrier_targets(prepared: &Prepared<'_>) -> Vec<OpIndex> {
-    let Program::Nvidia(program) = &prepared.program else {
-        return Vec::new();
-    };
-    // The targets of pushes onto a stack are control effects.
-    if program.arch().family() != Family::Volta {
-        return Vec::new();
-    }
-    let views = program
-        .instrs
-        .iter()
-        .filter_map(|instr| program.view(instr));
-    let operands = views.flat_map(|view| view.operands);
-    let targets = operands.filter_map(|operand| match operand.value {
-        OperandValue::Target(BranchTarget::Code(to)) => prepared.code.at(to),
-        _ => None,
-    });
-    targets.collect()
 }
 
 /// Returns the control word of an instruction in columns, if it has one.

@@ -6,7 +6,7 @@
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord};
 use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown, derive};
 use warpbound_base::{CodeAddr, Deadline};
-use warpbound_load::Kernel;
+use warpbound_load::{Isa, Kernel};
 use warpbound_report::bound::Origin;
 use warpbound_report::derivation::{DecidingLoad, LoopDerivation, LoopEvidence};
 
@@ -36,7 +36,7 @@ impl LoopVerdicts {
             return LoopVerdicts { sites: Vec::new() };
         }
         let of = |launch: &LaunchRanges| derive(&prepared.code, &flow.thread, &flow.loops, launch);
-        let any = any_launch(launch, prepared.kernel);
+        let any = any_launch(launch, prepared.isa, prepared.kernel);
         let sites = of(&any).into_iter();
         let sites = match options.states_launch() {
             false => sites.map(|verdict| (verdict, Origin::Derived)).collect(),
@@ -96,8 +96,8 @@ impl LoopVerdicts {
 }
 
 /// Returns the launches of a kernel without the statements of the user: only the kernel limits them.
-fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
-    let fixed = words_of_every_launch(kernel);
+fn any_launch(stated: &LaunchRanges, isa: Isa, kernel: &Kernel) -> LaunchRanges {
+    let fixed = words_of_every_launch(isa, kernel);
     let words = stated.words.iter().map(|(&at, word)| {
         let range = fixed.get(&at).copied();
         let name = word.name.clone();
@@ -153,7 +153,7 @@ mod tests {
                 limits,
                 ..LaunchRanges::default()
             };
-            assert_eq!(any_launch(&stated, &Kernel::default()).limits, limits);
+            assert_eq!(any_launch(&stated, Isa::MiniSimt, &Kernel::default()).limits, limits);
         }
     }
 
@@ -201,7 +201,7 @@ mod tests {
                 .find(|word| word.name == name)
                 .and_then(|word| word.range)
         };
-        let any = any_launch(&stated, &kernel);
+        let any = any_launch(&stated, Isa::MiniSimt, &kernel);
         let low_half = WordRange {
             modulus: 1 << 16,
             residue: 2,

@@ -44,11 +44,23 @@ fn reached(code: &Code) -> Option<BTreeSet<OpIndex>> {
             ControlEffect::Indirect { .. } => return None,
             ControlEffect::Jump(target) => (Some(target), !always),
             ControlEffect::Branch { to, .. } => (Some(to), true),
-            ControlEffect::Call(target) | ControlEffect::Push(_, target) => (Some(target), true),
-            ControlEffect::Pop(_) | ControlEffect::Exit | ControlEffect::End => (None, !always),
+            ControlEffect::Call(target)
+            | ControlEffect::LinkedCall(target)
+            | ControlEffect::OpenBarrier(_, target)
+            | ControlEffect::Collective(target)
+            | ControlEffect::Push(_, target) => (Some(target), true),
+            ControlEffect::Pop(_)
+            | ControlEffect::Return
+            | ControlEffect::Exit
+            | ControlEffect::End => (None, !always),
             ControlEffect::Next
             | ControlEffect::Reconverge
             | ControlEffect::SetActive(_)
+            | ControlEffect::JoinBarrier(_)
+            | ControlEffect::BreakBarrier(_)
+            | ControlEffect::SaveBarrier(..)
+            | ControlEffect::WriteBarrier { .. }
+            | ControlEffect::Release
             | ControlEffect::Unsupported(_) => (None, true),
         };
         if let Some(ControlTarget::Op(to)) = target {

@@ -16,6 +16,8 @@ use warpbound_load::{Isa, Kernel};
 pub struct Prepared<'a> {
     /// Kernel in its image.
     pub kernel: &'a Kernel,
+    /// Instruction set of the image.
+    pub isa: Isa,
     /// Name of the file.
     file: &'a str,
     /// Decoded instructions.
@@ -60,6 +62,7 @@ impl<'a> Prepared<'a> {
         let code = lift(kernel, &program).map_err(here)?;
         Ok(Prepared {
             kernel,
+            isa,
             file,
             program,
             code,

@@ -27,7 +27,10 @@ impl RegisterSet {
             RegisterKind::Predicate => self.has_predicate(number),
             RegisterKind::Flag => self.condition_code,
             // A probe must never write a register that other lanes share.
-            RegisterKind::Mask | RegisterKind::Scalar => true,
+            RegisterKind::Mask
+            | RegisterKind::Scalar
+            | RegisterKind::Uniform
+            | RegisterKind::UniformPredicate => true,
         }
     }
 
@@ -50,7 +53,10 @@ impl RegisterSet {
             }
             RegisterKind::Predicate => self.predicates |= 1 << (number & 7),
             RegisterKind::Flag => self.condition_code = true,
-            RegisterKind::Mask | RegisterKind::Scalar => {}
+            RegisterKind::Mask
+            | RegisterKind::Scalar
+            | RegisterKind::Uniform
+            | RegisterKind::UniformPredicate => {}
         }
     }
 
@@ -63,7 +69,10 @@ impl RegisterSet {
             }
             RegisterKind::Predicate => self.predicates &= !(1 << (number & 7)),
             RegisterKind::Flag => self.condition_code = false,
-            RegisterKind::Mask | RegisterKind::Scalar => {}
+            RegisterKind::Mask
+            | RegisterKind::Scalar
+            | RegisterKind::Uniform
+            | RegisterKind::UniformPredicate => {}
         }
     }
 

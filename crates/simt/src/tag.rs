@@ -15,6 +15,8 @@ pub enum Tag {
     Cont,
     /// Lanes that have returned from a function.
     Ret,
+    /// Lanes that take part in the convergence barrier with this number.
+    Barrier(u8),
     /// Synchronisation frame: pushed by a divergent branch, popped to at its reconvergence point.
     Frame,
 }
@@ -28,6 +30,9 @@ impl Tag {
             Tag::Brk => "BRK",
             Tag::Cont => "CONT",
             Tag::Ret => "RET",
+            Tag::Barrier(number) => {
+                BARRIERS.get(usize::from(number)).copied().unwrap_or("B?")
+            }
             Tag::Frame => "FRAME",
         }
     }
@@ -40,10 +45,17 @@ impl Tag {
             Tag::Brk => Some(("BRK", "PBK")),
             Tag::Cont => Some(("CONT", "PCNT")),
             Tag::Ret => Some(("RET", "CAL")),
+            Tag::Barrier(_) => Some(("BSYNC", "BSSY")),
             Tag::Frame | Tag::Nil => None,
         }
     }
 }
+
+/// Names of convergence barriers.
+const BARRIERS: [&str; 16] = [
+    "B0", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B11", "B12", "B13", "B14",
+    "B15",
+];
 
 /// Control point of the analysed program: a basic block in a calling context.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -80,7 +92,7 @@ impl EntrySite {
         match self.tag {
             Tag::Nil => Some(self.pushed_by),
             Tag::Frame => self.reconvergence,
-            Tag::Sync | Tag::Brk | Tag::Cont | Tag::Ret => None,
+            Tag::Sync | Tag::Brk | Tag::Cont | Tag::Ret | Tag::Barrier(_) => None,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::stack::{BOTTOM, Fate, StackGraph};
 use crate::{AbstractModel, AbstractState, EntryId, EntrySite, EntryTable, NodeId, Tag};
 
 /// Number of storage cells that a [`CellSet`] can contain.
-pub const CELLS: usize = 448;
+pub const CELLS: usize = 704;
 
 /// Set of storage cells, by numbers below [`CELLS`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -248,7 +248,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         let holds = |lane: &usize| {
             let cells = &self.cells[*lane];
             let guard = op.condition.guard.is_none_or(|p| cells[p.index()] == 1);
-            let cc = !op.condition.tests_cc()
+            let cc = !op.condition.has_further_test()
                 || mix(&[self.run.seed, 2, op.addr.0.into(), cells[Cell::CC.index()]]) & 1 == 0;
             (guard != op.condition.negated) && cc
         };

@@ -257,6 +257,7 @@ impl<'r> ProgramWriter<'r> {
             guard: Some(Cell::pred(self.rng.u8(0..PREDICATES))),
             negated: self.rng.bool(),
             cc_test: self.cc_test(),
+            further: None,
         }
     }
 

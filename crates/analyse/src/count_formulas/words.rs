@@ -152,7 +152,7 @@ impl<'a> Words<'a> {
         let unknown = NoFormula::new(at, NoFormulaReason::Operation);
         let condition = self.symbolic.code.get(at).map(|op| op.condition);
         // The condition code is no word.
-        let condition = condition.filter(|condition| !condition.tests_cc());
+        let condition = condition.filter(|condition| !condition.has_further_test());
         let condition = condition.ok_or(unknown)?;
         let guard = condition.guard.ok_or(unknown)?;
         let truth = self.symbolic.before(node, at, guard);

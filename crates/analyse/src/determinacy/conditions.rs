@@ -26,7 +26,7 @@ pub(super) fn find(
     at: OpIndex,
 ) -> Option<SymbolicCondition> {
     let condition = code.get(at)?.condition;
-    if condition.tests_cc() {
+    if condition.has_further_test() {
         return None;
     }
     let guard = condition.guard?;

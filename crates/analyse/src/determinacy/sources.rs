@@ -2,6 +2,7 @@
 
 use std::cell::Cell as Slot;
 
+use warpbound_base::{Family, LaunchBlock};
 use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence};
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
@@ -169,15 +170,25 @@ fn of_constant(code: &Code, bank: u8, address: &Expr) -> Origins {
         return Origins::CONSTANT;
     }
     match address {
-        Expr::Const(at) if is_size(code, bank, *at) => Origins::BLOCK,
-        Expr::Const(_) => Origins::PARAM,
+        Expr::Const(at) => match is_size(code, bank, *at) {
+            Some(true) => Origins::BLOCK,
+            Some(false) => Origins::PARAM,
+            None => Origins::PARAM.with(Origins::BLOCK),
+        },
         // A computed address may lie in the sizes as well.
         _ => Origins::PARAM.with(Origins::BLOCK),
     }
 }
 
-/// Whether a byte of a constant bank belongs to the size of the block or of the grid (SOUNDNESS 5.9).
-fn is_size(code: &Code, bank: u8, at: u32) -> bool {
+/// Whether a byte of a constant bank belongs to the size of the block or of the grid (SOUNDNESS 5.9); `None` if the
+/// architecture decides.
+fn is_size(code: &Code, bank: u8, at: u32) -> Option<bool> {
     let banks = code.family.facts().constant_banks;
-    banks.is_some_and(|banks| bank == banks.launch && banks.block.is_size(at))
+    if banks.is_none_or(|banks| bank != banks.launch) {
+        return Some(false);
+    }
+    match code.family {
+        Family::Maxwell => Some(LaunchBlock::OF_GROUPED_CODE.is_size(at)),
+        Family::Volta | Family::Gcn3 | Family::MiniSimt => None,
+    }
 }

@@ -63,7 +63,7 @@ fn line(code: &Code, op: &Op) -> Option<String> {
     text.push_str(match op.control {
         ControlEffect::Next => "",
         ControlEffect::Jump(_) | ControlEffect::Branch { .. } => " jump",
-        ControlEffect::Call(_) => " call",
+        ControlEffect::Call(_) | ControlEffect::LinkedCall(_) => " call",
         ControlEffect::Exit | ControlEffect::End => " exit",
         _ => " control",
     });

@@ -1,6 +1,6 @@
 //! Text of an operation with its cells and constants marked, so that a reader can replace them.
 
-use warpbound_ir::{Cell, Code, Expr, Meaning, Op, SurfaceOp, ValueDependence};
+use warpbound_ir::{Cell, Code, Expr, FurtherTest, Meaning, Op, SurfaceOp, ValueDependence};
 use warpbound_isa::SpecialReg;
 
 /// Part of the text of an operation.
@@ -238,9 +238,15 @@ pub(super) fn condition_text(op: &Op) -> String {
     } else {
         "true"
     };
+    let further = match condition.further {
+        Some(FurtherTest::Predicate { negated: true, .. }) => " and not another",
+        Some(FurtherTest::Predicate { .. }) => " and another",
+        Some(FurtherTest::Group) => " and a property of the group",
+        None => "",
+    };
     match condition.tests_cc() {
-        true => format!("if {not}{guard} and cc {}", condition.cc_test.0),
-        false => format!("if {not}{guard}"),
+        true => format!("if {not}{guard} and cc {}{further}", condition.cc_test.0),
+        false => format!("if {not}{guard}{further}"),
     }
 }
 

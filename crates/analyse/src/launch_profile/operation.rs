@@ -1,6 +1,6 @@
 //! Execution of single operations of a warp with values that are known or unknown: conditions, results, writes.
 
-use warpbound_ir::{Cell, Expr, Op, ValueDependence, cc_test, eval};
+use warpbound_ir::{Cell, Expr, Op, ValueDependence, eval, further_test};
 use warpbound_simt::lanes_of;
 
 use super::decisive_cells::{DecisiveCells, may_write_memory};
@@ -82,8 +82,8 @@ impl WarpInputs<'_, '_> {
         if let Some(guard) = condition.guard {
             restrict(&self.row(rows, guard), condition.negated);
         }
-        if condition.tests_cc() {
-            let row = match cc_test(condition.cc_test) {
+        if condition.has_further_test() {
+            let row = match further_test(condition) {
                 Some(test) => self.evaluate(rows, &test),
                 None => LaneRow::UNKNOWN,
             };

@@ -40,7 +40,7 @@ pub(crate) fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
     let thread = symbolic.thread;
     let resolved = thread.resolved.get(node.index())?.as_ref()?;
     let condition = resolved.condition;
-    if condition.is_always() || condition.is_never() || condition.tests_cc() {
+    if condition.is_always() || condition.is_never() || condition.has_further_test() {
         return None;
     }
     let next = resolved.next_where_condition_fails()?;

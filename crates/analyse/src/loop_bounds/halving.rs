@@ -220,7 +220,7 @@ impl LoopSolver<'_> {
                 Atom::Value(value, cell) => match self.symbolic.gsa.definition(value) {
                     Definition::Conditional(node, at, _) => {
                         let condition = self.symbolic.code.get(at)?.condition;
-                        let guard = condition.guard.filter(|_| !condition.tests_cc())?;
+                        let guard = condition.guard.filter(|_| !condition.has_further_test())?;
                         let inside = self.symbolic.dependence.loops.get(of.index);
                         // A gate outside of the loop chooses the same word in each iteration, so it is no choice of a
                         // path.

@@ -123,7 +123,7 @@ impl DataflowProblem for MaskProblem<'_, '_> {
         let guard = resolved
             .condition
             .guard
-            .filter(|_| !resolved.condition.tests_cc());
+            .filter(|_| !resolved.condition.has_further_test());
         let tested = guard.and_then(Cell::mask_words);
         let steps = &masks.thread.steps[node];
         let falls = |to: NodeId| resolved.next == Some(to);

@@ -16,6 +16,7 @@ use warpbound_simt::{AbstractModel, NodeId, Tag};
 
 use crate::blocks::Blocks;
 use crate::context::Contexts;
+use crate::convergence::ConvergenceRegions;
 use crate::indirect::IndirectTargets;
 use crate::masks::Masks;
 use crate::program_space::{ProgramSpace, ResolvedControl};
@@ -31,12 +32,30 @@ impl ThreadCfg {
     ///
     /// A refusal at an instruction that cannot be followed, or from which no thread can exit.
     pub fn build(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
+        if !ConvergenceRegions::exist_in(code) {
+            return ThreadCfg::build_ignoring(code, limits, &BTreeSet::new());
+        }
+        // Regions are found along the paths of a lane, which no barrier changes.
+        let lane = ThreadCfg::build_ignoring(code, limits, &barrier_operations(code))?;
+        let regions = ConvergenceRegions::find(code, &lane.space, lane.entry, &lane.steps)?;
+        let mut cfg = ThreadCfg::build_ignoring(code, limits, &regions.ignored())?;
+        cfg.regions = regions;
+        Ok(cfg)
+    }
+
+    /// Builds the graph; the operations `ignored` of convergence barriers have no effect.
+    fn build_ignoring(
+        code: &Code,
+        limits: &Limits,
+        ignored: &BTreeSet<OpIndex>,
+    ) -> Result<ThreadCfg, Refusal> {
         check_registers_of_the_warp(code)?;
         let mut leaders = BTreeSet::new();
         let relevant = RelevantCells::find(code);
         loop {
             let blocks = Blocks::build(code, &leaders);
             let mut space = ProgramSpace::new(code, blocks, limits.contexts, limits.nodes);
+            space.ignored = ignored.clone();
             let entry = space
                 .enter(code.entry, Contexts::KERNEL)
                 .ok_or_else(|| Refusal {
@@ -75,6 +94,7 @@ impl ThreadCfg {
                 resolved: explorer.resolved,
                 steps: explorer.steps,
                 deadline: limits.deadline,
+                regions: ConvergenceRegions::default(),
                 lane_code: None,
                 graph: Digraph::default(),
                 rank: Vec::new(),
@@ -142,6 +162,18 @@ impl ThreadCfg {
             None => Ok(()),
         }
     }
+}
+
+/// Operations that open and close the regions of convergence barriers.
+fn barrier_operations(code: &Code) -> BTreeSet<OpIndex> {
+    let is_one = |op: &Op| {
+        matches!(
+            op.control,
+            ControlEffect::OpenBarrier(..) | ControlEffect::JoinBarrier(_)
+        )
+    };
+    let numbered = (0..).map(OpIndex).zip(&code.ops);
+    numbered.filter(|(_, op)| is_one(op)).map(|(at, _)| at).collect()
 }
 
 /// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the

@@ -32,6 +32,7 @@ impl Program {
                 guard: guard.map(|(p, _)| Cell::pred(p)),
                 negated: guard.is_some_and(|(_, negated)| negated),
                 cc_test: CcTest::TRUE,
+                further: None,
             },
             reads: SmallVec::from_slice(reads),
             writes: SmallVec::from_slice(writes),

@@ -23,7 +23,7 @@ const LOOP_VERSION: &str = "loop 1\n";
 const ACCESS_VERSION: &str = "access 1\n";
 
 /// First constant bank of the module. Lower ones belong to the launch or the compiler.
-const FIRST_MODULE_BANK: u8 = ConstantBanks::OF_GROUPED_CODE.variables;
+const FIRST_MODULE_BANK: u8 = ConstantBanks::OF_CUBINS.variables;
 
 /// Fingerprint of a loop or access. If the code that decides what its fact is about is not known, the obstacle is the
 /// reason.

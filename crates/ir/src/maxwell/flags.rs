@@ -9,7 +9,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::modifier_reader::COMPARISONS;
 use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
-use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
+use crate::{BinaryOp, Cell, ExecCondition, Expr, FurtherTest, Meaning, TernaryOp};
 
 const ZERO: u32 = 0;
 const SIGN: u32 = 1;
@@ -82,6 +82,20 @@ pub fn cc_test(test: CcTest) -> Option<Expr> {
         31 => and(logical_not(sign()), above_zero()),
         _ => return None,
     })
+}
+
+/// Truth of all parts of a condition except the guard, 0 or 1; `None` if it is not known.
+pub fn further_test(condition: ExecCondition) -> Option<Expr> {
+    let code = cc_test(condition.cc_test)?;
+    match (condition.tests_cc(), condition.further) {
+        (_, None) => Some(code),
+        (false, Some(FurtherTest::Predicate { cell, negated })) => Some(match negated {
+            true => logical_not(Expr::Cell(cell)),
+            false => Expr::Cell(cell),
+        }),
+        // No code has two such tests.
+        (true, Some(FurtherTest::Predicate { .. })) | (_, Some(FurtherTest::Group)) => None,
+    }
 }
 
 /// Modifiers of the tests that follow the comparisons, by number.

@@ -39,6 +39,15 @@ pub(super) fn unstated_meaning(control: &ControlEffect) -> Option<Meaning> {
         | ControlEffect::Call(_)
         | ControlEffect::Push(..)
         | ControlEffect::Pop(_)
+        | ControlEffect::LinkedCall(_)
+        | ControlEffect::Return
+        | ControlEffect::OpenBarrier(..)
+        | ControlEffect::JoinBarrier(_)
+        | ControlEffect::BreakBarrier(_)
+        | ControlEffect::SaveBarrier(..)
+        | ControlEffect::WriteBarrier { .. }
+        | ControlEffect::Release
+        | ControlEffect::Collective(_)
         | ControlEffect::Exit => Some(Meaning::Set(SmallVec::new())),
     }
 }

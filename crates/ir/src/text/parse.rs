@@ -13,7 +13,7 @@ use super::implied::{Implied, unstated_meaning};
 use super::lexer::{self, Placed, Token};
 use super::parse_meaning::{Body, starts_meaning};
 use crate::{
-    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr,
+    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Expr,
     Meaning, Op, OpIndex, OpScope, ValueDependence,
 };
 
@@ -286,7 +286,8 @@ impl Line<'_> {
 
     fn condition(&mut self) -> Result<ExecCondition, Problem> {
         let mut condition = ExecCondition::ALWAYS;
-        if self.cursor.peek_word() != Some("cc") {
+        let is_test = |word| matches!(word, Some("cc" | "group"));
+        if !is_test(self.cursor.peek_word()) {
             if self.cursor.accept_word("never") {
                 condition.negated = true;
             } else {
@@ -298,9 +299,15 @@ impl Line<'_> {
                 return Ok(condition);
             }
         }
-        let hint = "conditions are CELL, !CELL, cc(TEST), CELL & cc(TEST) and never";
+        if self.cursor.accept_word("group") {
+            condition.further = Some(FurtherTest::Group);
+            return Ok(condition);
+        }
         if !self.cursor.accept_word("cc") {
-            return Err(self.cursor.problem("no test of the condition code", hint));
+            let negated = self.cursor.accept('!');
+            let cell = self.cursor.cell()?;
+            condition.further = Some(FurtherTest::Predicate { cell, negated });
+            return Ok(condition);
         }
         self.cursor.expect('(')?;
         let test: u8 = self.cursor.number("a test")?;
@@ -343,7 +350,7 @@ impl Line<'_> {
         if self.cursor.is_at_end() {
             return Ok(ControlEffect::Next);
         }
-        let hint = "control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, exit, end and unsupported";
+        let hint = "control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, linked_call, return, open_barrier, join_barrier, break_barrier, save_barrier, write_barrier, release, collective, exit, end and unsupported";
         let keyword = self.cursor.word("a control effect", hint)?;
         Ok(match keyword {
             "jump" => ControlEffect::Jump(self.target()?),
@@ -357,6 +364,21 @@ impl Line<'_> {
                 ControlEffect::Push(tag, self.target()?)
             }
             "pop" => ControlEffect::Pop(self.cursor.named("a tag")?),
+            "linked_call" => ControlEffect::LinkedCall(self.target()?),
+            "return" => ControlEffect::Return,
+            "open_barrier" => {
+                let barrier = self.cursor.number("a barrier")?;
+                ControlEffect::OpenBarrier(barrier, self.target()?)
+            }
+            "join_barrier" => ControlEffect::JoinBarrier(self.cursor.number("a barrier")?),
+            "break_barrier" => ControlEffect::BreakBarrier(self.cursor.number("a barrier")?),
+            "save_barrier" => {
+                let barrier = self.cursor.number("a barrier")?;
+                ControlEffect::SaveBarrier(barrier, self.cursor.dest()?)
+            }
+            "write_barrier" => self.write_barrier()?,
+            "release" => ControlEffect::Release,
+            "collective" => ControlEffect::Collective(self.target()?),
             "exit" => ControlEffect::Exit,
             "end" => ControlEffect::End,
             "unsupported" => ControlEffect::Unsupported(self.cursor.text()?),
@@ -364,6 +386,17 @@ impl Line<'_> {
                 let message = format!("`{keyword}` is no control effect");
                 return Err(self.cursor.problem_before(message, hint));
             }
+        })
+    }
+
+    fn write_barrier(&mut self) -> Result<ControlEffect, Problem> {
+        Ok(ControlEffect::WriteBarrier {
+            barrier: self.cursor.number("a barrier")?,
+            source: self.cursor.dest()?,
+            cleared: match self.cursor.accept_word("clear") {
+                true => Some(self.cursor.number("a barrier")?),
+                false => None,
+            },
         })
     }
 

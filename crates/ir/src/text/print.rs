@@ -7,7 +7,7 @@ use warpbound_base::{Family, Named};
 use super::implied::{Implied, unstated_meaning};
 use super::{float, names};
 use crate::{
-    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
+    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Expr,
     Meaning, Op, OpIndex, OpScope, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp, TextureRead,
     ValueDependence, Width, WordHalf,
 };
@@ -211,6 +211,29 @@ impl OpText<'_> {
                 write!(f, "  push {} {}", token.name(), self.target(to))
             }
             ControlEffect::Pop(token) => write!(f, "  pop {}", token.name()),
+            ControlEffect::LinkedCall(to) => write!(f, "  linked_call {}", self.target(to)),
+            ControlEffect::Return => f.write_str("  return"),
+            ControlEffect::OpenBarrier(barrier, to) => {
+                write!(f, "  open_barrier {barrier} {}", self.target(to))
+            }
+            ControlEffect::JoinBarrier(barrier) => write!(f, "  join_barrier {barrier}"),
+            ControlEffect::BreakBarrier(barrier) => write!(f, "  break_barrier {barrier}"),
+            ControlEffect::SaveBarrier(barrier, to) => {
+                write!(f, "  save_barrier {barrier} {}", Dest(*to))
+            }
+            ControlEffect::WriteBarrier {
+                barrier,
+                source,
+                cleared,
+            } => {
+                write!(f, "  write_barrier {barrier} {}", Dest(*source))?;
+                match cleared {
+                    Some(cleared) => write!(f, " clear {cleared}"),
+                    None => Ok(()),
+                }
+            }
+            ControlEffect::Release => f.write_str("  release"),
+            ControlEffect::Collective(to) => write!(f, "  collective {}", self.target(to)),
             ControlEffect::Exit => f.write_str("  exit"),
             ControlEffect::End => f.write_str("  end"),
             ControlEffect::Unsupported(name) => write!(f, "  unsupported {}", Quoted(name)),
@@ -249,12 +272,16 @@ impl Display for ConditionText {
             None => condition.negated.then(|| "never".to_owned()),
         };
         let test = condition.tests_cc().then_some(condition.cc_test.0);
-        match (guard, test) {
-            (Some(guard), Some(test)) => write!(f, "{guard} & cc({test})"),
-            (Some(guard), None) => f.write_str(&guard),
-            (None, Some(test)) => write!(f, "cc({test})"),
-            (None, None) => Ok(()),
-        }
+        let further = condition.further.map(|further| match further {
+            FurtherTest::Predicate { cell, negated } => {
+                let not = if negated { "!" } else { "" };
+                format!("{not}{cell}")
+            }
+            FurtherTest::Group => "group".to_owned(),
+        });
+        let parts = [guard, test.map(|test| format!("cc({test})")), further];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        f.write_str(&parts.join(" & "))
     }
 }
 

@@ -24,3 +24,4 @@ pub(super) mod sass_instr;
 mod template;
 pub(super) mod text;
 pub(super) mod timing;
+mod transfer;

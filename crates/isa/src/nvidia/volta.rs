@@ -53,7 +53,7 @@ static DIALECT: Dialect = Dialect {
     fixed_operands: true,
     names_nans_from: 75,
     target_unit: 4,
-    has_effects: false,
+    has_effects: true,
 };
 
 const CODE: CodeReader = CodeReader {

@@ -265,7 +265,7 @@ fn control_flow() {
     assert_eq!(
         flow(0xe250_0000_0007_040f),
         InstrFlow::Indirect {
-            base: Some(4),
+            base: Some(Reg::vector(4)),
             anchor: 16,
             relative: true
         }
@@ -273,7 +273,7 @@ fn control_flow() {
     assert_eq!(
         flow(0xe200_0000_0007_040f),
         InstrFlow::Indirect {
-            base: Some(4),
+            base: Some(Reg::vector(4)),
             anchor: 0,
             relative: false
         }
@@ -444,7 +444,7 @@ fn branches_in_all_their_variants() {
     assert_eq!(
         indirect.flow,
         InstrFlow::Indirect {
-            base: Some(4),
+            base: Some(Reg::vector(4)),
             anchor: 8,
             relative: true
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::determinacy::{Determinacy, Determined, Origins};
-use warpbound_base::{ConstantBanks, Diagnostic};
+use warpbound_base::{ConstantBanks, Diagnostic, LaunchBlock};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
@@ -127,11 +127,12 @@ impl TreeWriter<'_> {
     /// Replaces words and registers of the launch in a condition by their names in CUDA.
     fn named(&self, text: &str) -> String {
         let axes = ["x", "y", "z"];
-        let banks = ConstantBanks::OF_GROUPED_CODE;
+        let banks = ConstantBanks::OF_CUBINS;
         let launch = banks.launch;
+        let block = LaunchBlock::OF_GROUPED_CODE;
         let mut text = text.to_owned();
         for (word, axis) in (0..).step_by(4).zip(axes) {
-            let [size, grid] = [banks.block.block_size, banks.block.grid_size].map(|at| at + word);
+            let [size, grid] = [block.block_size, block.grid_size].map(|at| at + word);
             for (from, to) in [
                 (format!("special.thread_{axis}"), format!("tid.{axis}")),
                 (format!("special.block_{axis}"), format!("ctaid.{axis}")),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, SplitWord, WordRange};
-use warpbound_base::{ConstantBanks, Diagnostic, LaunchBlock};
+use warpbound_base::{ConstantBanks, Diagnostic, LaunchBlock, Window};
 use warpbound_ir::Code;
 use warpbound_launch::{LaunchFile, ParamValue, PointerLocation};
 use warpbound_load::{
@@ -104,7 +104,7 @@ impl LaunchWords {
                 None => kernel
                     .param_block
                     .as_ref()
-                    .map_or(ConstantBanks::OF_GROUPED_CODE.launch, |block| block.bank),
+                    .map_or(ConstantBanks::OF_CUBINS.launch, |block| block.bank),
                 Some(_) => Code::KERNARG_BANK,
             },
             words: BTreeMap::new(),
@@ -224,9 +224,13 @@ impl LaunchWords {
     /// Adds the words with addresses of memory windows. The GPU chooses their contents, so they have names but no
     /// values.
     pub(super) fn add_addresses(&mut self, block: &LaunchBlock) {
-        let names = ["shared", "local", "shared.high", "local.high"];
-        for (at, name) in block.windows().into_iter().zip(names) {
-            self.insert(at, WordContents::named(format!("window.{name}")));
+        for word in block.windows() {
+            let name = match word.window {
+                Window::Shared => "shared",
+                Window::Local => "local",
+            };
+            let part = if word.is_high { ".high" } else { "" };
+            self.insert(word.at, WordContents::named(format!("window.{name}{part}")));
         }
         self.insert(block.stack, WordContents::named("stack".to_owned()));
     }

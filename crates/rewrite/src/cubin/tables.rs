@@ -13,7 +13,7 @@ use warpbound_isa::{OperandRole, Reg};
 use crate::code::CodeMap;
 
 /// Constant bank with the literals of the compiler.
-pub(super) const LITERALS: u8 = ConstantBanks::OF_GROUPED_CODE.literals;
+pub(super) const LITERALS: u8 = ConstantBanks::OF_CUBINS.literals;
 
 /// Targets of an indirect branch, as the attributes of the file list them.
 pub(super) struct ListedBranch {

@@ -13,7 +13,7 @@ use super::CubinRewriter;
 use crate::elf::{ElfRelocation, ElfSection, ElfSymbol, fault};
 
 /// Bank where `ptxas` puts addresses of variables.
-const ADDRESS_BANK: u8 = ConstantBanks::OF_GROUPED_CODE.addresses;
+const ADDRESS_BANK: u8 = ConstantBanks::OF_CUBINS.addresses;
 
 /// Section types of variables and of addresses.
 const GLOBAL: &str = ".nv.global";

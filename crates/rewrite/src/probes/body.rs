@@ -389,10 +389,7 @@ impl Body<'_> {
 
 /// Guard of the lane that counts for the warp.
 fn guard(pred: u8) -> Guard {
-    Guard {
-        pred: Some(pred),
-        negated: false,
-    }
+    Guard::of_lanes(Some(pred), false)
 }
 
 /// Returns the byte offset of a counter in the variable.

@@ -36,7 +36,7 @@ pub(super) fn exits(
             ControlEffect::Exit if op.condition.is_never() => {}
             // After a trap the host reads no counters.
             ControlEffect::Exit if op.meaning == Some(Meaning::Trap) => {}
-            ControlEffect::Exit if op.condition.tests_cc() => {
+            ControlEffect::Exit if op.condition.has_further_test() => {
                 let message = "exits under a condition code, where counters cannot be saved";
                 return Err(at_op(probed, at, message));
             }
@@ -160,10 +160,10 @@ pub(super) fn flush(
     let (Some(op), Some(pairs)) = (probed.code.get(at), pairs) else {
         return Err(at_op(probed, at, "the exit has no registers for counters"));
     };
-    let guard = Guard {
-        pred: op.condition.guard.and_then(|cell| cell.predicate_number()),
-        negated: op.condition.negated,
-    };
+    let guard = Guard::of_lanes(
+        op.condition.guard.and_then(|cell| cell.predicate_number()),
+        op.condition.negated,
+    );
     let mut flush = Flush {
         sequence: Sequence::new(probed.program.arch(), guard),
         probed,

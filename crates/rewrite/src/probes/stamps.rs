@@ -172,10 +172,10 @@ impl<'a> Stamps<'a> {
     fn at_exit(&self, at: OpIndex) -> Result<Vec<ProbeInstr>, Diagnostic> {
         let op = self.probed.code.get(at);
         let condition = op.map_or(ExecCondition::ALWAYS, |op| op.condition);
-        let guard = Guard {
-            pred: condition.guard.and_then(|cell| cell.predicate_number()),
-            negated: condition.negated,
-        };
+        let guard = Guard::of_lanes(
+            condition.guard.and_then(|cell| cell.predicate_number()),
+            condition.negated,
+        );
         let mut sequence = self.sequence(guard);
         // An operation in flight may still write the guard.
         sequence.wait(ALL_SCOREBOARDS);

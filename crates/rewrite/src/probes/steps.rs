@@ -50,10 +50,7 @@ pub(super) fn probe(
             return Ok(None);
         };
         let tested = steps.find_leader(ballot, pred, below)?;
-        let guard = Guard {
-            pred: Some(pred),
-            negated: false,
-        };
+        let guard = Guard::of_lanes(Some(pred), false);
         for increment in of(ProbedQuantity::Issues) {
             steps.count(
                 increment,

@@ -228,10 +228,17 @@ pub fn can_part(prepared: &Prepared<'_>, at: OpIndex) -> bool {
         | ControlEffect::Push(..)
         | ControlEffect::Reconverge
         | ControlEffect::SetActive(_)
+        | ControlEffect::OpenBarrier(..)
+        | ControlEffect::JoinBarrier(_)
+        | ControlEffect::BreakBarrier(_)
+        | ControlEffect::SaveBarrier(..)
+        | ControlEffect::WriteBarrier { .. }
+        | ControlEffect::Release
         | ControlEffect::End => false,
         // Lanes may have different targets, even without a guard.
-        ControlEffect::Indirect { .. } => true,
+        ControlEffect::Indirect { .. } | ControlEffect::Return | ControlEffect::Collective(_) => true,
         ControlEffect::Jump(_)
+        | ControlEffect::LinkedCall(_)
         | ControlEffect::Branch { .. }
         | ControlEffect::Call(_)
         | ControlEffect::Pop(_)

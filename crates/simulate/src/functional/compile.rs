@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use warpbound_ir::{
     Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
     Meaning, Op, OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf,
-    cc_test,
+    further_test,
 };
-use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
+use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{RegisterKind, SpecialReg};
 
 use super::Launch;
@@ -70,8 +70,8 @@ impl<const W: usize> Compiler<'_, W> {
             _ => None,
         };
         let test = condition
-            .tests_cc()
-            .then(|| self.compile_cc_test(condition.cc_test));
+            .has_further_test()
+            .then(|| self.compile_further_test(condition));
         let (effect, flow) = match test {
             // An operation whose guard is not modelled must not execute unguarded.
             _ if guard.is_none() => (Effect::Unsupported, Flow::Unsupported),
@@ -97,11 +97,11 @@ impl<const W: usize> Compiler<'_, W> {
         }
     }
 
-    /// Compiles a test of the condition code: its steps, and the slot of its result.
-    fn compile_cc_test(&mut self, test: CcTest) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
+    /// Compiles the part of a condition that is not its guard: its steps, and the slot of its result.
+    fn compile_further_test(&mut self, condition: ExecCondition) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
         let mut steps = Steps::new(Extent::Lanes);
         // The test has steps of its own: it is evaluated first, in all active lanes, and its scratch slots are reused.
-        let row = self.compile_expr(&cc_test(test)?, &mut steps)?;
+        let row = self.compile_expr(&further_test(condition)?, &mut steps)?;
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
         Some((steps.list, self.slot_of(row)))
     }
@@ -527,7 +527,7 @@ fn extent(op: &Op, has_waves: bool) -> Extent {
 fn guard(condition: ExecCondition, extent: Extent) -> Option<Guard> {
     let is_for_lanes = matches!(extent, Extent::Lanes | Extent::LanesAndWords);
     // The condition code is a value per lane, so an operation of the warp cannot test it.
-    if condition.tests_cc() && !is_for_lanes {
+    if condition.has_further_test() && !is_for_lanes {
         return None;
     }
     let Some(cell) = condition.guard else {

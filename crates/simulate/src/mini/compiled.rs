@@ -167,7 +167,7 @@ fn compile_flow(op: &Op) -> Option<Flow> {
         ControlEffect::Branch {
             to: ControlTarget::Op(to),
             reconvergence: meet,
-        } if !condition.tests_cc() => {
+        } if !condition.has_further_test() => {
             tested = Some((cell_index(condition.guard?), condition.negated));
             ControlTransfer::Branch {
                 target: to.0,
@@ -185,6 +185,15 @@ fn compile_flow(op: &Op) -> Option<Flow> {
         | ControlEffect::Call(_)
         | ControlEffect::Push(..)
         | ControlEffect::Pop(_)
+        | ControlEffect::LinkedCall(_)
+        | ControlEffect::Return
+        | ControlEffect::OpenBarrier(..)
+        | ControlEffect::JoinBarrier(_)
+        | ControlEffect::BreakBarrier(_)
+        | ControlEffect::SaveBarrier(..)
+        | ControlEffect::WriteBarrier { .. }
+        | ControlEffect::Release
+        | ControlEffect::Collective(_)
         | ControlEffect::Exit
         | ControlEffect::Unsupported(_) => return None,
     };

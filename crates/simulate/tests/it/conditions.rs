@@ -210,6 +210,7 @@ fn tests_of_the_condition_code() {
     for (test, rule) in cases {
         let condition = ExecCondition {
             cc_test: CcTest(test),
+            further: None,
             ..ExecCondition::ALWAYS
         };
         let flags = binary(BinaryOp::And, Expr::Special(TID), 15);
@@ -228,6 +229,7 @@ fn tests_of_the_condition_code() {
     // A test that is not modelled.
     let condition = ExecCondition {
         cc_test: CcTest(24),
+        further: None,
         ..ExecCondition::ALWAYS
     };
     let fault = run(vec![set(condition, Cell::gpr(2), Expr::Const(5))]);

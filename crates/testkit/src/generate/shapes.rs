@@ -235,6 +235,7 @@ impl ProgramWriter<'_> {
             guard: Some(guard),
             negated: self.rng.bool(),
             cc_test: if tests_cc { CcTest(1) } else { CcTest::TRUE },
+            further: None,
         };
         self.write_often_agreeing(first, cell);
         for _ in 0..self.rng.usize(0..3) {
@@ -254,6 +255,7 @@ impl ProgramWriter<'_> {
             2 => ExecCondition {
                 negated: !first.negated,
                 cc_test: self.cc_test(),
+                further: None,
                 ..first
             },
             _ => ExecCondition {

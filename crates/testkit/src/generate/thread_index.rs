@@ -183,6 +183,7 @@ impl ProgramWriter<'_> {
                 0 => CcTest(1),
                 _ => CcTest::TRUE,
             },
+            further: None,
         }
     }
 
@@ -200,6 +201,7 @@ impl ProgramWriter<'_> {
                     guard: Some(other),
                     negated: self.rng.bool(),
                     cc_test: CcTest::TRUE,
+                    further: None,
                 };
                 self.write_meaning(condition, guard, not);
             }

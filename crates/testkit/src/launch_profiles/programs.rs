@@ -131,6 +131,7 @@ fn guard(negated: bool) -> ExecCondition {
         guard: Some(CONDITION),
         negated,
         cc_test: CcTest::TRUE,
+        further: None,
     }
 }
 

@@ -5,16 +5,16 @@
 //! its writes, although lanes without P0 keep it.
 
 use super::super::REGISTERS;
-use super::dialect::Dialect;
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
+use super::transfer::Transfer;
 use super::program::SassProgram;
 use super::sass_instr::SassInstr;
 use super::template::{Item, ItemKind, Piece};
-use crate::instr::{BranchTarget, CcTest, Effects, Guard, InstrFlow, ValueSource};
+use crate::instr::{CcTest, Effects, FurtherCondition, Guard, InstrFlow, ValueSource};
 use crate::{Reg, RegisterKind, SpecialReg};
-use warpbound_base::{Bits, CodeAddr};
+use warpbound_base::Bits;
 
 impl SassProgram {
     /// Returns reads, writes, control flow and memory access of an instruction.
@@ -33,12 +33,12 @@ impl SassProgram {
             Some(form) if !form.dialect.has_effects => Effects {
                 flow: InstrFlow::Unsupported,
                 access: form.effects.memory_effect(),
-                ..Effects::control_only(operand::guard(form, self.bits(instr)), false)
+                ..Effects::control_only(operand::guard(form, self.bits(instr)))
             },
             Some(form) => form_effects(form, self.names(), instr, self.bits(instr)),
             None => Effects {
                 flow: InstrFlow::Unsupported,
-                ..Effects::control_only(Guard::ALWAYS, false)
+                ..Effects::control_only(Guard::ALWAYS)
             },
         }
     }
@@ -51,9 +51,12 @@ impl SassProgram {
             Some(form)
                 if form.dialect.has_effects
                     && form.effects.flow == FlowKind::Next
-                    && form.effects.refuse_bit.is_none() =>
+                    && form.effects.refused.is_empty() =>
             {
-                Effects::control_only(operand::guard(form, self.bits(instr)), form.effects.barrier)
+                Effects {
+                    barrier: form.effects.barrier,
+                    ..Effects::control_only(operand::guard(form, self.bits(instr)))
+                }
             }
             _ => self.effects(instr),
         }
@@ -62,17 +65,18 @@ impl SassProgram {
 
 impl Effects {
     /// Effects of an instruction that only falls through.
-    fn control_only(guard: Guard, barrier: bool) -> Effects {
+    fn control_only(guard: Guard) -> Effects {
         Effects {
             guard,
             cc_test: CcTest::TRUE,
+            further: FurtherCondition::None,
             reads: Vec::new(),
             writes: Vec::new(),
             flow: InstrFlow::Next,
             access: None,
             // Nothing is written, so the source is not used.
             source: ValueSource::Lane,
-            barrier,
+            barrier: false,
         }
     }
 }
@@ -80,16 +84,12 @@ impl Effects {
 fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Effects {
     let declared = &form.effects;
     let mut out = Effects {
-        guard: operand::guard(form, word),
-        cc_test: CcTest::TRUE,
-        reads: Vec::new(),
-        writes: Vec::new(),
-        flow: InstrFlow::Next,
         access: declared.memory_effect(),
         source: source(form, names, word),
         barrier: declared.barrier,
+        ..Effects::control_only(operand::guard(form, word))
     };
-    let mut target = None;
+    let mut transfer = Transfer::default();
     for piece in form.template.pieces() {
         match piece {
             Piece::Flag { bit, reads_cc, .. } => {
@@ -106,14 +106,13 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
             }
             Piece::Item(item) => {
                 let operand = operand::operand(item, form.dialect, names, word, instr.addr);
-                match operand.value {
-                    OperandValue::CcTest(test) => out.cc_test = test,
-                    OperandValue::Target(_) | OperandValue::RegTarget { .. } => {
-                        target = Some(operand.value)
-                    }
-                    _ => {}
+                if let OperandValue::CcTest(test) = operand.value {
+                    out.cc_test = test;
                 }
-                add_operand_cells(item, names, &operand, word, &mut out);
+                let is_condition = declared.flow.has_condition() && transfer.add(&operand);
+                if !is_condition {
+                    add_operand_cells(item, names, &operand, word, &mut out);
+                }
                 if operand.sets_cc {
                     out.writes.push(Reg::CC);
                 }
@@ -132,11 +131,25 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
             out.reads.extend(out.writes.clone());
         }
     }
-    out.flow = flow(declared.flow, target, instr.addr, form.dialect);
+    out.flow = transfer.flow(declared.flow, word, instr.addr, form.dialect);
     // A branch on state that no cell represents may go anywhere, so analyses must refuse it.
-    let refused = declared.refuse_bit.is_some_and(|bit| word.bit(bit));
+    let refused = declared.refused.iter().any(|condition| condition.holds(word));
     if refused || out.flow != InstrFlow::Next && !out.cc_test.depends_on_cc_only() {
         out.flow = InstrFlow::Unsupported;
+    }
+    if !transfer.set_conditions(declared, word, &mut out) {
+        out.flow = InstrFlow::Unsupported;
+    }
+    let is_uniform = |register: &Reg| {
+        let kind = register.kind;
+        matches!(kind, RegisterKind::Uniform | RegisterKind::UniformPredicate)
+    };
+    // The uniform datapath executes an instruction once for the lanes that are together.
+    if !out.writes.is_empty() && out.writes.iter().all(is_uniform) {
+        out.source = match out.source {
+            source @ (ValueSource::Function | ValueSource::Special(_)) => source,
+            ValueSource::Memory | ValueSource::Uniform | ValueSource::Lane => ValueSource::Uniform,
+        };
     }
     for list in [&mut out.reads, &mut out.writes] {
         list.sort_unstable();
@@ -176,6 +189,21 @@ fn add_operand_cells(
         }
         // PT is a constant and has no cell.
         OperandValue::Pred { pred: Some(p), .. } => cells.push(Reg::predicate(p)),
+        OperandValue::Uniform(first) => {
+            push_group(Reg::uniform, first, operand.count, &mut cells);
+        }
+        OperandValue::UniformPred { pred: Some(p), .. } => cells.push(Reg::uniform_predicate(p)),
+        OperandValue::Address(address) => {
+            let base = operand::count(item, names, word);
+            push_registers(address.base.flatten(), base, &mut cells);
+            let groups = [
+                (address.uniform, &item.uniform_count),
+                (address.descriptor, &item.descriptor_count),
+            ];
+            for (first, count) in groups {
+                push_group(Reg::uniform, first.flatten(), count.of(names, word), &mut cells);
+            }
+        }
         OperandValue::AllPreds => cells.extend((0..PREDICATES).map(Reg::predicate)),
         OperandValue::ConditionCode => cells.push(Reg::CC),
         OperandValue::Memory { base, .. } => {
@@ -203,9 +231,14 @@ const PREDICATES: u8 = REGISTERS.count(RegisterKind::Predicate) as u8;
 
 /// Adds `count` registers from `first` on. R255 is RZ and not a register, hence the saturation.
 fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
+    push_group(Reg::vector, first, count, cells);
+}
+
+/// Adds `count` registers of a file from `first` on.
+fn push_group(file: fn(u8) -> Reg, first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     if let Some(first) = first {
         let last = first.saturating_add(count);
-        cells.extend((first..last).map(Reg::vector));
+        cells.extend((first..last).map(file));
     }
 }
 
@@ -238,42 +271,3 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     }
 }
 
-fn flow(
-    kind: FlowKind,
-    target: Option<OperandValue>,
-    addr: CodeAddr,
-    dialect: &Dialect,
-) -> InstrFlow {
-    // A row without a target operand ignores this value.
-    let direct = match target {
-        Some(OperandValue::Target(target)) => target,
-        _ => BranchTarget::Outside,
-    };
-    let through_register = |relative: bool| match target {
-        Some(OperandValue::RegTarget { base, offset }) => InstrFlow::Indirect {
-            base,
-            // Relative targets count from the address after the instruction.
-            anchor: if relative {
-                i64::from(addr.0)
-                    .saturating_add(dialect.bytes().into())
-                    .saturating_add(offset)
-            } else {
-                offset
-            },
-            relative,
-        },
-        // Without the operand the target is unknown.
-        _ => InstrFlow::Unsupported,
-    };
-    match kind {
-        FlowKind::Next => InstrFlow::Next,
-        FlowKind::Branch => InstrFlow::Branch(direct),
-        FlowKind::BranchRegister => through_register(true),
-        FlowKind::JumpRegister => through_register(false),
-        FlowKind::Call => InstrFlow::Call(direct),
-        FlowKind::Push(token) => InstrFlow::Push(token, direct),
-        FlowKind::Pop(token) => InstrFlow::Pop(token),
-        FlowKind::Exit => InstrFlow::Exit,
-        FlowKind::Unsupported => InstrFlow::Unsupported,
-    }
-}

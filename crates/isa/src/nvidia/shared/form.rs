@@ -43,8 +43,27 @@ pub(crate) enum FlowKind {
     Call,
     Push(StackToken),
     Pop(StackToken),
+    LinkedCall,
+    Return,
+    OpenBarrier,
+    JoinBarrier,
+    BreakBarrier,
+    /// Moves a convergence barrier into a register, and clears it if the bit is set.
+    SaveBarrier(u8),
+    WriteBarrier,
+    /// Lets lanes pass a convergence barrier.
+    Release,
+    /// The same; if the bit is set, lanes may continue at the target.
+    Collective(u8),
     Exit,
     Unsupported,
+}
+
+impl FlowKind {
+    /// Whether predicate operands are conditions of a control transfer.
+    pub(crate) fn has_condition(self) -> bool {
+        !matches!(self, FlowKind::Next | FlowKind::Release | FlowKind::Unsupported)
+    }
 }
 
 /// Use of bits 124:122 of a word of 128 bits. With a stall code from 17 on they keep operands in the reuse cache, if
@@ -93,8 +112,10 @@ pub(crate) struct RowEffects {
     pub(crate) unguarded: bool,
     /// Whether the word is not an instruction although a less specific row matches.
     pub(crate) illegal: bool,
-    /// Bit that, if set, makes the control flow unsupported by the analyses.
-    pub(crate) refuse_bit: Option<u8>,
+    /// Conditions that make the control flow unsupported by the analyses.
+    pub(crate) refused: Vec<Cond>,
+    /// Condition under which a control transfer depends on the lanes that execute it together.
+    pub(crate) of_group: Option<Cond>,
     /// Bits that must be zero for the word to be an instruction.
     pub(crate) zero_bits: Option<BitRange>,
     /// Whether the guard is a predicate of the uniform datapath.
@@ -266,7 +287,8 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
             effects.origin = Origin::Special(lists.names_id(list)?, parse_range(field)?);
         }
         "rcc" => effects.reads_cc = true,
-        "refuse" => effects.refuse_bit = Some(value.parse().ok()?),
+        "refuse" => effects.refused.push(Cond::parse(value)?),
+        "group" => effects.of_group = Some(Cond::parse(value)?),
         "zero" => effects.zero_bits = Some(parse_range(value)?),
         "quad" => effects.quad_mask = Some(parse_range(value)?),
         "noguard" => effects.unguarded = true,
@@ -286,6 +308,15 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         "brx" => effects.flow = FlowKind::BranchRegister,
         "jmx" => effects.flow = FlowKind::JumpRegister,
         "call" => effects.flow = FlowKind::Call,
+        "link" => effects.flow = FlowKind::LinkedCall,
+        "return" => effects.flow = FlowKind::Return,
+        "open" => effects.flow = FlowKind::OpenBarrier,
+        "join" => effects.flow = FlowKind::JoinBarrier,
+        "break" => effects.flow = FlowKind::BreakBarrier,
+        "save" => effects.flow = FlowKind::SaveBarrier(value.parse().ok()?),
+        "release" => effects.flow = FlowKind::Release,
+        "collective" => effects.flow = FlowKind::Collective(value.parse().ok()?),
+        "setb" => effects.flow = FlowKind::WriteBarrier,
         "exit" => effects.flow = FlowKind::Exit,
         "unsupported" => effects.flow = FlowKind::Unsupported,
         "push" => effects.flow = FlowKind::Push(StackToken::from_name(value)?),

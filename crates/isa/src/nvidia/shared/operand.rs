@@ -9,7 +9,7 @@ use super::modifier::{Modifier, Modifiers, OperandWord, Part};
 use super::names::Names;
 use super::opcode::Opcode;
 use super::register_number::{pred_number, reg_number, uniform_number};
-use super::template::{FloatFormat, Item, ItemKind, Piece, RegisterCount};
+use super::template::{FloatFormat, Item, ItemKind, Piece};
 use crate::instr::{BranchTarget, CcTest, Guard};
 use smallvec::SmallVec;
 use warpbound_base::{Bits, CodeAddr};
@@ -172,6 +172,7 @@ pub(crate) fn guard(form: &Form, word: u128) -> Guard {
     Guard {
         pred: pred_number(word.field(form.dialect.guard)),
         negated: word.bit(form.dialect.guard_not),
+        uniform: form.effects.uniform_guard,
     }
 }
 
@@ -285,10 +286,7 @@ pub(crate) fn count(item: &Item, names: &Names, word: u128) -> u8 {
     if item.wide.holds(word) {
         return 2;
     }
-    match &item.count {
-        RegisterCount::Fixed(n) => *n,
-        RegisterCount::Listed(id, field) => names.count(*id, field.get(word)),
-    }
+    item.count.of(names, word)
 }
 
 /// Decodes an operand with its modifiers.

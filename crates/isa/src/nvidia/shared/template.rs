@@ -8,13 +8,33 @@ use super::address::Brackets;
 use super::dialect::Dialect;
 use super::field::{Cond, Field, LAST_BIT, split};
 use super::imad_alias::ImadAlias;
-use super::names::{CountId, NamesId};
+use super::names::{CountId, Names, NamesId};
 
 /// Number of registers of an operand: fixed, or looked up by a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum RegisterCount {
     Fixed(u8),
     Listed(CountId, Field),
+}
+
+impl RegisterCount {
+    /// Parses `2`, or `LIST@FIELD`.
+    fn parse(text: &'static str, dialect: &Dialect) -> Option<RegisterCount> {
+        Some(match split(text, b'@') {
+            Some((list, field)) => {
+                RegisterCount::Listed(dialect.lists.count_id(list)?, Field::parse(field)?)
+            }
+            None => RegisterCount::Fixed(text.parse().ok()?),
+        })
+    }
+
+    /// Number of registers in a word.
+    pub(crate) fn of(&self, names: &Names, word: u128) -> u8 {
+        match self {
+            RegisterCount::Fixed(n) => *n,
+            RegisterCount::Listed(id, field) => names.count(*id, field.get(word)),
+        }
+    }
 }
 
 /// Floating-point format of an immediate.
@@ -105,7 +125,12 @@ pub(crate) struct Item {
     pub(crate) signed: Cond,
     pub(crate) select: Option<(NamesId, Field)>,
     pub(crate) format: Option<Field>,
+    /// Registers of the operand, or of the general register in brackets.
     pub(crate) count: RegisterCount,
+    /// Registers of the uniform term in brackets.
+    pub(crate) uniform_count: RegisterCount,
+    /// Registers of the descriptor in brackets.
+    pub(crate) descriptor_count: RegisterCount,
     /// Not printed if it is PT or RZ.
     pub(crate) optional: bool,
     /// If this holds, [`Item::optional`] applies.
@@ -344,6 +369,8 @@ impl Item {
             select: None,
             format: None,
             count: RegisterCount::Fixed(1),
+            uniform_count: RegisterCount::Fixed(1),
+            descriptor_count: RegisterCount::Fixed(1),
             optional: false,
             optional_if: Cond::ALWAYS,
             hide: Cond::default(),
@@ -395,14 +422,9 @@ fn parse_item(
                 let (list, field) = split(value, b'@')?;
                 item.select = Some((dialect.lists.names_id(list)?, Field::parse(field)?));
             }
-            "x" => {
-                item.count = match split(value, b'@') {
-                    Some((list, field)) => {
-                        RegisterCount::Listed(dialect.lists.count_id(list)?, Field::parse(field)?)
-                    }
-                    None => RegisterCount::Fixed(value.parse().ok()?),
-                }
-            }
+            "x" => item.count = RegisterCount::parse(value, dialect)?,
+            "gx" => item.uniform_count = RegisterCount::parse(value, dialect)?,
+            "dx" => item.descriptor_count = RegisterCount::parse(value, dialect)?,
             "omit" => item.omit = Some(value.parse().ok()?),
             "flip" => item.flip = true,
             "reuse" => item.reuse = Some(value.parse().ok()?),

@@ -101,10 +101,7 @@ impl WordBuilder {
 
     /// Sets the guard predicate.
     pub fn guard(mut self, pred: u8, negated: bool) -> WordBuilder {
-        self.guard = Guard {
-            pred: Some(pred),
-            negated,
-        };
+        self.guard = Guard::of_lanes(Some(pred), negated);
         self
     }
 

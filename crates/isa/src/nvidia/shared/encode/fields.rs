@@ -260,13 +260,10 @@ pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
     for range in ranges.into_iter().flatten().chain(timing) {
         push(FieldRole::Effect, Field::of_range(range));
     }
-    if let Some(bit) = form.effects.refuse_bit {
-        push(FieldRole::Effect, Field::of_bit(bit));
-    }
     for (_, field) in &form.effects.legal {
         push(FieldRole::Effect, field.clone());
     }
-    for condition in &form.effects.never {
+    for condition in form.effects.never.iter().chain(&form.effects.refused) {
         each_bit(condition, |bit| push(FieldRole::Effect, bit));
     }
     out

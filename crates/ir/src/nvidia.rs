@@ -1,16 +1,18 @@
-//! Lifting of Maxwell and Pascal programs: control targets, relocations and constants. The meaning of instructions is
-//! in [`super`]. For example, the target of a `CAL` with a relocation to an undefined symbol `vprintf` is the
+//! Lifting of programs of NVIDIA's GPUs: control targets, relocations and constants. The meaning of instructions is
+//! in a module for each family. For example, the target of a `CAL` with a relocation to an undefined symbol `vprintf` is the
 //! external function of this name, whatever the encoded target is.
 
-use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, GroupedCode};
+use std::collections::BTreeSet;
+
+use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, Family, GroupedCode};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
 use warpbound_isa::nvidia::SassProgram;
-use warpbound_isa::{self as isa, Effects, SassInstr, View};
+use warpbound_isa::{self as isa, Effects, FurtherCondition, SassInstr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
-    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Meaning,
-    Op, OpIndex, OpScope, ValueDependence, WordHalf,
+    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest,
+    Meaning, Op, OpIndex, OpScope, ValueDependence, WordHalf, maxwell, volta,
 };
 
 /// Lifts `program`, the decoded code section of `kernel`.
@@ -110,9 +112,10 @@ impl Lifter<'_> {
     fn lift_op(&self, instr: &SassInstr, effects: Effects) -> Op {
         let relocation = self.relocations(instr.addr).first();
         let condition = ExecCondition {
-            guard: effects.guard.pred.map(Cell::pred),
+            guard: effects.guard.register().map(Cell::of),
             negated: effects.guard.negated,
             cc_test: effects.cc_test,
+            further: further_test(effects.further),
         };
         // Only such an instruction never falls through to the next section.
         let always_leaves = condition.is_always()
@@ -121,6 +124,7 @@ impl Lifter<'_> {
                 InstrFlow::Branch(_)
                     | InstrFlow::Indirect { .. }
                     | InstrFlow::Pop(_)
+                    | InstrFlow::Return
                     | InstrFlow::Exit
             );
         // In this code the section of another function follows, but in the memory of a GPU it may not (SOUNDNESS
@@ -154,14 +158,22 @@ impl Lifter<'_> {
             // The combined effect of several relocations is not known.
             _ => None,
         };
-        super::meaning(&view?)
+        match self.program.arch().family() {
+            Family::Volta => volta::meaning(&view?),
+            Family::Maxwell | Family::Gcn3 | Family::MiniSimt => maxwell::meaning(&view?),
+        }
     }
 
     /// Whether an instruction calls, jumps or pushes a code address that it holds.
     fn has_target(&self, instr: &SassInstr) -> bool {
         matches!(
             self.program.control_effects(instr).flow,
-            InstrFlow::Call(_) | InstrFlow::Branch(_) | InstrFlow::Push(..)
+            InstrFlow::Call(_)
+                | InstrFlow::LinkedCall(_)
+                | InstrFlow::Branch(_)
+                | InstrFlow::Push(..)
+                | InstrFlow::OpenBarrier(..)
+                | InstrFlow::Collective(_)
         )
     }
 
@@ -247,13 +259,32 @@ impl Lifter<'_> {
                 anchor,
                 relative,
             } => ControlEffect::Indirect {
-                base: base.map(Cell::gpr),
+                base: base.map(Cell::of),
                 anchor,
                 relative,
             },
             InstrFlow::Call(to) => ControlEffect::Call(target(to)),
             InstrFlow::Push(token, to) => ControlEffect::Push(token, target(to)),
             InstrFlow::Pop(token) => ControlEffect::Pop(token),
+            InstrFlow::LinkedCall(to) => self.linked_call(instr, target(to)),
+            InstrFlow::Return => ControlEffect::Return,
+            InstrFlow::OpenBarrier(barrier, to) => ControlEffect::OpenBarrier(barrier, target(to)),
+            InstrFlow::JoinBarrier(barrier) => ControlEffect::JoinBarrier(barrier),
+            InstrFlow::BreakBarrier(barrier) => ControlEffect::BreakBarrier(barrier),
+            InstrFlow::SaveBarrier(barrier, to) => {
+                ControlEffect::SaveBarrier(barrier, to.map(Cell::of))
+            }
+            InstrFlow::WriteBarrier {
+                barrier,
+                source,
+                cleared,
+            } => ControlEffect::WriteBarrier {
+                barrier,
+                source: source.map(Cell::of),
+                cleared,
+            },
+            InstrFlow::Release => ControlEffect::Release,
+            InstrFlow::Collective(to) => ControlEffect::Collective(target(to)),
             InstrFlow::Exit => ControlEffect::Exit,
             InstrFlow::Unsupported => {
                 ControlEffect::Unsupported(match self.program.opcode(instr) {
@@ -261,6 +292,70 @@ impl Lifter<'_> {
                     None => format!("word 0x{:016x}", instr.word),
                 })
             }
+        }
+    }
+
+    /// Effect of a CALL that leaves the return address to earlier instructions: a call, if one of them writes the address
+    /// after it. Compilers also use it as a jump within a function, where nothing returns.
+    fn linked_call(&self, instr: &SassInstr, target: ControlTarget) -> ControlEffect {
+        let is_linked = self.writes_return_address(instr);
+        let enters_function = match &target {
+            ControlTarget::Op(at) => {
+                let address = self.program.instrs.get(at.index()).map(|instr| instr.addr);
+                let mut functions = self.kernel.functions.iter();
+                functions.any(|function| Some(function.start) == address)
+            }
+            ControlTarget::External(_) => true,
+            ControlTarget::Invalid(_) => false,
+        };
+        match (is_linked, enters_function) {
+            (true, _) => ControlEffect::LinkedCall(target),
+            (false, false) => ControlEffect::Jump(target),
+            (false, true) => {
+                ControlEffect::Unsupported("call without a known return address".to_owned())
+            }
+        }
+    }
+
+    /// Whether an earlier instruction of the same block writes the address after a call into a register that keeps it.
+    fn writes_return_address(&self, call: &SassInstr) -> bool {
+        let at = self.program.index_of(call.addr).unwrap_or_default();
+        let Some(after) = call.addr.offset(self.program.instruction_bytes().into()) else {
+            return false;
+        };
+        let earlier = self.program.instrs.get(..at).unwrap_or_default();
+        let mut overwritten = BTreeSet::new();
+        for instr in earlier.iter().rev().take(LINK_DISTANCE) {
+            let effects = self.program.effects(instr);
+            if effects.flow != InstrFlow::Next {
+                return false;
+            }
+            let is_kept = effects.writes.iter().all(|register| !overwritten.contains(register));
+            if is_kept && effects.guard.is_always() && self.writes_number(instr, after.0) {
+                return true;
+            }
+            overwritten.extend(effects.writes);
+        }
+        false
+    }
+
+    /// Whether an instruction is a move of this number.
+    fn writes_number(&self, instr: &SassInstr, number: u32) -> bool {
+        let Some(view) = self.program.view(instr) else {
+            return false;
+        };
+        let mut numbers = view.operands.iter().filter_map(|operand| match operand.value {
+            isa::OperandValue::Int(value) => Some(value as u32),
+            _ => None,
+        });
+        let mut halves = view.operands.iter().filter_map(|operand| match operand.value {
+            isa::OperandValue::Half(bits) => Some(u32::from(bits)),
+            _ => None,
+        });
+        match (halves.next(), halves.next()) {
+            // HFMA2 with a product of zeros moves two halves, high half first.
+            (Some(high), Some(low)) => high << 16 | low == number,
+            _ => numbers.any(|value| value == number),
         }
     }
 
@@ -306,6 +401,22 @@ impl Lifter<'_> {
             Some(index) => ControlTarget::Op(OpIndex(index as u32)),
             None => ControlTarget::Invalid(addr.to_string()),
         }
+    }
+}
+
+/// Number of instructions before a call among which the one that writes the return address is looked for.
+const LINK_DISTANCE: usize = 200;
+
+fn further_test(further: FurtherCondition) -> Option<FurtherTest> {
+    match further {
+        FurtherCondition::None => None,
+        FurtherCondition::Predicate(predicate) => predicate.register().map(|register| {
+            FurtherTest::Predicate {
+                cell: Cell::of(register),
+                negated: predicate.negated,
+            }
+        }),
+        FurtherCondition::Group => Some(FurtherTest::Group),
     }
 }
 
