@@ -102,7 +102,7 @@ impl LaunchContext {
 /// registers of a GPU.
 pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
     // All lanes of a warp begin together, so they read one value from a uniform register that nobody wrote (SOUNDNESS
-    // 18). For example, code for sm_87 reads UR2 before it writes it.
+    // 21). For example, code for sm_87 reads UR2 before it writes it.
     let uniform = (0..Cell::COUNT)
         .filter_map(Cell::from_index)
         .filter(|cell| cell.is_uniform());

@@ -1,5 +1,5 @@
 //! Convergence barriers: the regions that BSSY opens and BSYNC closes, and which of them join lanes for certain
-//! (SOUNDNESS 18).
+//! (SOUNDNESS 21).
 //!
 //! For a lane, BSSY, BSYNC and BREAK change nothing but the list of the barriers that it takes part in. Warps follow the
 //! rules of a stack, with an entry for each open barrier, if that list is the same along all paths of a lane

@@ -220,6 +220,11 @@ impl ProgramSpace {
                 let targets = targets.ok_or_else(|| site.refuse(Reason::UnknownIndirectTarget))?;
                 self.indirect_jump(code, &site, targets, return_pushers, &mut external)?
             }
+            ControlEffect::LinkedIndirect { .. } => {
+                let targets = indirect.get(&last);
+                let targets = targets.ok_or_else(|| site.refuse(Reason::UnknownIndirectTarget))?;
+                self.linked_indirect(&site, targets, &mut external)?
+            }
             _ => self.direct_control(code, &site, &mut external)?,
         };
         let condition = match op.control {
@@ -300,7 +305,7 @@ impl ProgramSpace {
                 return Err(site.refuse(Reason::NoTarget(name.clone())));
             }
             ControlEffect::LinkedCall(ControlTarget::Op(callee)) => {
-                self.linked_call(site, *callee)?
+                ControlOp::Jump(self.enter_linked(site, *callee)?)
             }
             ControlEffect::Return => ControlOp::Jump(self.enter_caller(site)?),
             ControlEffect::OpenBarrier(barrier, to) => match self.ignored.contains(&site.at) {
@@ -324,7 +329,7 @@ impl ProgramSpace {
                 agreed: false,
             },
             ControlEffect::Exit | ControlEffect::End => ControlOp::Exit,
-            ControlEffect::Indirect { .. } => {
+            ControlEffect::Indirect { .. } | ControlEffect::LinkedIndirect { .. } => {
                 return Err(site.refuse(Reason::UnknownIndirectTarget));
             }
             ControlEffect::Unsupported(name) => {
@@ -333,20 +338,37 @@ impl ProgramSpace {
         })
     }
 
-    /// A call with its return address in registers: a jump into a context of its own.
-    fn linked_call(
+    /// A call through a register, with its return address in registers.
+    fn linked_indirect(
         &mut self,
         site: &Site<'_>,
-        callee: OpIndex,
+        targets: &IndirectTargets,
+        external: &mut Option<String>,
     ) -> Result<ControlOp, Refusal> {
+        let ops = match targets {
+            IndirectTargets::External(name) => {
+                *external = Some(name.clone());
+                return Ok(ControlOp::FallThrough);
+            }
+            IndirectTargets::Code { ops, .. } => ops,
+        };
+        let callees = ops.iter().map(|&callee| self.enter_linked(site, callee));
+        Ok(ControlOp::IndirectJump {
+            targets: callees.collect::<Result<Vec<_>, _>>()?,
+            agreed: false,
+        })
+    }
+
+    /// The first node of a function that is called with its return address in registers: it has a context of its own.
+    fn enter_linked(&mut self, site: &Site<'_>, callee: OpIndex) -> Result<NodeId, Refusal> {
         let entered = self.contexts.enter(self.node(site.node).context, site.at, callee);
         let CalleeContext::Own(context) = entered else {
             // Lanes of several frames may execute one instruction together, and barriers in registers do not come back
             // (experiments with an H200).
             return Err(site.refuse(Reason::Unsupported("a recursive call".to_owned())));
         };
-        let callee = self.enter(callee, context);
-        Ok(ControlOp::Jump(callee.ok_or_else(|| site.refuse(Reason::RunsOffTheEnd))?))
+        self.enter(callee, context)
+            .ok_or_else(|| site.no_target(callee))
     }
 
     /// The node after the call that led into the context of `site`.

@@ -25,7 +25,12 @@ pub struct RelevantCells {
 impl RelevantCells {
     /// Computes the cells; `None` if `code` has no indirect jump.
     pub fn find(code: &Code) -> Option<RelevantCells> {
-        let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
+        let jumps = |op: &Op| {
+            matches!(
+                op.control,
+                ControlEffect::Indirect { .. } | ControlEffect::LinkedIndirect { .. }
+            )
+        };
         if !code.ops.iter().any(jumps) {
             return None;
         }
@@ -81,6 +86,9 @@ fn cells_before(op: &Op, after: &CellSet) -> CellSet {
     }
     if let ControlEffect::Indirect {
         base: Some(base), ..
+    }
+    | ControlEffect::LinkedIndirect {
+        base: Some(base), ..
     } = op.control
     {
         cells.insert(base.index());
@@ -111,6 +119,16 @@ fn control_flow(code: &Code) -> Digraph {
             ControlEffect::LinkedCall(target) => {
                 edges.extend(target_index(target).map(|to| (here, to)));
                 edges.push((hub(StackToken::Ret), here + 1));
+            }
+            ControlEffect::LinkedIndirect {
+                anchor, relative, ..
+            } => {
+                // A callee outside the file returns to the next operation.
+                edges.extend([(here, anywhere), (here, here + 1)]);
+                edges.push((hub(StackToken::Ret), here + 1));
+                if *relative {
+                    anchors.insert(*anchor);
+                }
             }
             ControlEffect::Return => edges.push((here, hub(StackToken::Ret))),
             ControlEffect::OpenBarrier(..)

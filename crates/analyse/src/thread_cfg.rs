@@ -113,7 +113,7 @@ impl ThreadCfg {
 /// Register that an indirect jump reads.
 pub(crate) fn indirect_base(control: &ControlEffect) -> Option<Cell> {
     match control {
-        ControlEffect::Indirect { base, .. } => *base,
+        ControlEffect::Indirect { base, .. } | ControlEffect::LinkedIndirect { base, .. } => *base,
         _ => None,
     }
 }

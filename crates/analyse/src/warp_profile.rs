@@ -569,6 +569,7 @@ fn successors(at: usize, op: &Op) -> Option<SmallVec<[usize; 2]>> {
         | ControlEffect::Push(..)
         | ControlEffect::Pop(_)
         | ControlEffect::LinkedCall(_)
+        | ControlEffect::LinkedIndirect { .. }
         | ControlEffect::Return
         | ControlEffect::OpenBarrier(..)
         | ControlEffect::JoinBarrier(_)

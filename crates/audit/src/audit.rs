@@ -321,7 +321,7 @@ fn prepare_audited<'a>(
     session: &'a Session,
     kernel: &'a Kernel,
 ) -> Result<Arc<Prepared<'a>>, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
+    let prepared = session.prepare_run(kernel)?;
     if prepared.family() == Family::MiniSimt {
         let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
         return Err(session.locate(message.in_kernel(kernel.demangled())));

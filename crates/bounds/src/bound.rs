@@ -54,7 +54,11 @@ pub fn bound(
     kernel: &Kernel,
     options: &BoundOptions,
 ) -> Result<KernelBound, Diagnostic> {
-    match session.prepare(kernel) {
+    let prepared = match options.cycles.is_some() {
+        true => session.prepare_run(kernel),
+        false => session.prepare(kernel),
+    };
+    match prepared {
         Ok(prepared) => bound_of(&KernelAnalysis::new(session, Arc::new(prepared), options)?),
         Err(why) => Ok(refused_bound(session, &kernel.name, &why)),
     }

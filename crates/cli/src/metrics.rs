@@ -90,7 +90,7 @@ fn measured(
         max_instructions: arguments.max_instructions,
         ..RunOptions::default()
     };
-    let prepared = session.prepare(kernel)?;
+    let prepared = session.prepare_run(kernel)?;
     stages.end("parse");
     let run = warpbound_runs::execute_prepared(&session, &prepared, grid, &options, &mut |_| ())?;
     let run = run.as_expected()?;

@@ -392,7 +392,7 @@ fn run_functional(
     let open_outputs = outputs(path, grid)?;
     let mut progress = Progress::new();
     let all = blocks(grid);
-    let prepared = session.prepare(kernel)?;
+    let prepared = session.prepare_run(kernel)?;
     let run = execute_prepared(
         &session,
         &prepared,

@@ -36,7 +36,7 @@ pub enum FurtherTest {
         /// Whether it is negated.
         negated: bool,
     },
-    /// A property of the lanes that execute the operation together: unknown, and equal in all of them (SOUNDNESS 18).
+    /// A property of the lanes that execute the operation together: unknown, and equal in all of them (SOUNDNESS 21).
     Group,
 }
 
@@ -152,6 +152,15 @@ pub enum ControlEffect {
     Call(ControlTarget),
     /// Calls: jumps. The return address is in registers, and names the next operation.
     LinkedCall(ControlTarget),
+    /// Calls as [`ControlEffect::LinkedCall`], to an address as of [`ControlEffect::Indirect`].
+    LinkedIndirect {
+        /// Register; `None` is zero.
+        base: Option<Cell>,
+        /// Constant added to the register.
+        anchor: i64,
+        /// Whether the sum is an address of this code's section.
+        relative: bool,
+    },
     /// Returns from a [`ControlEffect::LinkedCall`]: jumps to the address in registers.
     Return,
     /// The active lanes take part in a convergence barrier, which resumes at the target.
@@ -220,6 +229,7 @@ impl ControlEffect {
             | ControlEffect::Branch { .. }
             | ControlEffect::Call(_)
             | ControlEffect::LinkedCall(_)
+            | ControlEffect::LinkedIndirect { .. }
             | ControlEffect::Return
             | ControlEffect::OpenBarrier(..)
             | ControlEffect::JoinBarrier(_)

@@ -7,17 +7,16 @@
 //! flags of a clamped sum are not known.
 
 mod atomic;
-mod compare;
+pub(crate) mod compare;
 mod convert;
 mod flags;
 mod float;
 mod half;
 mod integer;
-mod logic;
+pub(crate) mod logic;
 mod memory;
 mod modifier_reader;
 mod number;
-mod operands;
 mod products;
 mod resize;
 mod surface;
@@ -33,7 +32,7 @@ use warpbound_isa::nvidia::Opcode;
 
 use crate::Meaning;
 pub use flags::{cc_test, further_test};
-use operands::Operands;
+use crate::nvidia::operands::Operands;
 
 /// Returns the meaning of an instruction; `None` if it is unknown.
 #[allow(clippy::too_many_lines, reason = "a table: one row per opcode")]

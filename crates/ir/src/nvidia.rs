@@ -2,6 +2,8 @@
 //! in a module for each family. For example, the target of a `CAL` with a relocation to an undefined symbol `vprintf` is the
 //! external function of this name, whatever the encoded target is.
 
+pub(crate) mod operands;
+
 use std::collections::BTreeSet;
 
 use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, Family, GroupedCode};
@@ -56,7 +58,12 @@ pub(crate) fn lift(
     };
     let mut address_words = Vec::new();
     // Targets of indirect jumps follow from values, so only code with one needs meanings for its control flow.
-    let jumps = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
+    let jumps = |op: &Op| {
+        matches!(
+            op.control,
+            ControlEffect::Indirect { .. } | ControlEffect::LinkedIndirect { .. }
+        )
+    };
     let control = |instr| links.lift_op(instr, program.control_effects(instr));
     code.ops = match meanings {
         true => Vec::new(),
@@ -247,7 +254,9 @@ impl Lifter<'_> {
             InstrFlow::Next => ControlEffect::Next,
             InstrFlow::Branch(to) => ControlEffect::Jump(target(to)),
             // The loader changes a relocated anchor, so the encoded one does not count.
-            InstrFlow::Indirect { .. } if relocation.is_some() => {
+            InstrFlow::Indirect { .. } | InstrFlow::LinkedIndirect { .. }
+                if relocation.is_some() =>
+            {
                 let relocation = relocation.map(Relocation::to_string);
                 ControlEffect::Unsupported(format!(
                     "indirect jump at {}",
@@ -267,6 +276,15 @@ impl Lifter<'_> {
             InstrFlow::Push(token, to) => ControlEffect::Push(token, target(to)),
             InstrFlow::Pop(token) => ControlEffect::Pop(token),
             InstrFlow::LinkedCall(to) => self.linked_call(instr, target(to)),
+            InstrFlow::LinkedIndirect {
+                base,
+                anchor,
+                relative,
+            } => ControlEffect::LinkedIndirect {
+                base: base.map(Cell::of),
+                anchor,
+                relative,
+            },
             InstrFlow::Return => ControlEffect::Return,
             InstrFlow::OpenBarrier(barrier, to) => ControlEffect::OpenBarrier(barrier, target(to)),
             InstrFlow::JoinBarrier(barrier) => ControlEffect::JoinBarrier(barrier),

@@ -1,17 +1,153 @@
-//! Meaning of instructions from Volta to Blackwell.
+//! Meaning of instructions from Volta to Blackwell, as far as control flow needs them: integer arithmetic, comparisons,
+//! logic, moves and constants (sources: the PTX manual for operations that SASS shares with it; the output of compilers).
+//!
+//! As in [`crate::maxwell`], a function matches modifiers exactly: an instruction with a modifier that no arm matches has
+//! no meaning, and its results are unknown to analyses. For example, `IADD3.X` has none, because carries in predicates
+//! are not followed.
 
 use warpbound_isa::View;
-use warpbound_isa::nvidia::Opcode;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Opcode};
 
-use crate::Meaning;
+use crate::maxwell::{compare, logic};
+use crate::nvidia::operands::{Operands, add, shl};
+use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
 
 /// Returns the meaning of an instruction; `None` if it is unknown.
 pub(crate) fn meaning(view: &View) -> Option<Meaning> {
+    let o = &Operands::new(view);
+    let m = view.modifiers.as_slice();
     match view.opcode {
+        Opcode::Mov | Opcode::Umov => moved(m, o),
+        Opcode::Iadd3 | Opcode::Uiadd3 => sum_of_three(m, o),
+        Opcode::Iadd | Opcode::Viadd => sum(m, o),
+        Opcode::Imad | Opcode::Uimad => product_and_sum(m, o),
+        Opcode::Lea | Opcode::Ulea => scaled_sum(m, o),
+        Opcode::Shf | Opcode::Ushf => shift(m, o),
+        Opcode::Lop3 | Opcode::Ulop3 => look_up(m, o),
+        Opcode::Sel | Opcode::Usel => plain(m).and_then(|()| logic::select(o)),
+        Opcode::Isetp | Opcode::Uisetp => compare::integer_set_predicates(m, o),
+        Opcode::Iabs => plain(m).and_then(|()| absolute(o)),
+        Opcode::Imnmx | Opcode::Vimnmx => min_max(m, o),
+        Opcode::Popc | Opcode::Upopc => plain(m).and_then(|()| logic::population(o)),
+        Opcode::Ldc | Opcode::Uldc | Opcode::Ldcu => constant(m, o),
+
         // Control operations, fences and waits have no effect on data.
         Opcode::Nop
+        | Opcode::Membar
+        | Opcode::Depbar
         | Opcode::Bra
+        | Opcode::Brx
+        | Opcode::Jmp
+        | Opcode::Jmx
+        | Opcode::Bssy
+        | Opcode::Bsync
+        | Opcode::Break
+        | Opcode::Call
+        | Opcode::Ret
+        | Opcode::Warpsync
+        | Opcode::Yield
+        | Opcode::Nanosleep
         | Opcode::Exit => Some(Meaning::nothing()),
+
+        // Not modelled yet.
         _ => None,
     }
+}
+
+/// Fails unless an instruction has no modifiers.
+fn plain(modifiers: &[Modifier]) -> Option<()> {
+    modifiers.is_empty().then_some(())
+}
+
+/// MOV. A mask of the lanes of a quad is an operand; only the full one is a move.
+fn moved(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    plain(modifiers)?;
+    const ALL_LANES: u32 = 15;
+    let is_full = operands.reads.len() == 1 || operands.immediate(1) == Some(ALL_LANES);
+    operands.set_register(operands.word(0).filter(|_| is_full)?)
+}
+
+/// IADD3 without carries.
+fn sum_of_three(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    plain(modifiers)?;
+    let [a, b, c] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
+    operands.set_register(add(add(a, b), c))
+}
+
+/// IADD and VIADD of words.
+fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    plain(modifiers)?;
+    operands.set_register(add(operands.word(0)?, operands.word(1)?))
+}
+
+/// IMAD: the low word of a product, which does not depend on signs, and a sum. The disassembler prints simple products
+/// with the modifiers MOV, IADD and SHL.
+fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let rest = match modifiers {
+        [M::Mov | M::Iadd | M::Shl, rest @ ..] => rest,
+        rest => rest,
+    };
+    if !matches!(rest, [] | [M::U32]) {
+        return None;
+    }
+    let [a, b, c] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
+    operands.set_register(add(Expr::binary(BinaryOp::Mul, a, b), c))
+}
+
+/// LEA of words: a shifted operand and another.
+fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    plain(modifiers)?;
+    // The third operand is read by `.HI` only.
+    let shift = operands.immediate(3)?;
+    let shifted = shl(operands.word(0)?, Expr::Const(shift));
+    operands.set_register(add(shifted, operands.word(1)?))
+}
+
+/// SHF that shifts one word: to the left from the low word, or to the right from the high word.
+fn shift(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    // The low word of a shift to the left does not depend on the high one, nor the high word of a shift to the right
+    // on the low one.
+    let amount = operands.word(1)?;
+    operands.set_register(match modifiers {
+        [M::L, M::U32] => shl(operands.word(0)?, amount),
+        [M::R, M::U32, M::Hi] => Expr::binary(BinaryOp::Shr, operands.word(2)?, amount),
+        [M::R, M::S32, M::Hi] => Expr::binary(BinaryOp::Sar, operands.word(2)?, amount),
+        _ => return None,
+    })
+}
+
+/// LOP3: look-up table of three words.
+fn look_up(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let [M::Lut] = modifiers else { return None };
+    let table = u8::try_from(operands.immediate(3)?).ok()?;
+    let [a, b, c] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
+    operands.set_register(Expr::ternary(TernaryOp::Lut(table), a, b, c))
+}
+
+/// IABS.
+fn absolute(operands: &Operands<'_>) -> Option<Meaning> {
+    let value = operands.word(0)?;
+    let negative = Expr::unary(UnaryOp::Neg, value.clone());
+    operands.set_register(Expr::binary(BinaryOp::MaxS, value, negative))
+}
+
+/// IMNMX and VIMNMX of words: the minimum if the predicate holds, else the maximum.
+fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (smaller, larger) = match modifiers {
+        [] => (BinaryOp::MinS, BinaryOp::MaxS),
+        [M::U32] => (BinaryOp::MinU, BinaryOp::MaxU),
+        _ => return None,
+    };
+    let of = |op| Some(Expr::binary(op, operands.word(0)?, operands.word(1)?));
+    operands.set_register(match operands.predicate(2)? {
+        Expr::Const(0) => of(larger)?,
+        Expr::Const(_) => of(smaller)?,
+        choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
+    })
+}
+
+/// LDC, ULDC and LDCU of one word.
+fn constant(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    plain(modifiers)?;
+    operands.set_register(operands.word(0)?)
 }

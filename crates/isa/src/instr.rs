@@ -149,6 +149,16 @@ pub enum InstrFlow {
     Pop(StackToken),
     /// CALL from Volta on: jumps. Earlier instructions wrote the return address into registers.
     LinkedCall(BranchTarget),
+    /// CALL from Volta on, through a register: as [`InstrFlow::LinkedCall`], to the address of
+    /// [`InstrFlow::Indirect`].
+    LinkedIndirect {
+        /// Register with the address, or the first of two.
+        base: Option<Reg>,
+        /// Addend of the target.
+        anchor: i64,
+        /// Whether the target is an address of this section or absolute.
+        relative: bool,
+    },
     /// RET from Volta on: jumps to the return address in registers.
     Return,
     /// BSSY: the active lanes take part in a convergence barrier, which resumes at the target.

@@ -17,7 +17,7 @@ pub enum RegisterKind {
     /// Flags of each lane that arithmetic sets and branches test: NVIDIA's condition code.
     Flag,
     /// A word for all lanes that execute together: NVIDIA's UR. Groups of lanes that have diverged do not see each
-    /// other's writes, so each lane has a copy, and a write gives all lanes that execute it the same value (SOUNDNESS 18).
+    /// other's writes, so each lane has a copy, and a write gives all lanes that execute it the same value (SOUNDNESS 21).
     Uniform,
     /// A bit for all lanes that execute together: NVIDIA's UP. Each lane has a copy, as of [`RegisterKind::Uniform`].
     UniformPredicate,

@@ -49,6 +49,9 @@ impl Session {
         kernel: &Kernel,
         options: &BoundOptions,
     ) -> Result<LaunchKnowledge, Diagnostic> {
+        if options.launches.file.is_some() {
+            self.check_run(kernel)?;
+        }
         let isa = self.image.isa();
         let check = || check_launches(isa, kernel, options);
         let ranges = || match isa.family() {

@@ -240,7 +240,9 @@ impl Session {
         let own = own_ops(kernel, &code);
         let ops = own.iter().filter_map(|at| code.get(*at));
         let is_call = |control: &ControlEffect| match control {
-            ControlEffect::Call(_) | ControlEffect::LinkedCall(_) => true,
+            ControlEffect::Call(_)
+            | ControlEffect::LinkedCall(_)
+            | ControlEffect::LinkedIndirect { .. } => true,
             // PRET pushes a return address, as CAL does.
             ControlEffect::Push(token, _) => *token == warpbound_isa::StackToken::Ret,
             _ => false,

@@ -41,7 +41,7 @@ fn reached(code: &Code) -> Option<BTreeSet<OpIndex>> {
         };
         let always = op.condition == ExecCondition::ALWAYS;
         let (target, falls_through) = match &op.control {
-            ControlEffect::Indirect { .. } => return None,
+            ControlEffect::Indirect { .. } | ControlEffect::LinkedIndirect { .. } => return None,
             ControlEffect::Jump(target) => (Some(target), !always),
             ControlEffect::Branch { to, .. } => (Some(to), true),
             ControlEffect::Call(target)

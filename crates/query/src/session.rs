@@ -206,6 +206,27 @@ impl Session {
         Ok(prepared)
     }
 
+    /// Decodes and lifts a kernel that is to be run, timed, measured or rewritten.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::prepare`], or kernels of the family are not run yet.
+    pub fn prepare_run<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        self.check_run(kernel)?;
+        Ok(prepared)
+    }
+
+    /// Refuses a kernel of a family whose kernels are not run yet.
+    ///
+    /// # Errors
+    ///
+    /// A diagnostic with the name of the family.
+    pub fn check_run(&self, kernel: &Kernel) -> Result<(), Diagnostic> {
+        let checked = self.family().map_or(Ok(()), Family::check_run);
+        checked.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
+    }
+
     /// Applies a launch file to a kernel. Returns the launch, limited to `max_instructions` warp instructions, and the
     /// initial memory.
     ///

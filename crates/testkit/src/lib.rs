@@ -8,6 +8,8 @@
 //!
 //! * concepts of the heads of the crates, and their page: `testkit/src/concepts.rs`
 //! * random programs: `testkit/src/random.rs`, `generate.rs`, `execute.rs`, `audit.rs`
+//! * random programs with convergence barriers, machine of groups: `testkit/src/convergence.rs`,
+//!   `testkit/src/convergence/programs.rs`, `machine.rs`; tests: `testkit/tests/it/convergence.rs`
 //! * random control words (programs of machine code, their cubins, launches, loop facts):
 //!   `testkit/src/control_words.rs`
 //! * random programs of waves whose loops count to numbers of the launch: `testkit/src/wave_loops.rs`,
@@ -35,6 +37,7 @@
 pub mod audit;
 pub mod concepts;
 pub mod control_words;
+pub mod convergence;
 pub mod count_formulas;
 pub mod counted_loops;
 pub mod cycle_accounting;

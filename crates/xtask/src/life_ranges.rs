@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use warpbound_isa::nvidia::{Opcode, OperandRole, OperandValue, SassProgram};
 use warpbound_isa::{
-    Arch, Effects, InstrFlow, MemorySpace, Reg, RegisterKind, SassInstr, TargetStyle,
+    Arch, Effects, FurtherCondition, InstrFlow, MemorySpace, Reg, RegisterKind, SassInstr, TargetStyle,
 };
 
 use crate::cubin;
@@ -46,7 +46,10 @@ struct Options {
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
-    let nvdisasm = Nvdisasm::new(&repository.oracle())?;
+    let nvdisasm = Releases {
+        older: Nvdisasm::new(&repository.oracle())?,
+        newer: Nvdisasm::release_13(&repository.oracle()).ok(),
+    };
     let mut tally = LifeRangeTally {
         keep: options.record,
         ..LifeRangeTally::default()
@@ -114,8 +117,25 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
     Ok(options)
 }
 
+/// Releases of the disassembler.
+struct Releases {
+    /// Release 12.4, for Maxwell to Volta.
+    older: Nvdisasm,
+    /// Release 13.5, for Turing and later.
+    newer: Option<Nvdisasm>,
+}
+
+impl Releases {
+    fn for_arch(&self, arch: Arch) -> anyhow::Result<&Nvdisasm> {
+        match arch.sm() {
+            ..75 => Ok(&self.older),
+            _ => self.newer.as_ref().context("release 13.5 is missing; `cargo xtask oracle` fetches it"),
+        }
+    }
+}
+
 /// Compares every instruction of a cubin; files of other architectures are skipped.
-fn compare(nvdisasm: &Nvdisasm, tally: &mut LifeRangeTally, contents: &[u8]) -> anyhow::Result<()> {
+fn compare(nvdisasm: &Releases, tally: &mut LifeRangeTally, contents: &[u8]) -> anyhow::Result<()> {
     let Some((sm, sections)) = cubin::code_sections(contents) else {
         return Ok(());
     };
@@ -125,7 +145,7 @@ fn compare(nvdisasm: &Nvdisasm, tally: &mut LifeRangeTally, contents: &[u8]) -> 
     if sections.is_empty() {
         return Ok(());
     }
-    let output = nvdisasm.cubin(&["-c", "-plr", "-lrm", "narrow", "-novliw"], contents)?;
+    let output = nvdisasm.for_arch(arch)?.cubin(&["-c", "-plr", "-lrm", "narrow", "-novliw"], contents)?;
     let theirs = marks::read(&output);
     tally.cubins += 1;
     for section in sections {
@@ -159,7 +179,7 @@ enum Kind {
 struct Difference {
     sm: u32,
     address: u32,
-    word: u64,
+    word: u128,
     text: String,
     mnemonic: &'static str,
     registers: Vec<(Kind, Reg)>,
@@ -187,14 +207,22 @@ struct LifeRangeTally {
 impl LifeRangeTally {
     fn instruction(&mut self, program: &SassProgram, instr: &SassInstr, marks: &Marks) {
         let effects = program.effects(instr);
-        if let InstrFlow::Call(_) | InstrFlow::Indirect { .. } = effects.flow {
+        if let InstrFlow::Call(_)
+        | InstrFlow::LinkedCall(_)
+        | InstrFlow::LinkedIndirect { .. }
+        | InstrFlow::Return
+        | InstrFlow::Indirect { .. } = effects.flow
+        {
             self.count_exception(
                 "calls and indirect jumps, marked with the registers of the code that they reach",
             );
             return;
         }
         let mut reads: BTreeSet<Reg> = effects.reads.iter().copied().collect();
-        reads.extend(effects.guard.pred.map(Reg::predicate));
+        reads.extend(effects.guard.register());
+        if let FurtherCondition::Predicate(predicate) = effects.further {
+            reads.extend(predicate.register());
+        }
         let writes: BTreeSet<Reg> = effects.writes.iter().copied().collect();
         let mut registers = Vec::new();
         for (kind, from, to) in [
@@ -229,7 +257,7 @@ impl LifeRangeTally {
             self.differences.push(Difference {
                 sm,
                 address: instr.addr.0,
-                word: instr.word as u64,
+                word: instr.word,
                 text: program
                     .text(instr, TargetStyle::Hex)
                     .unwrap_or_else(|| marks.text.clone()),
@@ -292,6 +320,9 @@ fn exception_rule(
     kind: Kind,
     register: Reg,
 ) -> Option<&'static str> {
+    if register == Reg::uniform(2) && program.arch().sm() == 86 {
+        return Some("UR2 of the preamble of code for sm_87");
+    }
     if register == Reg::CC {
         return Some("the condition code, which has no column");
     }

@@ -63,7 +63,9 @@ fn line(code: &Code, op: &Op) -> Option<String> {
     text.push_str(match op.control {
         ControlEffect::Next => "",
         ControlEffect::Jump(_) | ControlEffect::Branch { .. } => " jump",
-        ControlEffect::Call(_) | ControlEffect::LinkedCall(_) => " call",
+        ControlEffect::Call(_)
+        | ControlEffect::LinkedCall(_)
+        | ControlEffect::LinkedIndirect { .. } => " call",
         ControlEffect::Exit | ControlEffect::End => " exit",
         _ => " control",
     });

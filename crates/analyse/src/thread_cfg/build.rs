@@ -271,11 +271,19 @@ impl Explorer<'_> {
         values: &Values,
         is_call: bool,
     ) -> Result<(), Refusal> {
-        let Some(ControlEffect::Indirect {
-            base,
-            anchor,
-            relative,
-        }) = self.code.get(last).map(|op| &op.control)
+        let control = self.code.get(last).map(|op| &op.control);
+        let Some(
+            ControlEffect::Indirect {
+                base,
+                anchor,
+                relative,
+            }
+            | ControlEffect::LinkedIndirect {
+                base,
+                anchor,
+                relative,
+            },
+        ) = control
         else {
             return Ok(());
         };
@@ -339,6 +347,9 @@ impl DataflowProblem for Explorer<'_> {
             // The jump is a call only if every stack has the return entry of a PRET on top.
             let is_call = pushers.len() == state.warp.stack().top().iter().count();
             self.find_targets(block.last, values, is_call)?;
+        }
+        if let (ControlEffect::LinkedIndirect { .. }, Some(values)) = (&last.control, &values) {
+            self.find_targets(block.last, values, true)?;
         }
         let resolved = self
             .space

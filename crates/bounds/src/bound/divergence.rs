@@ -1,8 +1,9 @@
 //! Divergence in the report of a bound, and the causes of a coarser warp-level graph. For example, if calls of one
 //! function share a context, the graph has paths that enter by one call and return to another one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::convergence::Demotion;
 use warpbound_base::CodeAddr;
 use warpbound_report::bound::{CodePlace, PathEdge};
 use warpbound_simt::NodeId;
@@ -58,7 +59,28 @@ impl BoundQuery<'_> {
                 locations.join(", ")
             ));
         }
+        notes.extend(self.demotion_notes());
         notes
+    }
+
+    /// Returns notes on the regions of convergence barriers whose lanes are not taken to be joined, one for each reason.
+    fn demotion_notes(&self) -> impl Iterator<Item = String> {
+        let mut places: BTreeMap<Demotion, Vec<String>> = BTreeMap::new();
+        for (&region, &reason) in &self.analysed.flow.thread.regions.demoted {
+            let place = self.analysed.prepared.location(region);
+            places.entry(reason).or_default().push(place);
+        }
+        places.into_iter().map(|(reason, places)| {
+            let why = match reason {
+                Demotion::Release => "a YIELD, NANOSLEEP or WARPSYNC inside may let lanes go on early",
+                Demotion::Break => "lanes leave them by BREAK",
+                Demotion::SharedEnd => "they end where another such region does",
+            };
+            format!(
+                "lanes are not counted as joined at the ends of the regions that begin at {}: {why}",
+                places.join(", ")
+            )
+        })
     }
 
     /// Returns the branches at which lanes may diverge, in order of address.

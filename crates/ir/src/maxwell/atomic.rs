@@ -7,7 +7,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord};
 use warpbound_isa::{Operand, OperandValue};
 
 use super::memory::{address, registers};
-use super::operands::{Operands, register_after};
+use crate::nvidia::operands::{Operands, register_after};
 use crate::float::Flush;
 use crate::{AtomicKind, AtomicOp, Cell, Expr, Meaning};
 

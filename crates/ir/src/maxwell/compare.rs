@@ -7,11 +7,11 @@ use warpbound_isa::RegisterKind;
 use warpbound_isa::nvidia::{Modifier, Modifier as M, Part, REGISTERS};
 
 use super::flags::{CarrySum, cc_test_named, set_with_flags};
-use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
+use crate::nvidia::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
 /// ISETP: two predicates from a comparison.
-pub(super) fn integer_set_predicates(
+pub(crate) fn integer_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {

@@ -5,7 +5,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 use warpbound_isa::{Operand, OperandValue};
 
 use super::modifier_reader::ModifierReader;
-use super::operands::{Operands, and, shr, with_sign, word_of};
+use crate::nvidia::operands::{Operands, and, shr, with_sign, word_of};
 use crate::float::convert::{IntegerType, IntegralRounding};
 use crate::float::{FloatOp, Format};
 use crate::{Expr, Meaning};

@@ -8,7 +8,7 @@ use warpbound_isa::CcTest;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::modifier_reader::COMPARISONS;
-use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
+use crate::nvidia::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, ExecCondition, Expr, FurtherTest, Meaning, TernaryOp};
 
 const ZERO: u32 = 0;

@@ -9,7 +9,7 @@ use super::flags::{
     CarrySum, carry, carry_count_flags, flags_write, order_flags, overflow, sign, zero,
 };
 use super::number::{RangedInt, SIGNED};
-use super::operands::{Operands, add, low_half, not, or, shl, shr};
+use crate::nvidia::operands::{Operands, add, low_half, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
 
 /// ISCADD: the sum of a shifted operand and another.

@@ -5,11 +5,11 @@ use warpbound_isa::SpecialReg;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::flags::{flags_write, set_with_flags, zero};
-use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
+use crate::nvidia::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
 
 /// SEL: one of two values, by a predicate.
-pub(super) fn select(operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn select(operands: &Operands<'_>) -> Option<Meaning> {
     let (choice, a, b) = (operands.predicate(2)?, operands.word(0)?, operands.word(1)?);
     operands.set_register(Expr::ternary(TernaryOp::Select, choice, a, b))
 }
@@ -37,7 +37,7 @@ pub(super) fn shift_left(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 }
 
 /// POPC.
-pub(super) fn population(operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn population(operands: &Operands<'_>) -> Option<Meaning> {
     operands.set_register(Expr::unary(UnaryOp::Popc, operands.bits(0)?))
 }
 

@@ -6,7 +6,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 use warpbound_isa::{Operand, OperandValue};
 
-use super::operands::{Operands, add, and, register_after, shl, shr};
+use crate::nvidia::operands::{Operands, add, and, register_after, shl, shr};
 use crate::{
     Address, BarrierArrival, BarrierReduction, Cell, Expr, Meaning, TernaryOp, UnaryOp, Width,
     WordHalf,

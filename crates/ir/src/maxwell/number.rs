@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::operands::{add, and, or, shl, shr};
+use crate::nvidia::operands::{add, and, or, shl, shr};
 use crate::{BinaryOp, Expr, TernaryOp, UnaryOp};
 
 /// Range of signed 32-bit numbers.

@@ -5,7 +5,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
 use super::flags::CarrySum;
 use super::number::{RangedInt, SIGNED};
-use super::operands::{Operands, add, and, low_half, or, shl, shr};
+use crate::nvidia::operands::{Operands, add, and, low_half, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, UnaryOp};
 
 /// IMUL: low or high word of a product.

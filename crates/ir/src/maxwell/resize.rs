@@ -5,7 +5,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
 use super::flags::set_with_flags;
 use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
-use super::operands::{Operands, and};
+use crate::nvidia::operands::{Operands, and};
 use crate::{Expr, Meaning, UnaryOp};
 
 /// Width in bits and signedness of an integer type.

@@ -11,7 +11,7 @@ use warpbound_isa::OperandValue;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::memory::registers;
-use super::operands::{Operands, register_after};
+use crate::nvidia::operands::{Operands, register_after};
 use crate::{
     AtomicKind, AtomicOp, Cell, Expr, ImageKind, Meaning, OutOfBounds, SurfaceAccess, SurfaceOp,
     Width,

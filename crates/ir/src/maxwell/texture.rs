@@ -11,7 +11,7 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord, TextureDimension};
 use warpbound_isa::{Operand, OperandValue};
 
-use super::operands::{Operands, and, register_after};
+use crate::nvidia::operands::{Operands, and, register_after};
 use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureOp, TextureRead};
 
 /// Consecutive registers of an operand, consumed one by one.

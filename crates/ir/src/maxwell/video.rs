@@ -11,7 +11,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 use super::compare::{relation_of, set_predicates};
 use super::modifier_reader::ModifierReader;
 use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
-use super::operands::{Operands, add, and, or, shl};
+use crate::nvidia::operands::{Operands, add, and, or, shl};
 use crate::{BinaryOp, Expr, Meaning};
 
 /// Formats of both operands; without modifiers they are 32 bits with the given signs.

@@ -3,7 +3,7 @@
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
-use super::operands::Operands;
+use crate::nvidia::operands::Operands;
 use crate::{Meaning, ShuffleMode, VoteMode};
 
 /// SHFL.

@@ -40,6 +40,7 @@ pub(super) fn unstated_meaning(control: &ControlEffect) -> Option<Meaning> {
         | ControlEffect::Push(..)
         | ControlEffect::Pop(_)
         | ControlEffect::LinkedCall(_)
+        | ControlEffect::LinkedIndirect { .. }
         | ControlEffect::Return
         | ControlEffect::OpenBarrier(..)
         | ControlEffect::JoinBarrier(_)
@@ -56,7 +57,9 @@ impl Implied {
     /// Returns the parts that a meaning, or its absence, and a control effect imply.
     pub(super) fn by(meaning: Option<&Meaning>, control: &ControlEffect) -> Implied {
         let mut found = Found::default();
-        if let ControlEffect::Indirect { base, .. } = control {
+        if let ControlEffect::Indirect { base, .. } | ControlEffect::LinkedIndirect { base, .. } =
+            control
+        {
             found.reads.extend(base);
         }
         if let Some(meaning) = meaning {

@@ -68,7 +68,9 @@ fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
         return Ok(());
     }
     let mut cells: Vec<Cell> = op.condition.cells().collect();
-    if let ControlEffect::Indirect { base, .. } = &op.control {
+    if let ControlEffect::Indirect { base, .. } | ControlEffect::LinkedIndirect { base, .. } =
+        &op.control
+    {
         cells.extend(base);
     }
     let writes_lanes = op.writes.iter().any(|cell| cell.is_per_lane());
@@ -350,14 +352,29 @@ impl Line<'_> {
         if self.cursor.is_at_end() {
             return Ok(ControlEffect::Next);
         }
-        let hint = "control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, linked_call, return, open_barrier, join_barrier, break_barrier, save_barrier, write_barrier, release, collective, exit, end and unsupported";
+        let hint = "control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, linked_call, linked_indirect, return, open_barrier, join_barrier, break_barrier, save_barrier, write_barrier, release, collective, exit, end and unsupported";
         let keyword = self.cursor.word("a control effect", hint)?;
         Ok(match keyword {
             "jump" => ControlEffect::Jump(self.target()?),
             "branch" => self.branch()?,
             "reconverge" => ControlEffect::Reconverge,
             "set_active" => ControlEffect::SetActive(self.mask()?),
-            "indirect" => self.indirect()?,
+            "indirect" => {
+                let (base, anchor, relative) = self.register_target()?;
+                ControlEffect::Indirect {
+                    base,
+                    anchor,
+                    relative,
+                }
+            }
+            "linked_indirect" => {
+                let (base, anchor, relative) = self.register_target()?;
+                ControlEffect::LinkedIndirect {
+                    base,
+                    anchor,
+                    relative,
+                }
+            }
             "call" => ControlEffect::Call(self.target()?),
             "push" => {
                 let tag = self.cursor.named("a tag")?;
@@ -425,14 +442,15 @@ impl Line<'_> {
         Ok(ControlEffect::Branch { to, reconvergence })
     }
 
-    fn indirect(&mut self) -> Result<ControlEffect, Problem> {
+    /// Register and constant of an address, and whether the sum is an address of this code.
+    fn register_target(&mut self) -> Result<(Option<Cell>, i64, bool), Problem> {
         let hint = "write indirect relative CELL + OFFSET, or absolute";
         let kind = self.cursor.one_of(&["relative", "absolute"], hint)?;
-        Ok(ControlEffect::Indirect {
-            base: self.cursor.dest()?,
-            anchor: self.cursor.offset()?,
-            relative: kind == "relative",
-        })
+        Ok((
+            self.cursor.dest()?,
+            self.cursor.offset()?,
+            kind == "relative",
+        ))
     }
 
     fn target(&mut self) -> Result<ControlTarget, Problem> {

@@ -212,6 +212,15 @@ impl OpText<'_> {
             }
             ControlEffect::Pop(token) => write!(f, "  pop {}", token.name()),
             ControlEffect::LinkedCall(to) => write!(f, "  linked_call {}", self.target(to)),
+            ControlEffect::LinkedIndirect {
+                base,
+                anchor,
+                relative,
+            } => {
+                let kind = if *relative { "relative" } else { "absolute" };
+                let to = (Dest(*base), Offset(*anchor));
+                write!(f, "  linked_indirect {kind} {} {}", to.0, to.1)
+            }
             ControlEffect::Return => f.write_str("  return"),
             ControlEffect::OpenBarrier(barrier, to) => {
                 write!(f, "  open_barrier {barrier} {}", self.target(to))

@@ -46,7 +46,7 @@ pub fn audit_counts(
     measured: &MeasuredCounts,
     options: &CountsAuditOptions,
 ) -> Result<CountsAuditReport, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
+    let prepared = session.prepare_run(kernel)?;
     match prepared.family() {
         Family::Maxwell => {}
         Family::Volta | Family::Gcn3 | Family::MiniSimt => {

@@ -236,7 +236,10 @@ pub fn can_part(prepared: &Prepared<'_>, at: OpIndex) -> bool {
         | ControlEffect::Release
         | ControlEffect::End => false,
         // Lanes may have different targets, even without a guard.
-        ControlEffect::Indirect { .. } | ControlEffect::Return | ControlEffect::Collective(_) => true,
+        ControlEffect::Indirect { .. }
+        | ControlEffect::LinkedIndirect { .. }
+        | ControlEffect::Return
+        | ControlEffect::Collective(_) => true,
         ControlEffect::Jump(_)
         | ControlEffect::LinkedCall(_)
         | ControlEffect::Branch { .. }

@@ -75,7 +75,7 @@ pub fn execute(
     options: &RunOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<FunctionalRun, Diagnostic> {
-    let prepared = session.prepare(kernel)?;
+    let prepared = session.prepare_run(kernel)?;
     execute_prepared(session, &prepared, grid, options, progress)
 }
 

@@ -367,7 +367,7 @@ impl<'a> PreparedKernels<'a> {
             let known = prepared.all.iter().position(is_same);
             let position = known.unwrap_or(prepared.all.len());
             if known.is_none() {
-                prepared.all.push(session.prepare(kernel)?);
+                prepared.all.push(session.prepare_run(kernel)?);
             }
             prepared.of_launch.push(position);
         }

@@ -186,6 +186,7 @@ fn compile_flow(op: &Op) -> Option<Flow> {
         | ControlEffect::Push(..)
         | ControlEffect::Pop(_)
         | ControlEffect::LinkedCall(_)
+        | ControlEffect::LinkedIndirect { .. }
         | ControlEffect::Return
         | ControlEffect::OpenBarrier(..)
         | ControlEffect::JoinBarrier(_)

@@ -8,6 +8,7 @@ mod branch_kinds;
 mod complementary_writes;
 mod concepts;
 mod control_words;
+mod convergence;
 mod count_formulas;
 mod counted_loops;
 mod cycle_bounds;

@@ -103,6 +103,8 @@ impl Head {
             let register = match (self.files.get(cell).map(String::as_str), number) {
                 (Some("GPR"), number @ 0..255) => Reg::vector(number as u8),
                 (Some("PRED"), number @ 0..7) => Reg::predicate(number as u8),
+                (Some("UGPR"), number @ 0..255) => Reg::uniform(number as u8),
+                (Some("UPRED"), number @ 0..7) => Reg::uniform_predicate(number as u8),
                 _ => continue,
             };
             let mark = table.as_bytes().get(column).copied().unwrap_or(b' ');

@@ -5,10 +5,9 @@ use warpbound_base::Family;
 use warpbound_isa::nvidia::{Form, FormId, SassProgram, table};
 use warpbound_isa::{Arch, InstrFlow, SassInstr};
 
-use super::{LifeRangeTally, compare};
+use super::{LifeRangeTally, Releases, compare};
 use crate::cubin::{self, CodeSection};
 use crate::disasm_compare::{SplitMix, layout, random_fields};
-use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
 
 /// Cubin whose largest code section is replaced by the words.
@@ -23,7 +22,7 @@ const MAX_DRAWS: usize = 200;
 /// Compares `count` words of every form without control flow.
 pub(super) fn compare_forms(
     repository: &Repository,
-    nvdisasm: &Nvdisasm,
+    nvdisasm: &Releases,
     tally: &mut LifeRangeTally,
     count: usize,
     seed: u64,

@@ -5,11 +5,13 @@
 //! its writes, although lanes without P0 keep it.
 
 use super::super::REGISTERS;
+use super::field::Field;
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
 use super::transfer::Transfer;
 use super::program::SassProgram;
+use super::register_number::uniform_number;
 use super::sass_instr::SassInstr;
 use super::template::{Item, ItemKind, Piece};
 use crate::instr::{CcTest, Effects, FurtherCondition, Guard, InstrFlow, ValueSource};
@@ -110,7 +112,9 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
                     out.cc_test = test;
                 }
                 let is_condition = declared.flow.has_condition() && transfer.add(&operand);
-                if !is_condition {
+                // The text hides operands that the modifiers leave unused, such as the carries of IADD3 without `.X`.
+                let is_unused = operand::is_hidden(item, names, word);
+                if !is_condition && !is_unused {
                     add_operand_cells(item, names, &operand, word, &mut out);
                 }
                 if operand.sets_cc {
@@ -122,6 +126,10 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
     }
     if declared.reads_cc {
         out.reads.push(Reg::CC);
+    }
+    if let Some(field) = declared.descriptor {
+        let first = uniform_number(&Field::of_range(field), 0, form.dialect, names, word);
+        push_group(Reg::uniform, first, DESCRIPTOR_REGISTERS, &mut out.reads);
     }
     restrict_pred_mask(form, word, &mut out);
     if let Some(range) = declared.quad_mask {
@@ -225,6 +233,9 @@ fn add_operand_cells(
         }
     }
 }
+
+/// Number of uniform registers of the descriptor of a memory access.
+const DESCRIPTOR_REGISTERS: u8 = 2;
 
 /// Number of predicates that `PR` stands for.
 const PREDICATES: u8 = REGISTERS.count(RegisterKind::Predicate) as u8;

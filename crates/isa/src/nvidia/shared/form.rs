@@ -44,6 +44,7 @@ pub(crate) enum FlowKind {
     Push(StackToken),
     Pop(StackToken),
     LinkedCall,
+    LinkedIndirect,
     Return,
     OpenBarrier,
     JoinBarrier,
@@ -126,6 +127,8 @@ pub(crate) struct RowEffects {
     pub(crate) never: Vec<Cond>,
     /// Further fields, beside the template, with values that are not an instruction.
     pub(crate) legal: Vec<(NamesId, Field)>,
+    /// First of two uniform registers with a descriptor that the text does not show.
+    pub(crate) descriptor: Option<BitRange>,
     /// Mask of the lanes of each quad that the instruction writes, if the form has one.
     pub(crate) quad_mask: Option<BitRange>,
 }
@@ -290,6 +293,7 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         "refuse" => effects.refused.push(Cond::parse(value)?),
         "group" => effects.of_group = Some(Cond::parse(value)?),
         "zero" => effects.zero_bits = Some(parse_range(value)?),
+        "descriptor" => effects.descriptor = Some(parse_range(value)?),
         "quad" => effects.quad_mask = Some(parse_range(value)?),
         "noguard" => effects.unguarded = true,
         "batch" => effects.hints = Some(ControlHints::Batch),
@@ -308,6 +312,7 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         "brx" => effects.flow = FlowKind::BranchRegister,
         "jmx" => effects.flow = FlowKind::JumpRegister,
         "call" => effects.flow = FlowKind::Call,
+        "linkr" => effects.flow = FlowKind::LinkedIndirect,
         "link" => effects.flow = FlowKind::LinkedCall,
         "return" => effects.flow = FlowKind::Return,
         "open" => effects.flow = FlowKind::OpenBarrier,

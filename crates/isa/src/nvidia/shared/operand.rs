@@ -273,7 +273,7 @@ fn word_operand(text: &'static str) -> Operand {
 }
 
 /// Whether the text leaves an operand out, whatever its value is.
-fn is_hidden(item: &Item, names: &Names, word: u128) -> bool {
+pub(crate) fn is_hidden(item: &Item, names: &Names, word: u128) -> bool {
     let listed = |(id, field): &(_, Field)| {
         let text = names.text(*id, field.get(word));
         text.is_some_and(|text| !text.is_empty())

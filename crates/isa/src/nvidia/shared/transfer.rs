@@ -125,6 +125,22 @@ impl Transfer {
             FlowKind::Push(token) => InstrFlow::Push(token, direct),
             FlowKind::Pop(token) => InstrFlow::Pop(token),
             FlowKind::LinkedCall => InstrFlow::LinkedCall(direct),
+            FlowKind::LinkedIndirect => {
+                // `CALL.REL R6 0x40` has a relative target beside the register, `CALL.ABS R6 0x40` a number.
+                let relative = matches!(self.target, Some(OperandValue::Target(_)));
+                match self.through_register(relative, addr, dialect) {
+                    InstrFlow::Indirect {
+                        base,
+                        anchor,
+                        relative,
+                    } => InstrFlow::LinkedIndirect {
+                        base,
+                        anchor,
+                        relative,
+                    },
+                    other => other,
+                }
+            }
             FlowKind::Return => InstrFlow::Return,
             FlowKind::OpenBarrier => match self.barriers[0] {
                 Some(barrier) => InstrFlow::OpenBarrier(barrier, direct),
@@ -163,12 +179,14 @@ impl Transfer {
             // Without the operand the target is unknown.
             _ => return InstrFlow::Unsupported,
         };
-        let anchor = match relative {
+        let anchor = match (relative, self.target) {
+            (true, Some(OperandValue::Target(BranchTarget::Code(target)))) => i64::from(target.0),
+            (true, Some(OperandValue::Target(_))) => return InstrFlow::Unsupported,
             // Relative targets count from the address after the instruction.
-            true => i64::from(addr.0)
+            (true, _) => i64::from(addr.0)
                 .saturating_add(dialect.bytes().into())
                 .saturating_add(offset),
-            false => offset,
+            (false, _) => offset,
         };
         InstrFlow::Indirect {
             base,

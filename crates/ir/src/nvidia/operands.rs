@@ -2,19 +2,19 @@
 //! sign bit as a single.
 
 use smallvec::{SmallVec, smallvec};
-use warpbound_isa::nvidia::{Part, REGISTERS};
+use warpbound_isa::nvidia::{BracketOperand, Part, REGISTERS};
 use warpbound_isa::{Operand, OperandRole, OperandValue, Reg, View};
 
 use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp, WordHalf};
 
 /// Operands of an instruction, read and written ones apart.
-pub(super) struct Operands<'v> {
-    pub(super) reads: SmallVec<[&'v Operand; 4]>,
-    pub(super) writes: SmallVec<[&'v Operand; 3]>,
+pub(crate) struct Operands<'v> {
+    pub(crate) reads: SmallVec<[&'v Operand; 4]>,
+    pub(crate) writes: SmallVec<[&'v Operand; 3]>,
 }
 
 impl<'v> Operands<'v> {
-    pub(super) fn new(view: &'v View) -> Operands<'v> {
+    pub(crate) fn new(view: &'v View) -> Operands<'v> {
         let with = |role| view.operands.iter().filter(move |o| o.role == role);
         Operands {
             // Operands that are written in part are in neither list, so functions that need them find no meaning.
@@ -24,7 +24,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Source operand as an integer, with its sign.
-    pub(super) fn word(&self, index: usize) -> Option<Expr> {
+    pub(crate) fn word(&self, index: usize) -> Option<Expr> {
         let operand = self.reads.get(index)?;
         let plain =
             unmodified(operand).filter(|_| operand.part == Part::Whole && !operand.invert)?;
@@ -35,7 +35,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Source operand as a bit pattern, possibly inverted.
-    pub(super) fn bits(&self, index: usize) -> Option<Expr> {
+    pub(crate) fn bits(&self, index: usize) -> Option<Expr> {
         let operand = self.reads.get(index)?;
         let plain =
             unmodified(operand).filter(|_| operand.part == Part::Whole && !operand.negate)?;
@@ -46,7 +46,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Source operand without its sign, and whether it is negated.
-    pub(super) fn signed(&self, index: usize) -> Option<(Expr, bool)> {
+    pub(crate) fn signed(&self, index: usize) -> Option<(Expr, bool)> {
         let operand = self.reads.get(index)?;
         let plain =
             unmodified(operand).filter(|_| operand.part == Part::Whole && !operand.invert)?;
@@ -54,7 +54,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Source operand as a whole, and its selected part.
-    pub(super) fn selected(&self, index: usize) -> Option<(Expr, Part)> {
+    pub(crate) fn selected(&self, index: usize) -> Option<(Expr, Part)> {
         let operand = self.reads.get(index)?;
         Some((
             unmodified(operand).filter(|_| !operand.negate && !operand.invert)?,
@@ -63,7 +63,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Source operand as a whole and its selected part. The caller must apply absolute value and negation.
-    pub(super) fn part_without_sign(&self, index: usize) -> Option<(Expr, Part)> {
+    pub(crate) fn part_without_sign(&self, index: usize) -> Option<(Expr, Part)> {
         let operand = self.reads.get(index)?;
         let bare = Operand {
             absolute: false,
@@ -73,12 +73,12 @@ impl<'v> Operands<'v> {
     }
 
     /// Whether a source operand is negated.
-    pub(super) fn is_negated(&self, index: usize) -> bool {
+    pub(crate) fn is_negated(&self, index: usize) -> bool {
         self.reads.get(index).is_some_and(|operand| operand.negate)
     }
 
     /// Source operand as a single, with absolute value and negation.
-    pub(super) fn single(&self, index: usize) -> Option<Expr> {
+    pub(crate) fn single(&self, index: usize) -> Option<Expr> {
         let operand = self.reads.get(index)?;
         if operand.invert || operand.part != Part::Whole || operand.count > 1 {
             return None;
@@ -92,7 +92,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Words of a source operand as a double, the low one first, with absolute value and negation.
-    pub(super) fn double(&self, index: usize) -> Option<[Expr; 2]> {
+    pub(crate) fn double(&self, index: usize) -> Option<[Expr; 2]> {
         let operand = self.reads.get(index)?;
         if operand.invert || operand.part != Part::Whole {
             return None;
@@ -107,7 +107,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Meaning that assigns the words of a 64-bit value to two registers; `None` if anything else is written.
-    pub(super) fn set_register_pair(&self, value: impl Fn(WordHalf) -> Expr) -> Option<Meaning> {
+    pub(crate) fn set_register_pair(&self, value: impl Fn(WordHalf) -> Expr) -> Option<Meaning> {
         let register = self.writes.iter().find_map(|operand| match operand.value {
             OperandValue::Reg(register) => Some(register),
             _ => None,
@@ -129,7 +129,7 @@ impl<'v> Operands<'v> {
     }
 
     /// Source operand that is an integer immediate.
-    pub(super) fn immediate(&self, index: usize) -> Option<u32> {
+    pub(crate) fn immediate(&self, index: usize) -> Option<u32> {
         match self.reads.get(index)?.value {
             OperandValue::Int(number) => Some(number as u32),
             _ => None,
@@ -137,56 +137,64 @@ impl<'v> Operands<'v> {
     }
 
     /// Source operand that is a predicate, as 0 or 1.
-    pub(super) fn predicate(&self, index: usize) -> Option<Expr> {
-        let OperandValue::Pred { pred, negated } = self.reads.get(index)?.value else {
-            return None;
+    pub(crate) fn predicate(&self, index: usize) -> Option<Expr> {
+        let (cell, negated) = match self.reads.get(index)?.value {
+            OperandValue::Pred { pred, negated } => (pred.map(Cell::pred), negated),
+            OperandValue::UniformPred { pred, negated } => {
+                (pred.map(|n| Cell::of(Reg::uniform_predicate(n))), negated)
+            }
+            _ => return None,
         };
-        Some(match (pred, negated) {
+        Some(match (cell, negated) {
             // PT is always true.
             (None, negated) => Expr::Const((!negated).into()),
-            (Some(n), false) => Expr::Cell(Cell::pred(n)),
-            (Some(n), true) => {
-                Expr::binary(BinaryOp::Xor, Expr::Cell(Cell::pred(n)), Expr::Const(1))
-            }
+            (Some(cell), false) => Expr::Cell(cell),
+            (Some(cell), true) => Expr::binary(BinaryOp::Xor, Expr::Cell(cell), Expr::Const(1)),
         })
     }
 
-    /// General register that is written; the inner `None` is RZ.
-    pub(super) fn register(&self) -> Option<Option<Cell>> {
+    /// Register that is written, general or uniform; the inner `None` is RZ or URZ.
+    pub(crate) fn register(&self) -> Option<Option<Cell>> {
         let mut registers = self
             .writes
             .iter()
             .filter_map(|operand| match operand.value {
                 OperandValue::Reg(register) => Some(register.map(Cell::gpr)),
+                OperandValue::Uniform(register) => {
+                    Some(register.map(|n| Cell::of(Reg::uniform(n))))
+                }
                 _ => None,
             });
         registers.next()
     }
 
-    /// General register that is written, unless a predicate is written too; the inner `None` is RZ.
-    pub(super) fn only_register(&self) -> Option<Option<Cell>> {
+    /// Register that is written, unless a predicate is written too; the inner `None` is RZ.
+    pub(crate) fn only_register(&self) -> Option<Option<Cell>> {
         let no_predicate = self.predicates().iter().all(Option::is_none);
         self.register().filter(|_| no_predicate)
     }
 
     /// Predicates that are written, in the order of printing; `None` is PT.
-    pub(super) fn predicates(&self) -> SmallVec<[Option<Cell>; 2]> {
+    pub(crate) fn predicates(&self) -> SmallVec<[Option<Cell>; 2]> {
         self.writes
             .iter()
             .filter_map(|operand| match operand.value {
                 OperandValue::Pred { pred, .. } => Some(pred.map(Cell::pred)),
+                OperandValue::UniformPred { pred, .. } => {
+                    Some(pred.map(|n| Cell::of(Reg::uniform_predicate(n))))
+                }
                 _ => None,
             })
             .collect()
     }
 
     /// Whether the condition code is written as well.
-    pub(super) fn sets_cc(&self) -> bool {
+    pub(crate) fn sets_cc(&self) -> bool {
         self.writes.iter().any(|operand| operand.sets_cc)
     }
 
     /// Meaning that assigns a value to the register; `None` if anything else is written.
-    pub(super) fn set_register(&self, value: Expr) -> Option<Meaning> {
+    pub(crate) fn set_register(&self, value: Expr) -> Option<Meaning> {
         let register = self.only_register().filter(|_| !self.sets_cc())?;
         Some(Meaning::Set(
             register.map(|cell| (cell, value)).into_iter().collect(),
@@ -195,10 +203,10 @@ impl<'v> Operands<'v> {
 }
 
 /// Sign bit of a single, and of the high word of a double.
-pub(super) const SINGLE_SIGN: u32 = 1 << 31;
+pub(crate) const SINGLE_SIGN: u32 = 1 << 31;
 
 /// Applies absolute value and negation of an operand to a value with this sign bit.
-pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
+pub(crate) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
     let value = match operand.absolute {
         // The absolute value comes first, as in `-|R1|`.
         true => and(value, Expr::Const(!sign)),
@@ -212,13 +220,13 @@ pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
 
 /// Register that is `offset` registers after another; `None` past the file, because RZ belongs to no group of
 /// registers.
-pub(super) fn register_after(first: u8, offset: u8) -> Option<Cell> {
+pub(crate) fn register_after(first: u8, offset: u8) -> Option<Cell> {
     let register = Reg::vector(first.checked_add(offset)?);
     REGISTERS.has(register).then(|| Cell::of(register))
 }
 
 /// Word `number` of an operand (0 is the low one), without its modifiers.
-pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
+pub(crate) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
     Some(match operand.value {
         OperandValue::Reg(None) => Expr::Const(0),
         OperandValue::Reg(Some(n)) => Expr::Cell(register_after(n, number)?),
@@ -238,49 +246,74 @@ fn unmodified(operand: &Operand) -> Option<Expr> {
     Some(match operand.value {
         OperandValue::Reg(None) => Expr::Const(0),
         OperandValue::Reg(Some(n)) => Expr::Cell(Cell::gpr(n)),
+        OperandValue::Uniform(None) => Expr::Const(0),
+        OperandValue::Uniform(Some(n)) => Expr::Cell(Cell::of(Reg::uniform(n))),
         OperandValue::Int(value) => Expr::Const(value as u32),
         OperandValue::Const { bank, offset } => {
             Expr::Constant(bank, Expr::Const(offset as u32).into())
         }
+        OperandValue::Address(constant) => constant_word(&constant)?,
         _ => return None,
     })
 }
 
-pub(super) fn add(a: Expr, b: Expr) -> Expr {
+/// Word of a constant bank at an address that may be in registers; `None` for any other operand in brackets.
+fn constant_word(constant: &BracketOperand) -> Option<Expr> {
+    let bank = constant.bank.filter(|_| constant.space == "c")?;
+    // The suffix of a register would change its value.
+    if constant.descriptor.is_some() || !constant.suffix.is_empty() {
+        return None;
+    }
+    let registers = [
+        constant.base.flatten().map(Cell::gpr),
+        constant.uniform.flatten().map(|n| Cell::of(Reg::uniform(n))),
+    ];
+    let offset = Expr::Const(i32::try_from(constant.offset).ok()? as u32);
+    let address = registers
+        .into_iter()
+        .flatten()
+        .fold(offset, |sum, cell| match sum {
+            Expr::Const(0) => Expr::Cell(cell),
+            sum => add(Expr::Cell(cell), sum),
+        });
+    Some(Expr::Constant(bank, address.into()))
+}
+
+pub(crate) fn add(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Add, a, b)
 }
 
-pub(super) fn and(a: Expr, b: Expr) -> Expr {
+pub(crate) fn and(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::And, a, b)
 }
 
-pub(super) fn or(a: Expr, b: Expr) -> Expr {
+pub(crate) fn or(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Or, a, b)
 }
 
-pub(super) fn xor(a: Expr, b: Expr) -> Expr {
+pub(crate) fn xor(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Xor, a, b)
 }
 
-pub(super) fn shl(a: Expr, b: Expr) -> Expr {
+pub(crate) fn shl(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Shl, a, b)
 }
 
-pub(super) fn shr(a: Expr, b: Expr) -> Expr {
+pub(crate) fn shr(a: Expr, b: Expr) -> Expr {
     Expr::binary(BinaryOp::Shr, a, b)
 }
 
-pub(super) fn not(a: Expr) -> Expr {
+pub(crate) fn not(a: Expr) -> Expr {
     Expr::unary(UnaryOp::Not, a)
 }
 
 /// Negates a truth value: 1 for 0 and 0 for 1.
-pub(super) fn logical_not(truth: Expr) -> Expr {
+pub(crate) fn logical_not(truth: Expr) -> Expr {
     Expr::binary(BinaryOp::Xor, truth, Expr::Const(1))
 }
 
 /// Extends the low 16 bits of a value with zeros or with their sign.
-pub(super) fn low_half(value: Expr, signed: bool) -> Expr {
+pub(crate) fn low_half(value: Expr, signed: bool) -> Expr {
     match signed {
         true => Expr::unary(UnaryOp::SignExtend16, value),
         false => and(value, Expr::Const(0xffff)),

@@ -1,0 +1,97 @@
+//! Random programs with convergence barriers, run by a machine of groups, against their bounds (SOUNDNESS 21).
+//!
+//! The machine is a second implementation of what is known of the hardware: groups of lanes that run in any order and
+//! merge at random where they meet, and barriers of which each lane takes part in an instance. It shares no code with
+//! the stacks of `simt`.
+
+mod machine;
+mod programs;
+
+pub use machine::{BarrierMeaning, Machine, Run};
+pub use programs::{Program, Shapes};
+
+use warpbound_analyse::LaunchContext;
+use warpbound_analyse::thread_cfg::Limits;
+use warpbound_bound::StatedCounts;
+use warpbound_ir::Code;
+use warpbound_query::KernelFlow;
+use warpbound_simt::NodeId;
+use warpbound_simt::warp::WarpModel;
+
+/// Lanes of the warps.
+pub const LANES: u32 = 8;
+
+/// What a check found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The analyses refuse the code, with the reason.
+    Refused(String),
+    /// Without a bound.
+    Unbounded,
+    /// No run executed more than the bound: the instructions of the slowest run, and the bound.
+    Holds(u64, u128),
+    /// A run executed more.
+    Violated(String),
+}
+
+/// Runs a program `runs` times and compares each run with the bounds that follow from `analysed`, which is the code of
+/// the program unless a fault is planted.
+pub fn check(program: &Program, analysed: &Code, machine: Machine, runs: u64) -> Outcome {
+    let launch = LaunchContext {
+        warp_width: LANES,
+        ..LaunchContext::default()
+    };
+    let model = WarpModel {
+        may_diverge: true,
+        ..WarpModel::default()
+    };
+    let flow = match KernelFlow::analyse(analysed, &launch, &model, &Limits::default()) {
+        Ok(flow) => flow,
+        Err(refusal) => return Outcome::Refused(refusal.reason.to_string()),
+    };
+    let loops = vec![Some(program.loop_bound); flow.loops.sites.len()];
+    let Some(total) = flow.bound(&loops) else {
+        return Outcome::Unbounded;
+    };
+    let total = total.get().0;
+    let mut slowest = 0;
+    for seed in 0..runs {
+        let run = machine.run(program, seed);
+        let issued: u64 = run.executions.iter().sum();
+        slowest = slowest.max(issued);
+        if u128::from(issued) > total {
+            return Outcome::Violated(format!("{issued} instructions, at most {total} claimed"));
+        }
+        if let Some(found) = violated_point(&flow, &loops, &run, seed) {
+            return Outcome::Violated(found);
+        }
+    }
+    Outcome::Holds(slowest, total)
+}
+
+/// Compares the executions of one block, chosen by the seed, with its bound.
+fn violated_point(
+    flow: &KernelFlow,
+    loops: &[Option<u64>],
+    run: &Run,
+    seed: u64,
+) -> Option<String> {
+    /// Weight of the block: more than all other instructions of a run.
+    const WEIGHT: u64 = 1 << 20;
+    let executed: Vec<usize> = (0..run.executions.len())
+        .filter(|&at| run.executions[at] > 0)
+        .collect();
+    let at = *executed.get(seed as usize % executed.len().max(1))?;
+    let of_block = |node: NodeId| {
+        let block = flow.thread.space.block(node);
+        (block.first.index()..=block.last.index()).contains(&at)
+    };
+    let stated = StatedCounts {
+        bounds: loops,
+        ..StatedCounts::default()
+    };
+    let bound = flow.bound_with(stated, |node| if of_block(node) { WEIGHT } else { 0 })?;
+    let times = run.executions[at];
+    (u128::from(times * WEIGHT) > bound.get().0)
+        .then(|| format!("operation {at} executed {times} times, bound {bound:?}"))
+}

@@ -1,0 +1,330 @@
+//! Warp of groups of lanes, as far as a GPU's behaviour is known (SOUNDNESS 21.1).
+
+use std::collections::BTreeSet;
+
+use warpbound_ir::{ControlEffect, ControlTarget};
+
+use super::LANES;
+use super::programs::{Decision, Program};
+
+/// What a barrier register is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierMeaning {
+    /// Each lane takes part in the instance of the BSSY that it executed.
+    Instances,
+    /// One mask of the warp, to which BSSY adds its lanes.
+    AddedMask,
+    /// One mask of the warp, which BSSY overwrites: excluded by `bsync-joins`, to show that tests can fail.
+    OverwrittenMask,
+}
+
+/// Machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// What a barrier register is.
+    pub barriers: BarrierMeaning,
+    /// Whether groups at one address may merge without a barrier.
+    pub merges: bool,
+}
+
+/// Executions of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// For each operation, how often the warp executed it.
+    pub executions: Vec<u64>,
+}
+
+/// State of a lane.
+#[derive(Clone, Debug)]
+struct Lane {
+    at: usize,
+    /// Return addresses of its calls: the operation after each.
+    returns: Vec<usize>,
+    /// Instance of each barrier in which it takes part.
+    instances: [Option<usize>; 16],
+    /// Barriers in registers.
+    saved: Vec<Option<usize>>,
+    /// How often it decided at each operation since the last reset.
+    visits: Vec<u32>,
+    /// Whether it waits at a BSYNC of this barrier.
+    waits: Option<u8>,
+    exited: bool,
+}
+
+/// Instance of a barrier: the lanes that take part, and those that executed an instruction that releases it.
+#[derive(Clone, Default, Debug)]
+struct Instance {
+    lanes: BTreeSet<u32>,
+    released: BTreeSet<u32>,
+}
+
+struct Warp<'a> {
+    program: &'a Program,
+    machine: Machine,
+    rng: fastrand::Rng,
+    lanes: Vec<Lane>,
+    instances: Vec<Instance>,
+    /// Groups of lanes that run or wait together.
+    groups: Vec<BTreeSet<u32>>,
+    run: Run,
+}
+
+impl Machine {
+    /// Runs a program to its end.
+    pub fn run(self, program: &Program, seed: u64) -> Run {
+        let lane = Lane {
+            at: program.code.entry.index(),
+            returns: Vec::new(),
+            instances: [None; 16],
+            saved: Vec::new(),
+            visits: vec![0; program.code.ops.len()],
+            waits: None,
+            exited: false,
+        };
+        let mut warp = Warp {
+            program,
+            machine: self,
+            rng: fastrand::Rng::with_seed(seed ^ program.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            lanes: vec![lane; LANES as usize],
+            instances: Vec::new(),
+            groups: vec![(0..LANES).collect()],
+            run: Run {
+                executions: vec![0; program.code.ops.len()],
+            },
+        };
+        while !warp.groups.is_empty() {
+            warp.release();
+            warp.merge();
+            let ready: Vec<usize> = (0..warp.groups.len())
+                .filter(|&group| warp.is_ready(group))
+                .collect();
+            let Some(&group) = warp.rng.choice(&ready) else {
+                // All groups wait for each other. Programs with such barriers are not generated.
+                panic!("deadlock in program {}", program.seed);
+            };
+            warp.step(group);
+        }
+        warp.run
+    }
+}
+
+impl Warp<'_> {
+    fn lane(&self, lane: u32) -> &Lane {
+        &self.lanes[lane as usize]
+    }
+
+    fn first(&self, group: usize) -> u32 {
+        *self.groups[group].first().expect("groups have lanes")
+    }
+
+    fn is_ready(&self, group: usize) -> bool {
+        self.lane(self.first(group)).waits.is_none()
+    }
+
+    /// Lanes that take part in the barrier at which a lane waits.
+    fn instance_of(&self, lane: u32, barrier: u8) -> Option<usize> {
+        self.lane(lane).instances[usize::from(barrier)]
+    }
+
+    /// Lets waiting lanes go on whose barrier has all its lanes, or lacks only lanes that released it.
+    fn release(&mut self) {
+        for number in 0..self.instances.len() {
+            let instance = self.instances[number].clone();
+            let waits = |lane: u32| {
+                let state = self.lane(lane);
+                let barrier = state.waits;
+                barrier.is_some_and(|barrier| self.instance_of(lane, barrier) == Some(number))
+            };
+            let waiting: BTreeSet<u32> = instance.lanes.iter().copied().filter(|l| waits(*l)).collect();
+            let missing: Vec<u32> = instance.lanes.difference(&waiting).copied().collect();
+            if waiting.is_empty() {
+                continue;
+            }
+            // Lanes that released the barrier may be waited for, or not.
+            let released = missing.iter().all(|lane| instance.released.contains(lane));
+            if missing.is_empty() || released && self.rng.bool() {
+                self.let_go(number, &waiting, missing.is_empty());
+            }
+        }
+    }
+
+    /// Lets lanes of an instance go on together.
+    fn let_go(&mut self, number: usize, lanes: &BTreeSet<u32>, is_over: bool) {
+        // Lanes of other instances may wait with them in one group.
+        for group in &mut self.groups {
+            group.retain(|lane| !lanes.contains(lane));
+        }
+        self.groups.retain(|group| !group.is_empty());
+        // BSYNCs of one instance may stand at several addresses.
+        let addresses: BTreeSet<usize> = lanes.iter().map(|&lane| self.lane(lane).at).collect();
+        for at in addresses {
+            let together = lanes.iter().copied();
+            self.groups
+                .push(together.filter(|&lane| self.lane(lane).at == at).collect());
+        }
+        for &lane in lanes {
+            let state = &mut self.lanes[lane as usize];
+            let barrier = state.waits.take().expect("it waits");
+            state.instances[usize::from(barrier)] = None;
+            state.at += 1;
+            self.instances[number].lanes.remove(&lane);
+        }
+        if is_over {
+            self.instances[number] = Instance::default();
+        }
+    }
+
+    /// Merges some groups that are ready at one address.
+    fn merge(&mut self) {
+        if !self.machine.merges || self.groups.len() < 2 || self.rng.u8(0..10) >= 3 {
+            return;
+        }
+        let (a, b) = (
+            self.rng.usize(0..self.groups.len()),
+            self.rng.usize(0..self.groups.len()),
+        );
+        let (first, second) = (self.first(a), self.first(b));
+        let same = self.lane(first).at == self.lane(second).at;
+        if a != b && same && self.is_ready(a) && self.is_ready(b) {
+            let lanes = self.groups[b].clone();
+            self.groups[a].extend(lanes);
+            self.groups.swap_remove(b);
+        }
+    }
+
+    /// Executes one operation for a group, and splits it by where its lanes go.
+    fn step(&mut self, group: usize) {
+        let lanes = self.groups.swap_remove(group);
+        let at = self.lane(*lanes.first().expect("groups have lanes")).at;
+        self.run.executions[at] += 1;
+        let of_group = self.rng.bool();
+        let control = self.program.code.ops[at].control.clone();
+        self.open_barrier(at, &control, &lanes);
+        for &lane in &lanes {
+            self.step_lane(lane, at, &control, of_group);
+        }
+        let running = lanes.into_iter().filter(|&lane| !self.lane(lane).exited);
+        let mut parts: Vec<(usize, Option<u8>, BTreeSet<u32>)> = Vec::new();
+        for lane in running {
+            let (to, waits) = (self.lane(lane).at, self.lane(lane).waits);
+            match parts.iter_mut().find(|part| (part.0, part.1) == (to, waits)) {
+                Some(part) => {
+                    part.2.insert(lane);
+                }
+                None => parts.push((to, waits, BTreeSet::from([lane]))),
+            }
+        }
+        self.groups.extend(parts.into_iter().map(|(.., lanes)| lanes));
+    }
+
+    /// Opens a barrier for the lanes of a group.
+    fn open_barrier(&mut self, at: usize, control: &ControlEffect, lanes: &BTreeSet<u32>) {
+        let ControlEffect::OpenBarrier(barrier, _) = *control else {
+            return;
+        };
+        let slot = usize::from(barrier);
+        let old = (0..LANES).find_map(|lane| self.lane(lane).instances[slot]);
+        let number = match (self.machine.barriers, old) {
+            (BarrierMeaning::Instances, _) | (_, None) => {
+                self.instances.push(Instance::default());
+                self.instances.len() - 1
+            }
+            (BarrierMeaning::AddedMask, Some(old)) => old,
+            (BarrierMeaning::OverwrittenMask, Some(old)) => {
+                let lost = std::mem::take(&mut self.instances[old].lanes);
+                for lane in lost.difference(lanes) {
+                    self.lanes[*lane as usize].instances[slot] = None;
+                }
+                old
+            }
+        };
+        self.instances[number].lanes.extend(lanes);
+        for &lane in lanes {
+            debug_assert!(at < self.program.code.ops.len());
+            self.lanes[lane as usize].instances[slot] = Some(number);
+        }
+    }
+
+    fn leave(&mut self, lane: u32, barrier: u8) {
+        if let Some(number) = self.lanes[lane as usize].instances[usize::from(barrier)].take() {
+            self.instances[number].lanes.remove(&lane);
+        }
+    }
+
+    /// Executes an operation for one lane.
+    fn step_lane(&mut self, lane: u32, at: usize, control: &ControlEffect, of_group: bool) {
+        let takes = self.takes(lane, at, of_group);
+        let index = lane as usize;
+        let mut next = at + 1;
+        match control {
+            ControlEffect::Jump(ControlTarget::Op(to)) if takes => next = to.index(),
+            ControlEffect::LinkedCall(ControlTarget::Op(to)) if takes => {
+                self.lanes[index].returns.push(at + 1);
+                next = to.index();
+            }
+            ControlEffect::Return => {
+                next = self.lanes[index].returns.pop().expect("it was called");
+            }
+            ControlEffect::JoinBarrier(barrier) => {
+                // A lane that takes part in nothing passes.
+                if self.instance_of(lane, *barrier).is_some() {
+                    self.lanes[index].waits = Some(*barrier);
+                    next = at;
+                }
+            }
+            ControlEffect::BreakBarrier(barrier) if takes => self.leave(lane, *barrier),
+            ControlEffect::SaveBarrier(barrier, to) => {
+                let value = self.lanes[index].instances[usize::from(*barrier)].take();
+                if to.is_some() {
+                    self.lanes[index].saved.push(value);
+                }
+            }
+            ControlEffect::WriteBarrier { barrier, .. } => {
+                let value = self.lanes[index].saved.pop().expect("it was saved");
+                self.lanes[index].instances[usize::from(*barrier)] = value;
+            }
+            ControlEffect::Release => {
+                for number in self.lanes[index].instances.into_iter().flatten() {
+                    self.instances[number].released.insert(lane);
+                }
+            }
+            ControlEffect::Exit if takes => {
+                for barrier in 0..16 {
+                    self.leave(lane, barrier);
+                }
+                for number in self.lanes[index].saved.drain(..).flatten() {
+                    self.instances[number].lanes.remove(&lane);
+                }
+                self.lanes[index].exited = true;
+            }
+            _ => {}
+        }
+        self.lanes[index].at = next;
+    }
+
+    /// Whether the condition of an operation holds in a lane. Lanes decide by their own past, so that their paths do not
+    /// depend on the order of groups.
+    fn takes(&mut self, lane: u32, at: usize, of_group: bool) -> bool {
+        let visits = &mut self.lanes[lane as usize].visits;
+        match &self.program.decisions[at] {
+            Decision::Always => true,
+            Decision::Group => of_group,
+            Decision::Data(data) => {
+                let visit = visits[at];
+                visits[at] += 1;
+                self.program.chance(lane, *data, visit)
+            }
+            Decision::Again { most } => {
+                let visit = visits[at];
+                visits[at] += 1;
+                visit < *most && self.program.chance(lane, at, visit)
+            }
+            Decision::Reset(of) => {
+                for &of in of {
+                    visits[of] = 0;
+                }
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Random structured programs with convergence barriers, as compilers generate them: regions around branches and loops,
+//! BREAK out of several regions, functions with return addresses in registers, and YIELD.
+
+use smallvec::SmallVec;
+use warpbound_base::{CodeAddr, Family};
+use warpbound_ir::{
+    Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Op, OpIndex,
+    OpScope, ValueDependence,
+};
+
+/// How lanes decide at an operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// The condition holds.
+    Always,
+    /// Each lane by its own data; operations with one number decide alike.
+    Data(usize),
+    /// Each lane by its own data, at most so often in a row.
+    Again {
+        /// Limit.
+        most: u32,
+    },
+    /// All lanes of a group alike.
+    Group,
+    /// The condition holds; the operations begin to count anew.
+    Reset(Vec<usize>),
+}
+
+/// Shapes that programs may contain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shapes {
+    /// Functions.
+    pub calls: bool,
+    /// Functions that move a barrier of their caller into a register.
+    pub spills: bool,
+    /// YIELD.
+    pub yields: bool,
+    /// Jumps out of regions.
+    pub breaks: bool,
+    /// Branches that ask for the lanes of a group.
+    pub group_branches: bool,
+}
+
+impl Shapes {
+    /// All of them.
+    pub const ALL: Shapes = Shapes {
+        calls: true,
+        spills: true,
+        yields: true,
+        breaks: true,
+        group_branches: true,
+    };
+}
+
+/// Program, with what decides its branches.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The operations.
+    pub code: Code,
+    /// For each operation, how lanes decide.
+    pub decisions: Vec<Decision>,
+    /// Executions of a loop's header by a lane for each entry of the loop, at most.
+    pub loop_bound: u64,
+    /// Number from which it was made.
+    pub seed: u64,
+}
+
+impl Program {
+    /// Makes a program.
+    pub fn random(seed: u64, shapes: Shapes) -> Program {
+        let mut maker = Maker {
+            rng: fastrand::Rng::with_seed(seed),
+            shapes,
+            ops: Vec::new(),
+            decisions: Vec::new(),
+            patches: Vec::new(),
+            labels: Vec::new(),
+            functions: Vec::new(),
+            is_function: false,
+        };
+        let count = if shapes.calls { maker.rng.usize(0..3) } else { 0 };
+        maker.functions = (0..count).map(|_| maker.labels.len()).collect();
+        for function in 0..count {
+            maker.functions[function] = maker.label();
+        }
+        maker.statements(0, &[], 6);
+        maker.emit(ControlEffect::Exit, Decision::Always);
+        maker.is_function = true;
+        let mut functions = Vec::new();
+        for function in 0..count {
+            functions.push(CodeFunction {
+                name: format!("f{function}"),
+                entry: OpIndex(maker.ops.len() as u32),
+            });
+            maker.function(function);
+        }
+        maker.finish(seed, functions)
+    }
+
+    /// Whether a lane decides for the branch at its data with this number, at this visit.
+    pub fn chance(&self, lane: u32, data: usize, visit: u32) -> bool {
+        let mut hash = self.seed ^ u64::from(lane) << 40 ^ (data as u64) << 20 ^ u64::from(visit);
+        // Steps of splitmix64.
+        for _ in 0..2 {
+            hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            hash ^= hash >> 27;
+        }
+        hash >> 20 & 1 == 1
+    }
+}
+
+/// Executions of a back edge in a row, at most.
+const MOST: u32 = 3;
+
+/// Region that is open where a statement is: its barrier, and the label of its BSYNC.
+#[derive(Clone, Copy)]
+struct Region {
+    barrier: u8,
+    end: usize,
+}
+
+struct Maker {
+    rng: fastrand::Rng,
+    shapes: Shapes,
+    ops: Vec<Op>,
+    decisions: Vec<Decision>,
+    /// Operations with a target, and its label.
+    patches: Vec<(usize, usize)>,
+    /// Positions of the labels.
+    labels: Vec<usize>,
+    /// Labels of the functions that may be called here.
+    functions: Vec<usize>,
+    is_function: bool,
+}
+
+impl Maker {
+    fn label(&mut self) -> usize {
+        self.labels.push(0);
+        self.labels.len() - 1
+    }
+
+    fn bind(&mut self, label: usize) {
+        self.labels[label] = self.ops.len();
+    }
+
+    fn op(&mut self, condition: ExecCondition, control: ControlEffect, decision: Decision) -> usize {
+        self.ops.push(Op {
+            addr: CodeAddr(16 * self.ops.len() as u32),
+            condition,
+            reads: SmallVec::new(),
+            writes: SmallVec::new(),
+            value: ValueDependence::Function,
+            control,
+            barrier: false,
+            scope: OpScope::Lane,
+            meaning: None,
+        });
+        self.decisions.push(decision);
+        self.ops.len() - 1
+    }
+
+    fn emit(&mut self, control: ControlEffect, decision: Decision) -> usize {
+        self.op(ExecCondition::ALWAYS, control, decision)
+    }
+
+    /// Emits an operation whose target is a label.
+    fn to(
+        &mut self,
+        condition: ExecCondition,
+        make: fn(ControlTarget) -> ControlEffect,
+        label: usize,
+        decision: Decision,
+    ) -> usize {
+        self.patches.push((self.ops.len(), label));
+        self.op(condition, make(ControlTarget::Op(OpIndex(0))), decision)
+    }
+
+    /// Emits an operation that gives each lane a value of its own in a predicate; returns the condition on it.
+    fn predicate(&mut self) -> ExecCondition {
+        let cell = Cell::pred(self.rng.u8(0..4));
+        let at = self.emit(ControlEffect::Next, Decision::Always);
+        self.ops[at].writes.push(cell);
+        self.ops[at].value = ValueDependence::Lane;
+        ExecCondition {
+            guard: Some(cell),
+            negated: self.rng.bool(),
+            ..ExecCondition::ALWAYS
+        }
+    }
+
+    fn open(&mut self, barrier: u8, end: usize) {
+        self.patches.push((self.ops.len(), end));
+        let target = ControlTarget::Op(OpIndex(0));
+        self.emit(ControlEffect::OpenBarrier(barrier, target), Decision::Always);
+    }
+
+    fn statements(&mut self, depth: u8, open: &[Region], most: usize) {
+        for _ in 0..self.rng.usize(1..most.max(2)) {
+            self.statement(depth, open);
+        }
+    }
+
+    fn statement(&mut self, depth: u8, open: &[Region]) {
+        let deep = depth >= 4;
+        match self.rng.u8(0..14) {
+            0..=2 if !deep => self.branch(depth, open),
+            3 | 4 if !deep => self.looped(depth, open),
+            5 | 6 if self.shapes.breaks && !open.is_empty() => self.jump_out(open),
+            7 if self.shapes.yields && self.rng.u8(0..3) == 0 => {
+                self.emit(ControlEffect::Release, Decision::Always);
+            }
+            8 | 9 if !self.is_function && !self.functions.is_empty() => self.call(),
+            10 if self.shapes.group_branches => self.group_branch(),
+            11 if self.rng.u8(0..3) == 0 => {
+                let condition = self.predicate();
+                let at = self.ops.len();
+                self.op(condition, ControlEffect::Exit, Decision::Data(at));
+            }
+            _ => {
+                self.emit(ControlEffect::Next, Decision::Always);
+            }
+        }
+    }
+
+    /// Barrier for a region at a depth. Functions have their own numbers, apart from one that they save.
+    fn barrier(&self, depth: u8) -> u8 {
+        match (self.is_function, depth) {
+            (true, 0) if self.shapes.spills => 0,
+            (true, _) => 8 + depth,
+            (false, _) => depth,
+        }
+    }
+
+    fn branch(&mut self, depth: u8, open: &[Region]) {
+        let (end, join, other) = (self.label(), self.label(), self.label());
+        let barrier = self.barrier(depth);
+        let condition = self.predicate();
+        self.open(barrier, join);
+        let at = self.ops.len();
+        self.to(condition, ControlEffect::Jump, other, Decision::Data(at));
+        let inner = [open, &[Region { barrier, end }]].concat();
+        self.statements(depth + 1, &inner, 3);
+        self.to(ExecCondition::ALWAYS, ControlEffect::Jump, end, Decision::Always);
+        self.bind(other);
+        self.statements(depth + 1, &inner, 3);
+        self.bind(end);
+        self.emit(ControlEffect::JoinBarrier(barrier), Decision::Always);
+        self.bind(join);
+    }
+
+    fn looped(&mut self, depth: u8, open: &[Region]) {
+        let (end, join, header) = (self.label(), self.label(), self.label());
+        let barrier = self.barrier(depth);
+        let reset = self.emit(ControlEffect::Next, Decision::Always);
+        self.open(barrier, join);
+        self.bind(header);
+        let inner = [open, &[Region { barrier, end }]].concat();
+        self.statements(depth + 1, &inner, 4);
+        let condition = self.predicate();
+        let back = self.to(condition, ControlEffect::Jump, header, Decision::Again { most: MOST });
+        self.decisions[reset] = Decision::Reset(vec![back]);
+        self.bind(end);
+        self.emit(ControlEffect::JoinBarrier(barrier), Decision::Always);
+        self.bind(join);
+    }
+
+    /// Lanes leave one region or more, and wait at the end of the next one, or leave all.
+    fn jump_out(&mut self, open: &[Region]) {
+        let left = self.rng.usize(1..=open.len());
+        let Some(target) = open.len().checked_sub(left + 1).map(|at| open[at].end) else {
+            return;
+        };
+        let condition = self.predicate();
+        let data = self.ops.len();
+        for region in open.iter().rev().take(left) {
+            let control = ControlEffect::BreakBarrier(region.barrier);
+            self.op(condition, control, Decision::Data(data));
+        }
+        if self.rng.bool() {
+            self.emit(ControlEffect::Next, Decision::Always);
+        }
+        self.to(condition, ControlEffect::Jump, target, Decision::Data(data));
+    }
+
+    fn group_branch(&mut self) {
+        let after = self.label();
+        let condition = ExecCondition {
+            further: Some(FurtherTest::Group),
+            ..ExecCondition::ALWAYS
+        };
+        self.to(condition, ControlEffect::Jump, after, Decision::Group);
+        self.emit(ControlEffect::Next, Decision::Always);
+        self.bind(after);
+    }
+
+    fn call(&mut self) {
+        let function = self.functions[self.rng.usize(0..self.functions.len())];
+        self.to(
+            ExecCondition::ALWAYS,
+            ControlEffect::LinkedCall,
+            function,
+            Decision::Always,
+        );
+    }
+
+    fn function(&mut self, number: usize) {
+        self.bind(self.functions[number]);
+        let register = Cell::gpr(10);
+        if self.shapes.spills {
+            self.emit(ControlEffect::SaveBarrier(0, Some(register)), Decision::Always);
+        }
+        self.statements(0, &[], 4);
+        if self.shapes.spills {
+            let control = ControlEffect::WriteBarrier {
+                barrier: 0,
+                source: Some(register),
+                cleared: None,
+            };
+            self.emit(control, Decision::Always);
+        }
+        self.emit(ControlEffect::Return, Decision::Always);
+    }
+
+    fn finish(mut self, seed: u64, functions: Vec<CodeFunction>) -> Program {
+        for (at, label) in self.patches {
+            let to = OpIndex(self.labels[label] as u32);
+            match &mut self.ops[at].control {
+                ControlEffect::Jump(target)
+                | ControlEffect::LinkedCall(target)
+                | ControlEffect::OpenBarrier(_, target) => *target = ControlTarget::Op(to),
+                other => unreachable!("{other:?} has no target"),
+            }
+        }
+        Program {
+            code: Code {
+                family: Family::Volta,
+                ops: self.ops,
+                functions,
+                ..Code::default()
+            },
+            decisions: self.decisions,
+            loop_bound: u64::from(MOST) + 1,
+            seed,
+        }
+    }
+}
