@@ -86,7 +86,10 @@ impl ConvergenceRegions {
 
     /// Operations of demoted regions, which have no effect.
     pub(crate) fn ignored(&self) -> BTreeSet<OpIndex> {
-        let ends = self.demoted.keys().filter_map(|region| self.ends.get(region));
+        let ends = self
+            .demoted
+            .keys()
+            .filter_map(|region| self.ends.get(region));
         self.demoted.keys().chain(ends.flatten()).copied().collect()
     }
 
@@ -200,13 +203,18 @@ impl Walk<'_> {
     ) -> Result<(Frames, Vec<Broken>), Refusal> {
         let mut broken: Vec<Broken> = Vec::new();
         for at in self.space.block(node).ops() {
-            let Some(op) = self.code.get(at) else { continue };
+            let Some(op) = self.code.get(at) else {
+                continue;
+            };
             let is_changed = |broken: &Broken| {
                 let guard = broken.condition.guard;
                 guard.is_some_and(|guard| op.writes.contains(&guard))
             };
             if broken.iter().any(is_changed) {
-                return Err(self.refuse(at, "a BREAK whose guard changes before its branch".to_owned()));
+                return Err(self.refuse(
+                    at,
+                    "a BREAK whose guard changes before its branch".to_owned(),
+                ));
             }
             match op.control {
                 ControlEffect::BreakBarrier(barrier) => {
@@ -228,12 +236,7 @@ impl Walk<'_> {
     }
 
     /// Region of a barrier that lanes leave.
-    fn break_region(
-        &self,
-        at: OpIndex,
-        barrier: u8,
-        frames: &Frames,
-    ) -> Result<OpIndex, Refusal> {
+    fn break_region(&self, at: OpIndex, barrier: u8, frames: &Frames) -> Result<OpIndex, Refusal> {
         let region = frames.0.last().and_then(|frame| {
             let at = frame.position(barrier)?;
             frame.open.get(at)
@@ -282,7 +285,9 @@ impl Walk<'_> {
                     self.demote(region, Demotion::Release);
                 }
             }
-            ControlEffect::SaveBarrier(barrier, to) => self.save(at, *barrier, to.is_some(), frames)?,
+            ControlEffect::SaveBarrier(barrier, to) => {
+                self.save(at, *barrier, to.is_some(), frames)?
+            }
             ControlEffect::WriteBarrier {
                 barrier,
                 source,
@@ -365,7 +370,12 @@ impl Walk<'_> {
         to: NodeId,
         broken: &Broken,
     ) -> Result<bool, Refusal> {
-        let refuse = || self.refuse(broken.at, "a BREAK without a branch of its guard".to_owned());
+        let refuse = || {
+            self.refuse(
+                broken.at,
+                "a BREAK without a branch of its guard".to_owned(),
+            )
+        };
         let last = self.space.block(from).last;
         let branch = self.code.get(last).ok_or_else(refuse)?;
         let ControlEffect::Jump(ControlTarget::Op(target)) = &branch.control else {

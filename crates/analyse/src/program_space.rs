@@ -361,7 +361,9 @@ impl ProgramSpace {
 
     /// The first node of a function that is called with its return address in registers: it has a context of its own.
     fn enter_linked(&mut self, site: &Site<'_>, callee: OpIndex) -> Result<NodeId, Refusal> {
-        let entered = self.contexts.enter(self.node(site.node).context, site.at, callee);
+        let entered = self
+            .contexts
+            .enter(self.node(site.node).context, site.at, callee);
         let CalleeContext::Own(context) = entered else {
             // Lanes of several frames may execute one instruction together, and barriers in registers do not come back
             // (experiments with an H200).
@@ -373,10 +375,9 @@ impl ProgramSpace {
 
     /// The node after the call that led into the context of `site`.
     fn enter_caller(&mut self, site: &Site<'_>) -> Result<NodeId, Refusal> {
-        let (caller, call) = self
-            .contexts
-            .caller(site.context)
-            .ok_or_else(|| site.refuse(Reason::Unsupported("a return without a call".to_owned())))?;
+        let (caller, call) = self.contexts.caller(site.context).ok_or_else(|| {
+            site.refuse(Reason::Unsupported("a return without a call".to_owned()))
+        })?;
         self.enter(call.next(), caller)
             .ok_or_else(|| site.refuse(Reason::RunsOffTheEnd))
     }

@@ -27,7 +27,7 @@ impl Isa {
         }
     }
 
-    /// Whether kernels of this instruction set are analysed and run.
+    /// Whether kernels of this instruction set are analysed.
     pub fn is_supported(self) -> bool {
         let facts = self.family().map(Family::facts);
         facts.is_some_and(|facts| facts.is_analysed)
@@ -66,6 +66,22 @@ impl Isa {
 }
 
 impl Isa {
+    /// Whether kernels of this instruction set are run, timed and measured.
+    pub fn is_run(self) -> bool {
+        let facts = self.family().map(Family::facts);
+        self.is_supported() && facts.is_some_and(|facts| facts.is_run)
+    }
+
+    /// Refuses an instruction set whose kernels are not run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Isa::check_supported`], or a diagnostic with the name of the family.
+    pub fn check_run(self) -> Result<(), Diagnostic> {
+        self.check_supported()?;
+        self.family().map_or(Ok(()), Family::check_run)
+    }
+
     /// Instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].
     pub fn fallback(self) -> Option<Isa> {
         match self {

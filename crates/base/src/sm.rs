@@ -184,15 +184,23 @@ impl Sm {
         if is_analysed(self.family()) {
             return Ok(());
         }
-        let rows = ARCHITECTURES.iter();
-        let supported: Vec<Sm> = rows
-            .filter(|facts| is_analysed(facts.family))
-            .map(|facts| Sm::of(facts.number))
-            .collect();
-        // Rows are sorted, and at least one family of NVIDIA's is analysed.
-        let [first, .., last] = supported.as_slice() else {
+        // Rows are sorted, so neighbours that are analysed are a range.
+        let ranges = ARCHITECTURES.chunk_by(|a, b| is_analysed(a.family) == is_analysed(b.family));
+        let ranges = ranges.filter_map(|rows| match rows {
+            [first, .., last] if is_analysed(first.family) => {
+                Some((Sm::of(first.number), Sm::of(last.number)))
+            }
+            [only] if is_analysed(only.family) => Some((Sm::of(only.number), Sm::of(only.number))),
+            _ => None,
+        });
+        let supported: Vec<(Sm, Sm)> = ranges.collect();
+        let Some((_, last)) = supported.last() else {
             return Ok(());
         };
+        let names: Vec<String> = supported
+            .iter()
+            .map(|(first, last)| format!("{first} to {last}"))
+            .collect();
         let found = match self.family() {
             Some(_) => only_decoded(self),
             None if self.facts().is_some() => {
@@ -201,7 +209,8 @@ impl Sm {
             None if self.number > last.number => format!("{self} is not supported yet"),
             None => format!("{self} is not supported"),
         };
-        Err(Diagnostic::new(format!("{found} ({first} to {last} are)")))
+        let names = names.join(", ");
+        Err(Diagnostic::new(format!("{found} ({names} are)")))
     }
 
     /// Architecture whose code is used if a file has none for this one, because both have the same instructions: sm_52

@@ -46,8 +46,8 @@ mod volta;
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{
-    AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Op, OpIndex,
-    OpScope, ValueDependence, tag_of,
+    AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Op,
+    OpIndex, OpScope, ValueDependence, tag_of,
 };
 pub use eval::{ValueDomain, eval};
 pub use gcn3::meaning_with_mode;

@@ -31,8 +31,8 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::Opcode;
 
 use crate::Meaning;
-pub use flags::{cc_test, further_test};
 use crate::nvidia::operands::Operands;
+pub use flags::{cc_test, further_test};
 
 /// Returns the meaning of an instruction; `None` if it is unknown.
 #[allow(clippy::too_many_lines, reason = "a table: one row per opcode")]

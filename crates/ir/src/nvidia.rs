@@ -13,8 +13,8 @@ use warpbound_isa::{self as isa, Effects, FurtherCondition, SassInstr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
-    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest,
-    Meaning, Op, OpIndex, OpScope, ValueDependence, WordHalf, maxwell, volta,
+    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition,
+    FurtherTest, Meaning, Op, OpIndex, OpScope, ValueDependence, WordHalf, maxwell, volta,
 };
 
 /// Lifts `program`, the decoded code section of `kernel`.
@@ -348,7 +348,10 @@ impl Lifter<'_> {
             if effects.flow != InstrFlow::Next {
                 return false;
             }
-            let is_kept = effects.writes.iter().all(|register| !overwritten.contains(register));
+            let is_kept = effects
+                .writes
+                .iter()
+                .all(|register| !overwritten.contains(register));
             if is_kept && effects.guard.is_always() && self.writes_number(instr, after.0) {
                 return true;
             }
@@ -362,14 +365,20 @@ impl Lifter<'_> {
         let Some(view) = self.program.view(instr) else {
             return false;
         };
-        let mut numbers = view.operands.iter().filter_map(|operand| match operand.value {
-            isa::OperandValue::Int(value) => Some(value as u32),
-            _ => None,
-        });
-        let mut halves = view.operands.iter().filter_map(|operand| match operand.value {
-            isa::OperandValue::Half(bits) => Some(u32::from(bits)),
-            _ => None,
-        });
+        let mut numbers = view
+            .operands
+            .iter()
+            .filter_map(|operand| match operand.value {
+                isa::OperandValue::Int(value) => Some(value as u32),
+                _ => None,
+            });
+        let mut halves = view
+            .operands
+            .iter()
+            .filter_map(|operand| match operand.value {
+                isa::OperandValue::Half(bits) => Some(u32::from(bits)),
+                _ => None,
+            });
         match (halves.next(), halves.next()) {
             // HFMA2 with a product of zeros moves two halves, high half first.
             (Some(high), Some(low)) => high << 16 | low == number,
@@ -428,12 +437,12 @@ const LINK_DISTANCE: usize = 200;
 fn further_test(further: FurtherCondition) -> Option<FurtherTest> {
     match further {
         FurtherCondition::None => None,
-        FurtherCondition::Predicate(predicate) => predicate.register().map(|register| {
-            FurtherTest::Predicate {
+        FurtherCondition::Predicate(predicate) => {
+            predicate.register().map(|register| FurtherTest::Predicate {
                 cell: Cell::of(register),
                 negated: predicate.negated,
-            }
-        }),
+            })
+        }
         FurtherCondition::Group => Some(FurtherTest::Group),
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Isetp | Opcode::Uisetp => compare::integer_set_predicates(m, o),
         Opcode::Iabs => plain(m).and_then(|()| absolute(o)),
         Opcode::Imnmx | Opcode::Vimnmx => min_max(m, o),
+        Opcode::Viaddmnmx => sum_min_max(m, o),
         Opcode::Popc | Opcode::Upopc => plain(m).and_then(|()| logic::population(o)),
         Opcode::Ldc | Opcode::Uldc | Opcode::Ldcu => constant(m, o),
 
@@ -144,6 +145,19 @@ fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
         Expr::Const(_) => of(smaller)?,
         choice => Expr::ternary(TernaryOp::Select, choice, of(smaller)?, of(larger)?),
     })
+}
+
+/// VIADDMNMX of unsigned words: the minimum of a sum and a word if the predicate holds, else the maximum. Compilers
+/// subtract the first case of a switch with it, so that the sum wraps around.
+fn sum_min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let [M::U32] = modifiers else { return None };
+    let sum = add(operands.word(0)?, operands.word(1)?);
+    let op = match operands.predicate(3)? {
+        Expr::Const(0) => BinaryOp::MaxU,
+        Expr::Const(_) => BinaryOp::MinU,
+        _ => return None,
+    };
+    operands.set_register(Expr::binary(op, sum, operands.word(2)?))
 }
 
 /// LDC, ULDC and LDCU of one word.

@@ -36,8 +36,8 @@ mod registers;
 mod special;
 
 pub use instr::{
-    BranchTarget, CcTest, Effects, FurtherCondition, Guard, InstrFlow, MemoryEffect, MemorySpace, StackToken,
-    ValueSource,
+    BranchTarget, CcTest, Effects, FurtherCondition, Guard, InstrFlow, MemoryEffect, MemorySpace,
+    StackToken, ValueSource,
 };
 pub use nvidia::{
     Arch, ControlWord, FormId, Operand, OperandRole, OperandValue, SassInstr, TargetStyle, Timing,

@@ -28,6 +28,7 @@ impl Library {
             supported: entry.kind.is_code() && entry.isa.is_supported(),
             listed: entry.kind.is_code() && entry.isa.has_readable_metadata(),
             decoded: entry.kind.is_code() && entry.isa.is_decoded(),
+            runs: entry.kind.is_code() && entry.isa.is_run(),
             stored: entry.packed_size,
             size: entry.size,
             packing: entry.packing.to_string(),

@@ -153,7 +153,10 @@ mod tests {
                 limits,
                 ..LaunchRanges::default()
             };
-            assert_eq!(any_launch(&stated, Isa::MiniSimt, &Kernel::default()).limits, limits);
+            assert_eq!(
+                any_launch(&stated, Isa::MiniSimt, &Kernel::default()).limits,
+                limits
+            );
         }
     }
 

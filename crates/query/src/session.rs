@@ -223,7 +223,7 @@ impl Session {
     ///
     /// A diagnostic with the name of the family.
     pub fn check_run(&self, kernel: &Kernel) -> Result<(), Diagnostic> {
-        let checked = self.family().map_or(Ok(()), Family::check_run);
+        let checked = self.image.isa().check_run();
         checked.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
     }
 
@@ -252,7 +252,7 @@ impl Session {
     pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
         let isa = self.image.isa();
         // Of kernels that are not run at all, a missing machine is not the reason.
-        isa.check_supported().map_err(|d| self.locate(d))?;
+        isa.check_run().map_err(|d| self.locate(d))?;
         let isa = isa.to_string();
         GpuModel::for_architecture(&isa).map_err(|diagnostic| {
             let family = self.image.isa().family();

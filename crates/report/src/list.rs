@@ -159,6 +159,9 @@ pub struct ImageSummary {
     /// Whether the image is machine code whose kernels can be disassembled.
     #[serde(skip)]
     pub decoded: bool,
+    /// Whether kernels can be run. Not in JSON.
+    #[serde(skip)]
+    pub runs: bool,
     /// Bytes in the file.
     pub stored: u64,
     /// Bytes after decompression.
@@ -176,7 +179,8 @@ impl ImageSummary {
     /// Returns what queries can do with the image, if that is not all.
     fn note(&self) -> &'static str {
         match (self.supported, self.decoded, self.listed) {
-            (true, ..) => "",
+            (true, ..) if self.runs => "",
+            (true, ..) => "kernels can be bounded in instructions, not run",
             (false, true, _) => "kernels can be listed or disassembled, not bounded",
             (false, false, true) => "kernels can be listed, not disassembled",
             (false, false, false) => "not supported",

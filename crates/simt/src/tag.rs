@@ -30,9 +30,7 @@ impl Tag {
             Tag::Brk => "BRK",
             Tag::Cont => "CONT",
             Tag::Ret => "RET",
-            Tag::Barrier(number) => {
-                BARRIERS.get(usize::from(number)).copied().unwrap_or("B?")
-            }
+            Tag::Barrier(number) => BARRIERS.get(usize::from(number)).copied().unwrap_or("B?"),
             Tag::Frame => "FRAME",
         }
     }

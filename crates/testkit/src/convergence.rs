@@ -53,7 +53,7 @@ pub fn check(program: &Program, analysed: &Code, machine: Machine, runs: u64) ->
     let Some(total) = flow.bound(&loops) else {
         return Outcome::Unbounded;
     };
-    let total = total.get().0;
+    let total = total.limit().0;
     let mut slowest = 0;
     for seed in 0..runs {
         let run = machine.run(program, seed);
@@ -92,6 +92,6 @@ fn violated_point(
     };
     let bound = flow.bound_with(stated, |node| if of_block(node) { WEIGHT } else { 0 })?;
     let times = run.executions[at];
-    (u128::from(times * WEIGHT) > bound.get().0)
+    (u128::from(times * WEIGHT) > bound.limit().0)
         .then(|| format!("operation {at} executed {times} times, bound {bound:?}"))
 }

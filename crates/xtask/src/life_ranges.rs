@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use warpbound_isa::nvidia::{Opcode, OperandRole, OperandValue, SassProgram};
 use warpbound_isa::{
-    Arch, Effects, FurtherCondition, InstrFlow, MemorySpace, Reg, RegisterKind, SassInstr, TargetStyle,
+    Arch, Effects, FurtherCondition, InstrFlow, MemorySpace, Reg, RegisterKind, SassInstr,
+    TargetStyle,
 };
 
 use crate::cubin;
@@ -129,7 +130,10 @@ impl Releases {
     fn for_arch(&self, arch: Arch) -> anyhow::Result<&Nvdisasm> {
         match arch.sm() {
             ..75 => Ok(&self.older),
-            _ => self.newer.as_ref().context("release 13.5 is missing; `cargo xtask oracle` fetches it"),
+            _ => self
+                .newer
+                .as_ref()
+                .context("release 13.5 is missing; `cargo xtask oracle` fetches it"),
         }
     }
 }
@@ -145,7 +149,9 @@ fn compare(nvdisasm: &Releases, tally: &mut LifeRangeTally, contents: &[u8]) -> 
     if sections.is_empty() {
         return Ok(());
     }
-    let output = nvdisasm.for_arch(arch)?.cubin(&["-c", "-plr", "-lrm", "narrow", "-novliw"], contents)?;
+    let output = nvdisasm
+        .for_arch(arch)?
+        .cubin(&["-c", "-plr", "-lrm", "narrow", "-novliw"], contents)?;
     let theirs = marks::read(&output);
     tally.cubins += 1;
     for section in sections {

@@ -12,6 +12,7 @@
 
 mod audit;
 mod audit_control_words;
+mod audit_convergence;
 mod audit_cycles;
 mod audit_grids;
 mod audit_kernels;
@@ -244,6 +245,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare concrete warps with every claim of the analyses",
         help: audit::HELP,
         run: audit::run,
+    },
+    Command {
+        name: "audit-convergence",
+        summary: "compare runs of random programs with convergence barriers with their bounds",
+        help: audit_convergence::HELP,
+        run: audit_convergence::run,
     },
     Command {
         name: "audit-loops",

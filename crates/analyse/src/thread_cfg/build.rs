@@ -173,7 +173,10 @@ fn barrier_operations(code: &Code) -> BTreeSet<OpIndex> {
         )
     };
     let numbered = (0..).map(OpIndex).zip(&code.ops);
-    numbered.filter(|(_, op)| is_one(op)).map(|(at, _)| at).collect()
+    numbered
+        .filter(|(_, op)| is_one(op))
+        .map(|(at, _)| at)
+        .collect()
 }
 
 /// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the

@@ -144,8 +144,10 @@ fn other_architectures() {
         let mut bytes = built("nested_loops.sm_61.cubin");
         bytes[48] = number;
         let file = scratch(&format!("{name}.cubin"), bytes);
-        let yet = if number > 62 { " yet" } else { "" };
-        let why = format!("{name} is not supported{yet} (sm_50 to sm_62 are)");
+        let yet = if number > 121 { " yet" } else { "" };
+        let why = format!(
+            "{name} is not supported{yet} (sm_50 to sm_62, sm_75 to sm_103, sm_110 to sm_121 are)"
+        );
         for command in &COMMANDS[1..4] {
             let message = run(&[*command, &[file.as_str()]].concat()).refusal();
             assert_eq!(message, format!("{file}: {why}"));

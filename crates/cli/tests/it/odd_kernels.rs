@@ -199,7 +199,10 @@ fn an_architecture_that_is_there_and_not_supported() {
     bytes[16 + 28] = 73;
     let file = scratch("newer.fatbin", bytes);
     for (sm, message) in [
-        ("sm_73", "sm_73 is not supported yet (sm_50 to sm_62 are)"),
+        (
+            "sm_73",
+            "sm_73 is not supported (sm_50 to sm_62, sm_75 to sm_103, sm_110 to sm_121 are)",
+        ),
         (
             "sm_90",
             "there is no machine code for sm_90 in this file; the file has sm_62, sm_73",

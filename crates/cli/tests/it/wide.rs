@@ -1,9 +1,9 @@
-//! Files for GPUs with instructions of 128 bits: their kernels are listed, extracted, disassembled and compared, and what
-//! needs meanings of instructions is refused by name.
+//! Files for GPUs with instructions of 128 bits: their kernels are listed, extracted, disassembled, compared and bounded in
+//! instructions, and what runs or times them is refused by name.
 
 use serde_json::Value;
 
-use crate::support::{one_line, run, scratch};
+use crate::support::{run, scratch};
 
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/wide/");
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../load/tests/data/wide/");
@@ -24,15 +24,11 @@ fn kernels_are_listed_with_their_resources() {
     assert_eq!(
         cells,
         [
-            "64", "24", "8", "0", "948", "5/36", "1", "-", "-", "-", "atomics"
+            "64", "24", "8", "0", "948", "5/36", "1", "0", "0", "-", "atomics"
         ]
     );
-    for line in [
-        "shared: without the 1024 bytes of each block that belong to the system",
-        "calls, loops: not counted, kernels for sm_120 are listed and disassembled, but neither analysed nor run yet (sm_50 to sm_62 are)",
-    ] {
-        assert!(lines.contains(&line), "{text}");
-    }
+    let line = "shared: without the 1024 bytes of each block that belong to the system";
+    assert!(lines.contains(&line), "{text}");
     let skipped = lines
         .iter()
         .find(|line| line.starts_with("not read: "))
@@ -53,15 +49,11 @@ fn documents_have_what_is_known() {
     let image = &json["images"][0];
     assert_eq!(
         (&image["isa"], &image["supported"]),
-        (&"sm_100a".into(), &false.into())
+        (&"sm_100a".into(), &true.into())
     );
     let contents = &image["contents"];
     assert_eq!(contents["refused"], Value::Null);
-    assert!(
-        contents["uncounted"]
-            .as_str()
-            .is_some_and(|why| why.starts_with("kernels for sm_100a are listed"))
-    );
+    assert_eq!(contents["uncounted"], Value::Null);
     let kernels = contents["kernels"].as_array().expect("kernels");
     let kernel = kernels
         .iter()
@@ -70,7 +62,7 @@ fn documents_have_what_is_known() {
     assert_eq!(kernel["required_cluster"], serde_json::json!([2, 2, 1]));
     assert_eq!(
         (&kernel["calls"], &kernel["reserved_shared"]),
-        (&Value::Null, &1024.into())
+        (&0.into(), &1024.into())
     );
     let text = run(&["list", &file, "--kernel", "cluster"]).done();
     assert!(
@@ -83,7 +75,7 @@ fn documents_have_what_is_known() {
 fn a_library_names_its_images() {
     let file = format!("{DATA}wide.fatbin");
     let text = run(&["list", &file]).done();
-    let note = "kernels can be listed or disassembled, not bounded";
+    let note = "kernels can be bounded in instructions, not run";
     for isa in ["sm_75", "sm_90", "sm_100a", "sm_120f"] {
         let is_row = |line: &&str| line.contains(&format!("cubin  {isa}")) && line.ends_with(note);
         assert_eq!(text.lines().filter(is_row).count(), 1, "{isa}: {text}");
@@ -121,32 +113,70 @@ fn images_are_extracted() {
 }
 
 #[test]
-fn what_needs_meanings_is_refused_by_name() {
+fn kernels_are_bounded_in_instructions() {
     let file = format!("{KERNELS}nested_loops.sm_87.cubin");
-    let why = "kernels for sm_87 are listed and disassembled, but neither analysed nor run yet (sm_50 to sm_62 are)";
-    for command in ["facts", "divergence", "access", "lint"] {
-        let output = run(&[command, &file]);
-        assert_eq!(output.code, Some(3), "{command}");
-        let lines: Vec<&str> = output.stderr.lines().collect();
-        assert_eq!(lines.len(), 3, "{command}: {}", output.stderr);
-        assert!(lines.iter().all(|line| line.ends_with(why)), "{command}");
+    let bound = run(&["bound", "--loop-default", "10", &file]).done();
+    assert!(bound.contains("3 kernels, 3 bounded"), "{bound}");
+    for name in ["groups-whole", "bsync-joins", "uniform-private"] {
+        assert!(bound.contains(&format!("({name})")), "{name}: {bound}");
     }
+    // Lanes of a spin lock pass its BSYNC one by one.
+    let file = format!("{KERNELS}atomics.sm_90.cubin");
+    let bound = run(&[
+        "bound",
+        "--loop-default",
+        "10",
+        "--kernel",
+        "spin_lock",
+        &file,
+    ])
+    .done();
+    let note = "lanes are not counted as joined at the ends of the regions that begin at";
+    assert!(bound.contains(note), "{bound}");
+    for command in ["facts", "divergence", "graph"] {
+        let file = format!("{KERNELS}vote.sm_120.cubin");
+        run(&[command, "--kernel", "vote_loop", &file]).done();
+    }
+}
+
+#[test]
+fn what_runs_kernels_is_refused_by_name() {
+    let why = "kernels for NVIDIA GPUs from Volta on are bounded in instructions, but neither run nor bounded in cycles yet";
+    let file = format!("{KERNELS}nested_loops.sm_87.cubin");
+    let lint = run(&["lint", &file]);
+    assert_eq!(lint.code, Some(3));
+    assert!(
+        lint.stderr.lines().all(|line| line.ends_with(why)),
+        "{}",
+        lint.stderr
+    );
     // A kernel without a bound is a result.
-    let bound = run(&["bound", &file]);
-    assert_eq!(bound.code, Some(2));
-    assert_eq!(bound.stdout.matches(&format!("no bound: {why}")).count(), 3);
+    let cycles = run(&["bound", "--cost", "cycles", "--machine", "titan-xp", &file]);
+    assert_eq!(cycles.code, Some(2), "{}{}", cycles.stdout, cycles.stderr);
+    assert_eq!(
+        cycles.stdout.matches(&format!("no bound: {why}")).count(),
+        3
+    );
+    let file = format!("{KERNELS}vote.sm_90.cubin");
     let launch = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../kernels/launches/vote.vote.1.toml"
     );
-    let run = run(&[
-        "run",
-        &format!("{KERNELS}vote.sm_90.cubin"),
-        "--launch",
-        launch,
-    ]);
-    assert_eq!(run.code, Some(3));
-    assert!(one_line(&run.stderr).contains("kernels for sm_90 are listed"));
+    for command in [&["run"][..], &["bound"], &["audit"]] {
+        let output = run(&[command, &[&file, "--launch", launch]].concat());
+        assert_eq!(
+            output.code,
+            Some(3),
+            "{command:?}: {}{}",
+            output.stdout,
+            output.stderr
+        );
+        assert!(
+            output.stderr.contains(why),
+            "{command:?}: {}",
+            output.stderr
+        );
+    }
 }
 
 /// Texts are compared with nvdisasm in `isa`; this is about labels, control fields, source lines, and other files.

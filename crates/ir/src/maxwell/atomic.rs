@@ -7,8 +7,8 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord};
 use warpbound_isa::{Operand, OperandValue};
 
 use super::memory::{address, registers};
-use crate::nvidia::operands::{Operands, register_after};
 use crate::float::Flush;
+use crate::nvidia::operands::{Operands, register_after};
 use crate::{AtomicKind, AtomicOp, Cell, Expr, Meaning};
 
 pub(super) fn atomic(

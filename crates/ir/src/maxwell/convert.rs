@@ -5,9 +5,9 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 use warpbound_isa::{Operand, OperandValue};
 
 use super::modifier_reader::ModifierReader;
-use crate::nvidia::operands::{Operands, and, shr, with_sign, word_of};
 use crate::float::convert::{IntegerType, IntegralRounding};
 use crate::float::{FloatOp, Format};
+use crate::nvidia::operands::{Operands, and, shr, with_sign, word_of};
 use crate::{Expr, Meaning};
 
 /// F2F: between floating-point formats, or to an integral value of the same format.

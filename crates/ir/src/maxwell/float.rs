@@ -6,9 +6,9 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M};
 use super::compare::{combine_predicates, mask, set_predicates};
 use super::flags::result_flags;
 use super::modifier_reader::ModifierReader;
-use crate::nvidia::operands::Operands;
 use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, FloatOp, Rounding};
+use crate::nvidia::operands::Operands;
 use crate::{Cell, Expr, Meaning, TernaryOp};
 
 /// FSET: a mask from the comparison of two singles.

@@ -10,8 +10,8 @@ use warpbound_isa::{Operand, OperandValue};
 
 use super::compare::{combine_predicates, mask, set_predicates};
 use super::modifier_reader::ModifierReader;
-use crate::nvidia::operands::{Operands, SINGLE_SIGN, and, or, shl, shr, with_sign, word_of};
 use crate::float::{Comparison, FloatOp, Flush};
+use crate::nvidia::operands::{Operands, SINGLE_SIGN, and, or, shl, shr, with_sign, word_of};
 use crate::{Expr, Meaning};
 
 /// HADD2.

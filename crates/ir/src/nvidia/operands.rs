@@ -266,7 +266,10 @@ fn constant_word(constant: &BracketOperand) -> Option<Expr> {
     }
     let registers = [
         constant.base.flatten().map(Cell::gpr),
-        constant.uniform.flatten().map(|n| Cell::of(Reg::uniform(n))),
+        constant
+            .uniform
+            .flatten()
+            .map(|n| Cell::of(Reg::uniform(n))),
     ];
     let offset = Expr::Const(i32::try_from(constant.offset).ok()? as u32);
     let address = registers

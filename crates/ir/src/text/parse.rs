@@ -13,8 +13,8 @@ use super::implied::{Implied, unstated_meaning};
 use super::lexer::{self, Placed, Token};
 use super::parse_meaning::{Body, starts_meaning};
 use crate::{
-    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Expr,
-    Meaning, Op, OpIndex, OpScope, ValueDependence,
+    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr,
+    FurtherTest, Meaning, Op, OpIndex, OpScope, ValueDependence,
 };
 
 /// Parses the text of a code; `file` names it in errors.

@@ -7,9 +7,9 @@ use warpbound_base::{Family, Named};
 use super::implied::{Implied, unstated_meaning};
 use super::{float, names};
 use crate::{
-    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Expr,
-    Meaning, Op, OpIndex, OpScope, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp, TextureRead,
-    ValueDependence, Width, WordHalf,
+    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
+    FurtherTest, Meaning, Op, OpIndex, OpScope, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp,
+    TextureRead, ValueDependence, Width, WordHalf,
 };
 
 /// Bytes of a constant bank in one line.

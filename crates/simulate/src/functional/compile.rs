@@ -98,7 +98,10 @@ impl<const W: usize> Compiler<'_, W> {
     }
 
     /// Compiles the part of a condition that is not its guard: its steps, and the slot of its result.
-    fn compile_further_test(&mut self, condition: ExecCondition) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
+    fn compile_further_test(
+        &mut self,
+        condition: ExecCondition,
+    ) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
         let mut steps = Steps::new(Extent::Lanes);
         // The test has steps of its own: it is evaluated first, in all active lanes, and its scratch slots are reused.
         let row = self.compile_expr(&further_test(condition)?, &mut steps)?;

@@ -128,6 +128,7 @@ impl Warp<'_> {
 
     /// Lets waiting lanes go on whose barrier has all its lanes, or lacks only lanes that released it.
     fn release(&mut self) {
+        self.let_go_without_instance();
         for number in 0..self.instances.len() {
             let instance = self.instances[number].clone();
             let waits = |lane: u32| {
@@ -135,7 +136,12 @@ impl Warp<'_> {
                 let barrier = state.waits;
                 barrier.is_some_and(|barrier| self.instance_of(lane, barrier) == Some(number))
             };
-            let waiting: BTreeSet<u32> = instance.lanes.iter().copied().filter(|l| waits(*l)).collect();
+            let waiting: BTreeSet<u32> = instance
+                .lanes
+                .iter()
+                .copied()
+                .filter(|l| waits(*l))
+                .collect();
             let missing: Vec<u32> = instance.lanes.difference(&waiting).copied().collect();
             if waiting.is_empty() {
                 continue;
@@ -145,6 +151,26 @@ impl Warp<'_> {
             if missing.is_empty() || released && self.rng.bool() {
                 self.let_go(number, &waiting, missing.is_empty());
             }
+        }
+    }
+
+    /// Lets lanes go on that wait for a barrier in which they no longer take part, because another group overwrote it.
+    fn let_go_without_instance(&mut self) {
+        let lost = |lane: u32| {
+            let barrier = self.lane(lane).waits;
+            barrier.is_some_and(|barrier| self.instance_of(lane, barrier).is_none())
+        };
+        let lanes: BTreeSet<u32> = (0..LANES).filter(|&lane| lost(lane)).collect();
+        for group in std::mem::take(&mut self.groups) {
+            let (lost, others) = group.into_iter().partition(|lane| lanes.contains(lane));
+            let parts: [BTreeSet<u32>; 2] = [lost, others];
+            self.groups
+                .extend(parts.into_iter().filter(|part| !part.is_empty()));
+        }
+        for lane in lanes {
+            let state = &mut self.lanes[lane as usize];
+            state.waits = None;
+            state.at += 1;
         }
     }
 
@@ -207,14 +233,18 @@ impl Warp<'_> {
         let mut parts: Vec<(usize, Option<u8>, BTreeSet<u32>)> = Vec::new();
         for lane in running {
             let (to, waits) = (self.lane(lane).at, self.lane(lane).waits);
-            match parts.iter_mut().find(|part| (part.0, part.1) == (to, waits)) {
+            match parts
+                .iter_mut()
+                .find(|part| (part.0, part.1) == (to, waits))
+            {
                 Some(part) => {
                     part.2.insert(lane);
                 }
                 None => parts.push((to, waits, BTreeSet::from([lane]))),
             }
         }
-        self.groups.extend(parts.into_iter().map(|(.., lanes)| lanes));
+        self.groups
+            .extend(parts.into_iter().map(|(.., lanes)| lanes));
     }
 
     /// Opens a barrier for the lanes of a group.

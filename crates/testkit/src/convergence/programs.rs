@@ -4,8 +4,8 @@
 use smallvec::SmallVec;
 use warpbound_base::{CodeAddr, Family};
 use warpbound_ir::{
-    Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Op, OpIndex,
-    OpScope, ValueDependence,
+    Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Op,
+    OpIndex, OpScope, ValueDependence,
 };
 
 /// How lanes decide at an operation.
@@ -78,7 +78,11 @@ impl Program {
             functions: Vec::new(),
             is_function: false,
         };
-        let count = if shapes.calls { maker.rng.usize(0..3) } else { 0 };
+        let count = if shapes.calls {
+            maker.rng.usize(0..3)
+        } else {
+            0
+        };
         maker.functions = (0..count).map(|_| maker.labels.len()).collect();
         for function in 0..count {
             maker.functions[function] = maker.label();
@@ -144,7 +148,12 @@ impl Maker {
         self.labels[label] = self.ops.len();
     }
 
-    fn op(&mut self, condition: ExecCondition, control: ControlEffect, decision: Decision) -> usize {
+    fn op(
+        &mut self,
+        condition: ExecCondition,
+        control: ControlEffect,
+        decision: Decision,
+    ) -> usize {
         self.ops.push(Op {
             addr: CodeAddr(16 * self.ops.len() as u32),
             condition,
@@ -192,7 +201,10 @@ impl Maker {
     fn open(&mut self, barrier: u8, end: usize) {
         self.patches.push((self.ops.len(), end));
         let target = ControlTarget::Op(OpIndex(0));
-        self.emit(ControlEffect::OpenBarrier(barrier, target), Decision::Always);
+        self.emit(
+            ControlEffect::OpenBarrier(barrier, target),
+            Decision::Always,
+        );
     }
 
     fn statements(&mut self, depth: u8, open: &[Region], most: usize) {
@@ -241,7 +253,12 @@ impl Maker {
         self.to(condition, ControlEffect::Jump, other, Decision::Data(at));
         let inner = [open, &[Region { barrier, end }]].concat();
         self.statements(depth + 1, &inner, 3);
-        self.to(ExecCondition::ALWAYS, ControlEffect::Jump, end, Decision::Always);
+        self.to(
+            ExecCondition::ALWAYS,
+            ControlEffect::Jump,
+            end,
+            Decision::Always,
+        );
         self.bind(other);
         self.statements(depth + 1, &inner, 3);
         self.bind(end);
@@ -258,7 +275,12 @@ impl Maker {
         let inner = [open, &[Region { barrier, end }]].concat();
         self.statements(depth + 1, &inner, 4);
         let condition = self.predicate();
-        let back = self.to(condition, ControlEffect::Jump, header, Decision::Again { most: MOST });
+        let back = self.to(
+            condition,
+            ControlEffect::Jump,
+            header,
+            Decision::Again { most: MOST },
+        );
         self.decisions[reset] = Decision::Reset(vec![back]);
         self.bind(end);
         self.emit(ControlEffect::JoinBarrier(barrier), Decision::Always);
@@ -308,7 +330,10 @@ impl Maker {
         self.bind(self.functions[number]);
         let register = Cell::gpr(10);
         if self.shapes.spills {
-            self.emit(ControlEffect::SaveBarrier(0, Some(register)), Decision::Always);
+            self.emit(
+                ControlEffect::SaveBarrier(0, Some(register)),
+                Decision::Always,
+            );
         }
         self.statements(0, &[], 4);
         if self.shapes.spills {

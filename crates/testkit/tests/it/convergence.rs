@@ -69,7 +69,12 @@ fn no_run_exceeds_its_bound() {
         assert_eq!(counts.violated, Vec::<String>::new());
         assert_eq!(counts.refused, Vec::<String>::new());
         // Bounds that no run comes near would hide faults.
-        assert!(counts.attained > 5, "{} of {}", counts.attained, counts.held);
+        assert!(
+            counts.attained > 5,
+            "{} of {}",
+            counts.attained,
+            counts.held
+        );
     }
 }
 

@@ -9,11 +9,11 @@ use super::field::Field;
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
-use super::transfer::Transfer;
 use super::program::SassProgram;
 use super::register_number::uniform_number;
 use super::sass_instr::SassInstr;
 use super::template::{Item, ItemKind, Piece};
+use super::transfer::Transfer;
 use crate::instr::{CcTest, Effects, FurtherCondition, Guard, InstrFlow, ValueSource};
 use crate::{Reg, RegisterKind, SpecialReg};
 use warpbound_base::Bits;
@@ -141,7 +141,10 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
     }
     out.flow = transfer.flow(declared.flow, word, instr.addr, form.dialect);
     // A branch on state that no cell represents may go anywhere, so analyses must refuse it.
-    let refused = declared.refused.iter().any(|condition| condition.holds(word));
+    let refused = declared
+        .refused
+        .iter()
+        .any(|condition| condition.holds(word));
     if refused || out.flow != InstrFlow::Next && !out.cc_test.depends_on_cc_only() {
         out.flow = InstrFlow::Unsupported;
     }
@@ -209,7 +212,12 @@ fn add_operand_cells(
                 (address.descriptor, &item.descriptor_count),
             ];
             for (first, count) in groups {
-                push_group(Reg::uniform, first.flatten(), count.of(names, word), &mut cells);
+                push_group(
+                    Reg::uniform,
+                    first.flatten(),
+                    count.of(names, word),
+                    &mut cells,
+                );
             }
         }
         OperandValue::AllPreds => cells.extend((0..PREDICATES).map(Reg::predicate)),
@@ -281,4 +289,3 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
         _ => out.reads.extend(out.writes.iter().copied()),
     }
 }
-

@@ -63,7 +63,10 @@ pub(crate) enum FlowKind {
 impl FlowKind {
     /// Whether predicate operands are conditions of a control transfer.
     pub(crate) fn has_condition(self) -> bool {
-        !matches!(self, FlowKind::Next | FlowKind::Release | FlowKind::Unsupported)
+        !matches!(
+            self,
+            FlowKind::Next | FlowKind::Release | FlowKind::Unsupported
+        )
     }
 }
 

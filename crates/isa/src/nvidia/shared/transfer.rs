@@ -92,7 +92,10 @@ impl Transfer {
         }
         let mut further = Vec::new();
         further.extend(predicates.map(FurtherCondition::Predicate));
-        if declared.of_group.is_some_and(|condition| condition.holds(word)) {
+        if declared
+            .of_group
+            .is_some_and(|condition| condition.holds(word))
+        {
             further.push(FurtherCondition::Group);
         }
         out.further = further.first().copied().unwrap_or_default();
@@ -113,9 +116,8 @@ impl Transfer {
             // A row without a target operand ignores this value.
             _ => BranchTarget::Outside,
         };
-        let barrier = |make: fn(u8) -> InstrFlow| {
-            self.barriers[0].map_or(InstrFlow::Unsupported, make)
-        };
+        let barrier =
+            |make: fn(u8) -> InstrFlow| self.barriers[0].map_or(InstrFlow::Unsupported, make);
         match kind {
             FlowKind::Next => InstrFlow::Next,
             FlowKind::Branch => InstrFlow::Branch(direct),

@@ -1,0 +1,126 @@
+//! `cargo xtask audit-convergence`: random programs with convergence barriers, run by groups of lanes in any order,
+//! compared with their bounds.
+
+use anyhow::{Context, bail};
+use warpbound_testkit::convergence::{BarrierMeaning, Machine, Outcome, Program, Shapes, check};
+
+use crate::repository::Repository;
+use crate::workers::for_each_number;
+
+pub(crate) const HELP: &str = "\
+usage: cargo run --release -p warpbound-xtask -- audit-convergence [--programs COUNT] [--first NUMBER] [--runs COUNT]
+
+Generates random programs with convergence barriers as compilers emit them, runs each on a machine whose groups of lanes
+run in any order, with and without merges, and compares the executions of each run with the bound of all instructions
+and of one block (SOUNDNESS 21). Programs without functions and YIELD also run on a machine with one mask for each
+barrier. Fails if a run executes more than a bound, or if a program is refused.
+
+  --programs COUNT  programs (20000)
+  --first NUMBER    number of the first program (0), to go on where a campaign was stopped
+  --runs COUNT      runs of each program on each machine (4)";
+
+/// Programs that a worker takes at a time.
+const CHUNK: u64 = 100;
+
+/// Number of problems that are printed.
+const SHOWN: usize = 20;
+
+/// Results of programs.
+#[derive(Default)]
+struct Tally {
+    checked: usize,
+    /// Programs whose slowest run reached the bound.
+    attained: usize,
+    /// Sum of bound / slowest run.
+    ratios: f64,
+    problems: Vec<String>,
+}
+
+pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut programs, mut first, mut runs) = (20_000u64, 0u64, 4u64);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let value = rest.next().context("an option without a value")?;
+        match argument.as_str() {
+            "--programs" => programs = value.parse()?,
+            "--first" => first = value.parse()?,
+            "--runs" => runs = value.parse()?,
+            other => bail!("no option is called {other:?}"),
+        }
+    }
+    let end = first
+        .checked_add(programs)
+        .context("numbers of programs are below 2^64")?;
+    let find = |chunk: u64| {
+        let from = first + chunk * CHUNK;
+        let mut tally = Tally::default();
+        for seed in from..end.min(from.saturating_add(CHUNK)) {
+            tally.program(seed, runs);
+        }
+        tally
+    };
+    let add = |total: &mut Tally, _, part: Tally| total.add(part);
+    let total = for_each_number(programs.div_ceil(CHUNK), find, Tally::default(), add);
+    println!(
+        "{programs} programs, {} checks of {runs} runs; the slowest run reached the bound in {}; bound / slowest run {:.2} on average",
+        total.checked,
+        total.attained,
+        total.ratios / total.checked.max(1) as f64
+    );
+    for problem in total.problems.iter().take(SHOWN) {
+        println!("  {problem}");
+    }
+    match total.problems.len() {
+        0 => Ok(()),
+        count => bail!("{count} problems"),
+    }
+}
+
+impl Tally {
+    fn program(&mut self, seed: u64, runs: u64) {
+        let instances = |merges| Machine {
+            barriers: BarrierMeaning::Instances,
+            merges,
+        };
+        let masks = Machine {
+            barriers: BarrierMeaning::AddedMask,
+            merges: true,
+        };
+        // A barrier in a register, or one that is released early, is no mask of the warp.
+        let without_releases = Shapes {
+            calls: false,
+            spills: false,
+            yields: false,
+            ..Shapes::ALL
+        };
+        for (shapes, machine) in [
+            (Shapes::ALL, instances(true)),
+            (Shapes::ALL, instances(false)),
+            (without_releases, masks),
+        ] {
+            let program = Program::random(seed, shapes);
+            self.checked += 1;
+            match check(&program, &program.code, machine, runs) {
+                Outcome::Holds(slowest, bound) => {
+                    self.attained += usize::from(u128::from(slowest) == bound);
+                    self.ratios += bound as f64 / slowest as f64;
+                }
+                Outcome::Violated(what) | Outcome::Refused(what) => {
+                    self.problems
+                        .push(format!("program {seed}, {machine:?}: {what}"));
+                }
+                Outcome::Unbounded => {
+                    self.problems
+                        .push(format!("program {seed}, {machine:?}: no bound"));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, part: Tally) {
+        self.checked += part.checked;
+        self.attained += part.attained;
+        self.ratios += part.ratios;
+        self.problems.extend(part.problems);
+    }
+}
