@@ -5,12 +5,13 @@
 //! no meaning, and its results are unknown to analyses. For example, `IADD3.X` has none, because carries in predicates
 //! are not followed.
 
-use warpbound_isa::View;
-use warpbound_isa::nvidia::{Modifier, Modifier as M, Opcode};
+use smallvec::SmallVec;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Opcode, OperandWord};
+use warpbound_isa::{Operand, OperandValue, View};
 
 use crate::maxwell::{compare, logic};
-use crate::nvidia::operands::{Operands, add, shl};
-use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
+use crate::nvidia::operands::{Operands, add, register_after, shl};
+use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
 
 /// Returns the meaning of an instruction; `None` if it is unknown.
 pub(crate) fn meaning(view: &View) -> Option<Meaning> {
@@ -30,6 +31,8 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Imnmx | Opcode::Vimnmx => min_max(m, o),
         Opcode::Viaddmnmx => sum_min_max(m, o),
         Opcode::Popc | Opcode::Upopc => plain(m).and_then(|()| logic::population(o)),
+        Opcode::Cs2r => zeros(o),
+        Opcode::Hfma2 => half_constants(m, o),
         Opcode::Ldc | Opcode::Uldc | Opcode::Ldcu => constant(m, o),
 
         // Control operations, fences and waits have no effect on data.
@@ -158,6 +161,58 @@ fn sum_min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meanin
         _ => return None,
     };
     operands.set_register(Expr::binary(op, sum, operands.word(2)?))
+}
+
+/// CS2R of the special register that is zero. Compilers clear two registers with it.
+fn zeros(operands: &Operands<'_>) -> Option<Meaning> {
+    let zero = OperandValue::Word {
+        word: OperandWord::Zero,
+        text: "SRZ",
+    };
+    let ([dest], [source]) = (operands.writes.as_slice(), operands.reads.as_slice()) else {
+        return None;
+    };
+    let OperandValue::Reg(first) = dest.value else {
+        return None;
+    };
+    if source.value != zero {
+        return None;
+    }
+    let cells = (0..dest.count).map(|number| register_after(first?, number));
+    let writes = match first {
+        Some(_) => cells.collect::<Option<SmallVec<_>>>()?,
+        None => SmallVec::<[Cell; 2]>::new(),
+    };
+    Some(Meaning::Set(
+        writes
+            .into_iter()
+            .map(|cell| (cell, Expr::Const(0)))
+            .collect(),
+    ))
+}
+
+/// HFMA2 that adds two constants to a product of zeros, which compilers use as a move. The product is -0, so that the sum
+/// has the bits of the constant, except for NaNs.
+fn half_constants(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    if !matches!(modifiers, [] | [M::Mma]) {
+        return None;
+    }
+    let [a, b, high, low, rest @ ..] = operands.reads.as_slice() else {
+        return None;
+    };
+    let is_zero = |operand: &Operand| operand.value == OperandValue::Reg(None) && !operand.absolute;
+    let is_unused = |operand: &&Operand| !operand.shown;
+    if !is_zero(a) || !is_zero(b) || a.negate == b.negate || !rest.iter().all(is_unused) {
+        return None;
+    }
+    let half = |operand: &Operand| match operand.value {
+        OperandValue::Half(bits) => {
+            let is_nan = bits & 0x7c00 == 0x7c00 && bits & 0x3ff != 0;
+            (!is_nan && !operand.negate).then_some(u32::from(bits))
+        }
+        _ => None,
+    };
+    operands.set_register(Expr::Const(half(high)? << 16 | half(low)?))
 }
 
 /// LDC, ULDC and LDCU of one word.

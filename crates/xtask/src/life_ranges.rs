@@ -3,6 +3,7 @@
 mod marks;
 mod record;
 mod synthetic;
+mod wide;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ use marks::Marks;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask life-ranges [--show COUNT] [--every NUMBER] [DIRECTORY...]
-       cargo xtask life-ranges [--show COUNT] [--seed NUMBER] --forms COUNT [--record]
+       cargo xtask life-ranges [--show COUNT] [--seed NUMBER] --forms COUNT [--wide] [--record]
 
 Compares the registers and predicates that every instruction reads and writes (crates/isa) with the marks in the
 table of life ranges of oracle/bin/nvdisasm (-plr): `v` usage, `^` assignment, `x` both. Prints counts and
@@ -30,7 +31,9 @@ the first differences; fails if there is one. Cubins: kernels/built and the file
   --every NUMBER  only every NUMBERth of the cubins below DIRECTORY (1)
   --forms COUNT   instead: COUNT random words of every encoding form without control flow, on each
                   architecture, inserted into a cubin of kernels/built
-  --record        also write the marks to crates/isa/tests/data/life_ranges.txt, which a test reads
+  --wide          the forms of 128 bits, in generated cubins
+  --record        also write the marks to crates/isa/tests/data/life_ranges.txt (--wide: wide_life_ranges.txt), which a
+                  test reads
   --seed NUMBER   start of the random sequence (1)
   --show COUNT    number of differences to print (20)
 
@@ -40,6 +43,7 @@ struct Options {
     directories: Vec<PathBuf>,
     every: usize,
     forms: Option<usize>,
+    wide: bool,
     record: bool,
     seed: u64,
     show: usize,
@@ -56,6 +60,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         ..LifeRangeTally::default()
     };
     match options.forms {
+        Some(count) if options.wide => {
+            wide::compare_forms(repository, &nvdisasm, &mut tally, count, options.seed)?;
+        }
         Some(count) => {
             synthetic::compare_forms(repository, &nvdisasm, &mut tally, count, options.seed)?;
         }
@@ -73,7 +80,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
     }
     if options.record {
-        record::write(repository, &tally.marked)?;
+        record::write(repository, &tally.marked, options.wide)?;
     }
     tally.print(options.show);
     match tally.differences.len() {
@@ -87,6 +94,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         directories: Vec::new(),
         every: 1,
         forms: None,
+        wide: false,
         record: false,
         seed: 1,
         show: 20,
@@ -103,6 +111,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         match flag.as_str() {
             "--every" => options.every = usize::try_from(number()?)?.max(1),
             "--forms" => options.forms = Some(usize::try_from(number()?)?),
+            "--wide" => options.wide = true,
             "--record" => options.record = true,
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
@@ -254,7 +263,7 @@ impl LifeRangeTally {
         let sm = program.arch().sm();
         if self.keep {
             self.marked
-                .entry(instr.word as u64)
+                .entry(instr.word)
                 .or_default()
                 .insert(sm, (marks.reads.clone(), marks.writes.clone()));
         }

@@ -1,6 +1,6 @@
 //! No register that NVIDIA's disassembler marks as read or written is missing from the effects: random words
 //! of every form that falls through to the next instruction, recorded by
-//! `cargo xtask life-ranges --forms COUNT --record`.
+//! `cargo xtask life-ranges --forms COUNT --record`, with `--wide` for words of 128 bits.
 
 use std::collections::BTreeSet;
 use warpbound_base::Family;
@@ -9,14 +9,7 @@ use warpbound_isa::{Arch, Reg};
 
 static RECORDED: &str = include_str!("../data/life_ranges.txt");
 
-fn register(name: &str) -> Option<Reg> {
-    let register = match name.split_at_checked(1)? {
-        ("R", number) => Reg::vector(number.parse().ok()?),
-        ("P", number) => Reg::predicate(number.parse().ok()?),
-        _ => return None,
-    };
-    Some(register)
-}
+static RECORDED_WIDE: &str = include_str!("../data/wide_life_ranges.txt");
 
 #[test]
 fn every_marked_register_is_among_the_effects() {
@@ -47,7 +40,7 @@ fn every_marked_register_is_among_the_effects() {
                     continue;
                 }
                 assert!(
-                    found.contains(&register(mark).expect("a register")),
+                    found.contains(&Reg::named(mark).expect("a register")),
                     "{arch}: {word:016x} {:?} {kind} {mark}",
                     program.text(instr, Default::default())
                 );
@@ -64,5 +57,52 @@ fn every_marked_register_is_among_the_effects() {
             "{arch}: words of {} forms, the table has {expected}",
             forms.len()
         );
+    }
+}
+
+/// Reads may be more than the disassembler marks, for example of textures. Writes may not, because a write can make lanes
+/// agree on a register.
+#[test]
+fn wide_instructions_read_and_write_what_is_marked() {
+    for arch in Arch::of_family(Family::Volta).filter(|arch| arch.sm() >= 75) {
+        let sm = arch.sm().to_string();
+        let mut forms = BTreeSet::new();
+        for line in RECORDED_WIDE.lines().filter(|line| !line.starts_with('#')) {
+            let (word, rest) = line.split_once(' ').expect("a word");
+            let (archs, marks) = rest.split_once(' ').expect("architectures");
+            if !archs.split(',').any(|name| name == sm) {
+                continue;
+            }
+            let (reads, writes) = marks.split_once('>').expect("two lists");
+            let registers = |names: &str| -> BTreeSet<Reg> {
+                let names = names.split_whitespace();
+                names
+                    .map(|name| Reg::named(name).expect("a register"))
+                    .collect()
+            };
+            let word = u128::from_str_radix(word, 16).expect("a word");
+            let program = SassProgram::decode(arch, &word.to_le_bytes()).expect("one word");
+            let instr = &program.instrs[0];
+            let effects = program.effects(instr);
+            let text = program.text(instr, Default::default());
+            let mut found: BTreeSet<Reg> = effects.reads.iter().copied().collect();
+            found.extend(effects.guard.register());
+            let missing: Vec<Reg> = registers(reads).difference(&found).copied().collect();
+            assert!(missing.is_empty(), "{arch}: {text:?} reads {missing:?}");
+            let own: BTreeSet<Reg> = effects.writes.iter().copied().collect();
+            let kept: BTreeSet<Reg> = own.intersection(&found).copied().collect();
+            let certain: BTreeSet<Reg> = own.difference(&kept).copied().collect();
+            let writes = registers(writes);
+            assert!(
+                writes.is_subset(&own),
+                "{arch}: {text:?} writes {writes:?}, not {own:?}"
+            );
+            assert!(
+                certain.is_subset(&writes),
+                "{arch}: {text:?} writes {writes:?}, not {own:?}"
+            );
+            forms.extend(instr.form);
+        }
+        assert!(forms.len() > 300, "{arch}: words of {} forms", forms.len());
     }
 }

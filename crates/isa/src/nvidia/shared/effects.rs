@@ -7,6 +7,7 @@
 use super::super::REGISTERS;
 use super::field::Field;
 use super::form::{FlowKind, Form, Origin};
+use super::modifier::OperandWord;
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
 use super::program::SassProgram;
@@ -178,6 +179,9 @@ fn source(form: &Form, names: &Names, word: u128) -> ValueSource {
         Origin::Special(list, field) => {
             let number = word.field(*field);
             let name = names.text(*list, number).unwrap_or_default();
+            if OperandWord::parse(name) == OperandWord::Zero {
+                return ValueSource::Function;
+            }
             ValueSource::Special(SpecialReg::of_mnemonic(name, number as u8))
         }
     }

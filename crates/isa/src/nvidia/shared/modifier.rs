@@ -121,6 +121,7 @@ modifiers! {
     M8 = "M8",
     Max = "MAX",
     Min = "MIN",
+    Mma = "MMA",
     Mov = "MOV",
     Mrg = "MRG",
     Mrg16h = "MRG_16H",
@@ -350,7 +351,7 @@ pub enum TextureDimension {
 pub enum OperandWord {
     /// No word: the value of the field prints nothing.
     Absent,
-    /// `RZ`: the constant 0.
+    /// `RZ`, or the special register `SRZ`: the constant 0.
     Zero,
     /// Dimension of a texture.
     Dimension(TextureDimension),
@@ -370,7 +371,7 @@ impl OperandWord {
     pub(crate) fn parse(text: &str) -> OperandWord {
         let dimension = match text {
             "" => return OperandWord::Absent,
-            "RZ" => return OperandWord::Zero,
+            "RZ" | "SRZ" => return OperandWord::Zero,
             "TEX_HEADER_DIMENSION" => return OperandWord::TextureSize,
             "1D" => TextureDimension::One,
             "ARRAY_1D" => TextureDimension::OneArray,
