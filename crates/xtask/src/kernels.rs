@@ -1,5 +1,7 @@
 //! `cargo xtask kernels`: build our own kernels, NVIDIA's with NVRTC and AMD's with clang.
 
+mod tensor;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +15,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [--check] [--gcn3] [NAME...]
        cargo xtask kernels --unpinned DIRECTORY [NAME...]
        cargo xtask kernels --wide DIRECTORY [NAME...]
+       cargo xtask kernels --tensor DIRECTORY [NAME...]
        cargo xtask kernels --beside [--check]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
@@ -30,6 +33,8 @@ Same source, same bytes. Needs oracle/lib and oracle/bin, which `cargo xtask ora
             into this folder: loops as compilers unroll them
   --wide DIRECTORY   all sources for the GPUs with instructions of 128 bits (sm_75, 80, 87, 90, 100, 110, 120) into this
             folder, for example target/wide; only a few of them are in the repository, because they are large
+  --tensor DIRECTORY   instead: kernels/tensor/NAME.cu (tensor cores, bulk copies, clusters, tensor memory) into this
+            folder, each for the chips that have its instructions: sm_75, 80, 89, 90a, 100a, 110a and 120a
   --beside  instead: the cubins and code objects of kernels/plain and kernels/practice, which lie beside their sources";
 
 /// A build configuration of all kernels.
@@ -189,9 +194,10 @@ struct Arguments<'a> {
     check: bool,
     only_gcn3: bool,
     beside: bool,
-    /// Folders of `--unpinned` and `--wide`.
+    /// Folders of `--unpinned`, `--wide` and `--tensor`.
     unpinned: Option<PathBuf>,
     wide: Option<PathBuf>,
+    tensor: Option<PathBuf>,
     names: Vec<&'a str>,
 }
 
@@ -208,6 +214,7 @@ impl Arguments<'_> {
             match argument.as_str() {
                 "--unpinned" => found.unpinned = folder()?,
                 "--wide" => found.wide = folder()?,
+                "--tensor" => found.tensor = folder()?,
                 "--check" => found.check = true,
                 "--gcn3" => found.only_gcn3 = true,
                 "--beside" => found.beside = true,
@@ -217,7 +224,8 @@ impl Arguments<'_> {
                 name => found.names.push(name),
             }
         }
-        if found.check && (found.unpinned.is_some() || found.wide.is_some()) {
+        let folders = [&found.unpinned, &found.wide, &found.tensor];
+        if found.check && folders.iter().any(|folder| folder.is_some()) {
             bail!("--check compares kernels/built and kernels/wide, not another folder");
         }
         Ok(found)
@@ -231,17 +239,19 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         beside,
         unpinned,
         wide,
+        tensor,
         names,
     } = Arguments::parse(arguments)?;
-    let mut targets = match (beside, &wide) {
-        (true, _) => targets_beside(repository)?,
-        (false, Some(folder)) => wide_targets(repository, &names, folder)?,
-        (false, None) => targets(repository, &names)?,
+    let mut targets = match (beside, &wide, &tensor) {
+        (true, _, _) => targets_beside(repository)?,
+        (false, Some(folder), _) => wide_targets(repository, &names, folder)?,
+        (false, None, Some(folder)) => tensor::targets(repository, &names, folder)?,
+        (false, None, None) => targets(repository, &names)?,
     };
     if only_gcn3 {
         targets.retain(|target| matches!(target.compiler, Compiler::Clang));
     }
-    let folder = match (&unpinned, &wide) {
+    let folder = match (&unpinned, wide.as_ref().or(tensor.as_ref())) {
         (Some(folder), _) => {
             unpin(&mut targets, folder);
             folder.clone()
@@ -249,6 +259,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         (None, Some(folder)) => folder.clone(),
         (None, None) => repository.built_kernels(),
     };
+    let elsewhere = unpinned.is_some() || wide.is_some() || tensor.is_some();
     let compilers = Compilers::find(repository, &targets)?;
     // The line table records the current directory; `/` reveals nothing about the machine.
     std::env::set_current_dir("/").context("cannot change to /")?;
@@ -279,7 +290,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             )),
         }
     }
-    if names.is_empty() && !only_gcn3 && !beside && unpinned.is_none() && wide.is_none() {
+    if names.is_empty() && !only_gcn3 && !beside && !elsewhere {
         problems.extend(without_source(repository, &targets)?);
     }
     if !problems.is_empty() {

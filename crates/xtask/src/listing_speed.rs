@@ -21,9 +21,9 @@ usage: cargo xtask listing-speed [--runs COUNT] FILE...
        cargo xtask listing-speed [--runs COUNT] --list FILE...
 
 Lists each cubin with `warpbound disasm --style nvdisasm` (release build, made first) and with
-oracle/bin/nvdisasm -c -ndf, its fastest mode, in turns; both use one core and discard their output. Prints the
-instructions per second of the best run of each and their ratio; fails if the two do not list the same
-number of instructions.
+oracle/bin/nvdisasm -c -ndf, its fastest mode, in turns (oracle/bin/cu13/nvdisasm for sm_75 and later); both use one
+core and discard their output. Prints the instructions per second of the best run of each and their ratio; fails if the
+two do not list the same number of instructions.
 
   --folder DIRECTORY   instead: all cubins of a folder that have code, a process for each; prints the sums of the
                        best times and their ratio
@@ -87,18 +87,22 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
 }
 
-/// The two disassemblers.
+/// First GPU that release 13 of NVIDIA's disassembler knows.
+const FIRST_OF_RELEASE_13: u32 = 75;
+
+/// Our disassembler and both releases of NVIDIA's.
 struct Tools {
     warpbound: PathBuf,
-    nvdisasm: Nvdisasm,
+    older: Nvdisasm,
+    newer: Nvdisasm,
 }
 
 impl Tools {
     fn new(repository: &Repository, warpbound: PathBuf) -> anyhow::Result<Tools> {
-        let nvdisasm = Nvdisasm::new(&repository.oracle())?;
         Ok(Tools {
             warpbound,
-            nvdisasm,
+            older: Nvdisasm::new(&repository.oracle())?,
+            newer: Nvdisasm::release_13(&repository.oracle())?,
         })
     }
 
@@ -107,7 +111,12 @@ impl Tools {
     }
 
     fn nvdisasm_command(&self, file: &Path) -> Command {
-        command(self.nvdisasm.program(), &["-c", "-ndf"], file)
+        let contents = read(file).unwrap_or_default();
+        let nvdisasm = match code_sections(&contents) {
+            Some((sm, _)) if sm >= FIRST_OF_RELEASE_13 => &self.newer,
+            _ => &self.older,
+        };
+        command(nvdisasm.program(), &["-c", "-ndf"], file)
     }
 
     /// Returns the number of instructions, which both must list.

@@ -31,6 +31,11 @@ impl Repository {
         self.root.join("kernels/cuda")
     }
 
+    /// Directory of the sources with tensor cores, which `kernels --tensor` builds.
+    pub(crate) fn tensor_sources(&self) -> PathBuf {
+        self.root.join("kernels/tensor")
+    }
+
     /// Directory of the sources of our own kernels for GCN3.
     pub(crate) fn gcn3_sources(&self) -> PathBuf {
         self.root.join("kernels/gcn3")

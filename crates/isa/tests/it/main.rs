@@ -13,3 +13,4 @@ mod spelling;
 mod table;
 mod wide;
 mod wide_encode;
+mod wide_fields;

@@ -373,6 +373,7 @@ opcodes! {
     Uprmt = "UPRMT", Integer;
     Ur2up = "UR2UP", Move;
     Usel = "USEL", Move;
+    Usetmaxreg = "USETMAXREG", Other;
     Usetshmsz = "USETSHMSZ", Other;
     Usgxt = "USGXT", Integer;
     Ushf = "USHF", Integer;
