@@ -115,16 +115,24 @@ struct Frames(Vec<Frame>);
 struct Frame {
     /// Open barriers, outermost first: number, and the operation that opened it.
     open: Vec<(u8, OpIndex)>,
-    /// Barriers that the function moved into registers, each with the number of its open barriers at that time.
-    saved: BTreeMap<u8, usize>,
+    /// Barriers that the function moved into registers, in this order, each with the number of its open barriers at that
+    /// time. Deep code uses a number again and again.
+    saved: Vec<(u8, usize)>,
 }
 
 impl Frame {
     /// Position of the innermost region of a barrier, unless the barrier was moved into a register since.
     fn position(&self, barrier: u8) -> Option<usize> {
         let at = self.open.iter().rposition(|(open, _)| *open == barrier)?;
-        let saved = self.saved.get(&barrier);
-        saved.is_none_or(|&open| at >= open).then_some(at)
+        let saved = self
+            .last_saved(barrier)
+            .map(|position| self.saved[position].1);
+        saved.is_none_or(|open| at >= open).then_some(at)
+    }
+
+    /// Position among the saved barriers of the last one with a number.
+    fn last_saved(&self, barrier: u8) -> Option<usize> {
+        self.saved.iter().rposition(|(saved, _)| *saved == barrier)
     }
 }
 
@@ -139,7 +147,7 @@ impl Frames {
         let mut is_saved = false;
         inner.any(|frame| {
             let is_open = !is_saved && frame.position(barrier).is_some();
-            is_saved |= frame.saved.contains_key(&barrier);
+            is_saved |= frame.last_saved(barrier).is_some();
             is_open
         })
     }
@@ -152,8 +160,8 @@ impl Frames {
             && let Some(at) = frame.position(barrier)
         {
             frame.open.remove(at);
-            for open in frame.saved.values_mut().filter(|open| **open > at) {
-                *open -= 1;
+            for (_, open) in &mut frame.saved {
+                *open -= usize::from(*open > at);
             }
         }
     }
@@ -286,20 +294,27 @@ impl Walk<'_> {
                 }
             }
             ControlEffect::SaveBarrier(barrier, to) => {
-                self.save(at, *barrier, to.is_some(), frames)?
+                self.check_unconditional(at, op)?;
+                self.save(at, *barrier, to.is_some(), frames)?;
             }
             ControlEffect::WriteBarrier {
                 barrier,
                 source,
                 cleared,
             } => {
+                self.check_unconditional(at, op)?;
                 let own = frames.0.last_mut();
                 // A region that was opened since would lose its barrier.
                 let is_restored = own.is_some_and(|frame| {
-                    source.is_some()
-                        && cleared.is_none()
-                        && frame.position(*barrier).is_none()
-                        && frame.saved.remove(barrier).is_some()
+                    let saved = frame.last_saved(*barrier);
+                    let fits = source.is_some() && cleared.is_none();
+                    match saved.filter(|_| fits && frame.position(*barrier).is_none()) {
+                        Some(position) => {
+                            frame.saved.remove(position);
+                            true
+                        }
+                        None => false,
+                    }
                 });
                 let mut written = [Some(*barrier), *cleared].into_iter().flatten();
                 if !is_restored && written.any(|barrier| frames.is_open(barrier)) {
@@ -327,8 +342,8 @@ impl Walk<'_> {
     ) -> Result<(), Refusal> {
         let is_open = frames.is_open(barrier);
         match (is_kept, frames.0.last_mut()) {
-            (true, Some(frame)) if !frame.saved.contains_key(&barrier) => {
-                frame.saved.insert(barrier, frame.open.len());
+            (true, Some(frame)) => {
+                frame.saved.push((barrier, frame.open.len()));
                 Ok(())
             }
             (false, _) if !is_open => Ok(()),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, Family, GroupedCode};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
-use warpbound_isa::nvidia::SassProgram;
+use warpbound_isa::nvidia::{Opcode, SassProgram};
 use warpbound_isa::{self as isa, Effects, FurtherCondition, SassInstr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
@@ -329,9 +329,13 @@ impl Lifter<'_> {
         match (is_linked, enters_function) {
             (true, _) => ControlEffect::LinkedCall(target),
             (false, false) => ControlEffect::Jump(target),
-            (false, true) => {
-                ControlEffect::Unsupported("call without a known return address".to_owned())
-            }
+            // A call that never returns, or that returns to the caller of its function, is a jump.
+            (false, true) => match self.may_be_return_address(instr) {
+                false => ControlEffect::Jump(target),
+                true => {
+                    ControlEffect::Unsupported("call without a known return address".to_owned())
+                }
+            },
         }
     }
 
@@ -358,6 +362,30 @@ impl Lifter<'_> {
             overwritten.extend(effects.writes);
         }
         false
+    }
+
+    /// Whether the address after a call may be in a register: as a number of an instruction or a literal, by a relocation,
+    /// or by arithmetic on the program counter.
+    fn may_be_return_address(&self, call: &SassInstr) -> bool {
+        let after = call.addr.offset(self.program.instruction_bytes().into());
+        let Some(after) = after else { return true };
+        let computes = |instr: &SassInstr| self.program.opcode(instr) == Some(Opcode::Lepc);
+        let names = |instr: &SassInstr| self.writes_number(instr, after.0);
+        let literals = self
+            .kernel
+            .banks
+            .iter()
+            .flat_map(|bank| bank.bytes().chunks_exact(4));
+        let mut words = literals.filter_map(|word| Some(u32::from_le_bytes(word.try_into().ok()?)));
+        let relocates = |relocation: &Relocation| {
+            relocation.symbol.in_code.is_some() && relocation.word_immediate().is_some()
+        };
+        self.program
+            .instrs
+            .iter()
+            .any(|instr| computes(instr) || names(instr))
+            || words.any(|word| word == after.0)
+            || self.kernel.relocations.iter().any(relocates)
     }
 
     /// Whether an instruction is a move of this number.

@@ -71,7 +71,12 @@ pub(crate) const fn opcodes<W, const ROWS: usize>(encodings: &EncodingTable<W>) 
     let mut row = 0;
     while row < ROWS {
         let head = &encodings.heads()[row];
-        let opcode = Opcode::with_name(encodings.mnemonic(head));
+        let name = encodings.mnemonic(head);
+        // Neighbours often have one opcode, and the search through all of them takes most of the time of a build.
+        let opcode = match row {
+            1.. if opcodes[row - 1].has_name(name) => Some(opcodes[row - 1]),
+            _ => Opcode::with_name(name),
+        };
         assert!(opcode.is_some(), "{}", encodings.line(head));
         if let Some(opcode) = opcode {
             opcodes[row] = opcode;

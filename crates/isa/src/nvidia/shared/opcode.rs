@@ -92,6 +92,11 @@ macro_rules! opcodes {
                 }
             }
 
+            /// Whether this is the mnemonic.
+            pub(crate) const fn has_name(self, name: &str) -> bool {
+                is_equal(self.name(), name)
+            }
+
             /// Opcode with a mnemonic.
             pub(crate) const fn with_name(name: &str) -> Option<Opcode> {
                 let mut at = 0;
