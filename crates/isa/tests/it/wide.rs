@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Family};
 use warpbound_isa::nvidia::{InstrFields, SassProgram, WordBuilder, encode, table};
-use warpbound_isa::{Arch, InstrFlow, MemorySpace, TargetStyle};
+use warpbound_isa::{Arch, MemorySpace, TargetStyle};
 
 static RECORDED: &str = include_str!("../data/wide_spelling.txt");
 
@@ -121,19 +121,21 @@ fn decoded(arch: Arch, word: u128) -> SassProgram {
     SassProgram::decode(arch, &word.to_le_bytes()).expect("a whole word")
 }
 
-/// The rows state texts and memory accesses only, so nothing may take an instruction for one that falls through.
+/// Rows of sm_70 and sm_72 have the effects of the later chips, although no analysis accepts code of these two.
 #[test]
-fn no_analysis_follows_words_of_128_bits() {
+fn every_row_has_effects() {
     let mut local = 0;
     for arch in Arch::of_family(Family::Volta) {
         for (_, form) in table(arch).forms().filter(|(_, form)| form.exists_on(arch)) {
             let program = decoded(arch, form.value);
-            let effects = program.effects(&program.instrs[0]);
+            let instr = &program.instrs[0];
+            let effects = program.effects(instr);
             let name = form.mnemonic();
-            assert_eq!(effects.flow, InstrFlow::Unsupported, "{arch} {name}");
-            assert_eq!(program.control_effects(&program.instrs[0]), effects);
-            assert!(effects.reads.is_empty() && effects.writes.is_empty());
-            if program.instrs[0].form.is_some() && ["LDL", "STL"].contains(&name) {
+            let control = program.control_effects(instr);
+            assert_eq!(control.flow, effects.flow, "{arch} {name}");
+            assert_eq!(control.guard, effects.guard, "{arch} {name}");
+            assert_eq!(control.further, effects.further, "{arch} {name}");
+            if instr.form.is_some() && ["LDL", "STL"].contains(&name) {
                 let space = effects.access.map(|access| access.space);
                 assert_eq!(space, Some(MemorySpace::Local), "{arch} {name}");
                 local += 1;
@@ -144,7 +146,8 @@ fn no_analysis_follows_words_of_128_bits() {
 }
 
 /// Mnemonics of which the builder cannot make every word again from its operands. The list may only become shorter.
-const NOT_REBUILT: [&str; 2] = ["UGETNEXTWORKID", "UTCIMMA"];
+/// SYNCS.CAS names two groups of registers, and the second follows the first in the word: UR253 and URZ are no such groups.
+const NOT_REBUILT: [&str; 1] = ["SYNCS"];
 
 /// Words of each row with random free bits, and uniform ones: every query answers, whatever the bits are.
 #[test]
@@ -197,7 +200,6 @@ fn random_words_are_printed_and_taken_apart() {
         }
     }
     assert!(instructions > 10_000, "{instructions} instructions");
-    // Rows whose text leaves out what tells their words apart, for example whether RZ stands beside an offset.
     let not_rebuilt: Vec<&str> = not_rebuilt.iter().map(String::as_str).collect();
     assert_eq!(not_rebuilt, NOT_REBUILT);
 }

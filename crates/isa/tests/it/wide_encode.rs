@@ -277,14 +277,19 @@ fn new_accesses_of_memory() {
         ".E",
         &loads,
     );
-    let stores = [described(6, 4, -8), reg(9)];
+    let stores = [described(6, 4, -8), reg(10)];
     builds(
         hopper,
-        "STG.E.64 desc[UR6][R4.64+-0x8], R9",
+        "STG.E.64 desc[UR6][R4.64+-0x8], R10",
         Stg,
         ".E.64",
         &stores,
     );
+    let misaligned = [described(6, 4, -8), reg(9)];
+    let store = WordBuilder::new(hopper, Stg)
+        .modifier_text(".E.64")
+        .operands(&misaligned);
+    assert!(store.build().is_err());
     let exchanges = [PT, reg(2), described(4, 8, 0), reg(9)];
     let expected = "ATOMG.E.EXCH.STRONG.GPU PT, R2, desc[UR4][R8.64], R9";
     builds(hopper, expected, Atomg, ".E.EXCH.STRONG.GPU", &exchanges);

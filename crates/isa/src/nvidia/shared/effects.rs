@@ -5,13 +5,14 @@
 //! its writes, although lanes without P0 keep it.
 
 use super::super::REGISTERS;
+use super::dialect::Dialect;
 use super::field::Field;
 use super::form::{FlowKind, Form, Origin};
 use super::modifier::OperandWord;
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
 use super::program::SassProgram;
-use super::register_number::uniform_number;
+use super::register_number::{uniform_number, uniform_zero};
 use super::sass_instr::SassInstr;
 use super::template::{Item, ItemKind, Piece};
 use super::transfer::Transfer;
@@ -116,7 +117,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
                 // The text hides operands that the modifiers leave unused, such as the carries of IADD3 without `.X`.
                 let is_unused = operand::is_hidden(item, names, word);
                 if !is_condition && !is_unused {
-                    add_operand_cells(item, names, &operand, word, &mut out);
+                    add_operand_cells(item, form.dialect, names, &operand, word, &mut out);
                 }
                 if operand.sets_cc {
                     out.writes.push(Reg::CC);
@@ -190,6 +191,7 @@ fn source(form: &Form, names: &Names, word: u128) -> ValueSource {
 /// Adds the cells of an operand to the reads and writes.
 fn add_operand_cells(
     item: &Item,
+    dialect: &Dialect,
     names: &Names,
     operand: &operand::Operand,
     word: u128,
@@ -235,6 +237,10 @@ fn add_operand_cells(
         }
         _ => {}
     }
+    let zero = uniform_zero(dialect, names);
+    let is_register =
+        |cell: &Reg| cell.kind != RegisterKind::Uniform || u64::from(cell.number) < zero;
+    cells.retain(is_register);
     match operand.role {
         OperandRole::Read => out.reads.extend(cells),
         OperandRole::Write => out.writes.extend(cells),
