@@ -101,7 +101,7 @@ impl LaunchContext {
 /// Cells on which all lanes agree at the start of the kernel, as the code declares. No document gives the initial
 /// registers of a GPU.
 pub(crate) fn agreeing_at_entry(code: &Code) -> CellSet {
-    // All lanes of a warp begin together, so they read one value from a uniform register that nobody wrote (SOUNDNESS
+    // All lanes of a warp begin together, so they read one value from a uniform register that no instruction wrote (SOUNDNESS
     // 21). For example, code for sm_87 reads UR2 before it writes it.
     let uniform = (0..Cell::COUNT)
         .filter_map(Cell::from_index)

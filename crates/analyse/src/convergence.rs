@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use warpbound_ir::{Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex};
+use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex};
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::WarpStep;
 
@@ -25,8 +25,10 @@ pub enum Demotion {
     Release,
     /// Lanes leave it by BREAK, and run on.
     Break,
-    /// It ends at an instruction that ends a demoted region.
+    /// End at an instruction that ends a demoted region.
     SharedEnd,
+    /// End at an instruction that ends a region of another barrier, too.
+    OtherBarrier,
 }
 
 /// Regions of convergence barriers, each by the operation that opens it.
@@ -64,13 +66,17 @@ impl ConvergenceRegions {
         let mut lists: BTreeMap<NodeId, Frames> = BTreeMap::new();
         let mut pending = VecDeque::from([(entry, Frames::of_kernel())]);
         while let Some((node, frames)) = pending.pop_front() {
-            if let Some(known) = lists.get(&node) {
-                if *known != frames {
-                    let what = format!("barriers {known} on one path, {frames} on another");
-                    return Err(walk.refuse(space.block(node).first, what));
-                }
-                continue;
-            }
+            let frames = match lists.get(&node) {
+                None => frames,
+                Some(known) => match known.meet(&frames) {
+                    Some(met) if met == *known => continue,
+                    Some(met) => met,
+                    None => {
+                        let what = format!("barriers {known} on one path, {frames} on another");
+                        return Err(walk.refuse(space.block(node).first, what));
+                    }
+                },
+            };
             let (after, broken) = walk.execute(node, frames.clone())?;
             lists.insert(node, frames);
             for step in steps.get(node.index()).into_iter().flatten() {
@@ -80,8 +86,49 @@ impl ConvergenceRegions {
             }
         }
         let mut regions = walk.regions;
+        regions.demote_ends_of_several_barriers(code);
         regions.demote_shared_ends();
         Ok(regions)
+    }
+
+    /// Numbers of the barriers with which the regions were opened that an operation ends.
+    fn opened_as(&self, code: &Code) -> BTreeMap<OpIndex, BTreeSet<u8>> {
+        let mut numbers: BTreeMap<OpIndex, BTreeSet<u8>> = BTreeMap::new();
+        for (region, ends) in &self.ends {
+            if let Some(ControlEffect::OpenBarrier(barrier, _)) =
+                code.get(*region).map(|op| &op.control)
+            {
+                for end in ends {
+                    numbers.entry(*end).or_default().insert(*barrier);
+                }
+            }
+        }
+        numbers
+    }
+
+    /// What the operations of the code do to the entries of a warp.
+    pub(crate) fn effects(&self, code: &Code) -> BarrierEffects {
+        let ended = self.opened_as(code).into_iter();
+        BarrierEffects {
+            ignored: self.ignored(),
+            ended: ended
+                .filter_map(|(end, numbers)| Some((end, numbers.into_iter().next()?)))
+                .collect(),
+        }
+    }
+
+    /// Demotes the regions that end where one of another barrier does, so that each BSYNC has entries of one barrier.
+    fn demote_ends_of_several_barriers(&mut self, code: &Code) {
+        let several = self.opened_as(code).into_iter();
+        let several = several.filter(|(_, numbers)| numbers.len() > 1);
+        let several: BTreeSet<OpIndex> = several.map(|(end, _)| end).collect();
+        for (region, ends) in &self.ends {
+            if !ends.is_disjoint(&several) {
+                self.demoted
+                    .entry(*region)
+                    .or_insert(Demotion::OtherBarrier);
+            }
+        }
     }
 
     /// Operations of demoted regions, which have no effect.
@@ -106,6 +153,16 @@ impl ConvergenceRegions {
     }
 }
 
+/// What operations of convergence barriers do to the entries of a warp.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct BarrierEffects {
+    /// Operations without effect.
+    pub(crate) ignored: BTreeSet<OpIndex>,
+    /// For each operation that ends regions, the barrier that opened them. Code may have moved it into another one
+    /// since.
+    pub(crate) ended: BTreeMap<OpIndex, u8>,
+}
+
 /// Barriers of a function that runs, and of its callers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Frames(Vec<Frame>);
@@ -115,9 +172,18 @@ struct Frames(Vec<Frame>);
 struct Frame {
     /// Open barriers, outermost first: number, and the operation that opened it.
     open: Vec<(u8, OpIndex)>,
-    /// Barriers that the function moved into registers, in this order, each with the number of its open barriers at that
-    /// time. Deep code uses a number again and again.
-    saved: Vec<(u8, usize)>,
+    /// Barriers that the function moved into registers, in this order. Deep code uses a number again and again.
+    saved: Vec<SavedBarrier>,
+}
+
+/// Barrier in a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct SavedBarrier {
+    barrier: u8,
+    /// Open barriers of the function when it was moved.
+    open: usize,
+    /// The register, as long as nothing else was written to it.
+    register: Option<Cell>,
 }
 
 impl Frame {
@@ -126,13 +192,37 @@ impl Frame {
         let at = self.open.iter().rposition(|(open, _)| *open == barrier)?;
         let saved = self
             .last_saved(barrier)
-            .map(|position| self.saved[position].1);
+            .map(|position| self.saved[position].open);
         saved.is_none_or(|open| at >= open).then_some(at)
     }
 
     /// Position among the saved barriers of the last one with a number.
     fn last_saved(&self, barrier: u8) -> Option<usize> {
-        self.saved.iter().rposition(|(saved, _)| *saved == barrier)
+        self.saved
+            .iter()
+            .rposition(|saved| saved.barrier == barrier)
+    }
+
+    /// Puts a barrier of the function from a register into another barrier than it came from. Returns whether the
+    /// register has one whose region is open.
+    fn move_from(&mut self, register: Cell, to: u8) -> bool {
+        let position = self
+            .saved
+            .iter()
+            .rposition(|saved| saved.register == Some(register));
+        let Some(position) = position else {
+            return false;
+        };
+        let saved = self.saved[position];
+        // Regions that were open when the barrier was moved may have ended since.
+        let until = saved.open.min(self.open.len());
+        let of_number = |(open, _): &(u8, OpIndex)| *open == saved.barrier;
+        let Some(region) = self.open[..until].iter().rposition(of_number) else {
+            return false;
+        };
+        self.open[region].0 = to;
+        self.saved.remove(position);
+        true
     }
 }
 
@@ -154,14 +244,41 @@ impl Frames {
 }
 
 impl Frames {
+    /// Barriers on both of two paths, if they are the same but for what is known of registers.
+    fn meet(&self, other: &Frames) -> Option<Frames> {
+        let mut met = self.clone();
+        let mut are_equal = self.0.len() == other.0.len();
+        for (own, other) in met.0.iter_mut().zip(&other.0) {
+            are_equal &= own.open == other.open && own.saved.len() == other.saved.len();
+            for (own, other) in own.saved.iter_mut().zip(&other.saved) {
+                are_equal &= (own.barrier, own.open) == (other.barrier, other.open);
+                own.register = own.register.filter(|_| own.register == other.register);
+            }
+        }
+        are_equal.then_some(met)
+    }
+
+    /// Forgets which barriers are in registers that an operation writes.
+    fn overwrite(&mut self, op: &Op) {
+        for saved in self
+            .0
+            .last_mut()
+            .into_iter()
+            .flat_map(|frame| &mut frame.saved)
+        {
+            let is_kept = |register: &Cell| !op.writes.contains(register);
+            saved.register = saved.register.filter(is_kept);
+        }
+    }
+
     /// Takes a lane out of the innermost region of a barrier of the running function.
     fn leave(&mut self, barrier: u8) {
         if let Some(frame) = self.0.last_mut()
             && let Some(at) = frame.position(barrier)
         {
             frame.open.remove(at);
-            for (_, open) in &mut frame.saved {
-                *open -= usize::from(*open > at);
+            for saved in &mut frame.saved {
+                saved.open -= usize::from(saved.open > at);
             }
         }
     }
@@ -224,6 +341,7 @@ impl Walk<'_> {
                     "a BREAK whose guard changes before its branch".to_owned(),
                 ));
             }
+            frames.overwrite(op);
             match op.control {
                 ControlEffect::BreakBarrier(barrier) => {
                     let region = self.break_region(at, barrier, &frames)?;
@@ -295,7 +413,7 @@ impl Walk<'_> {
             }
             ControlEffect::SaveBarrier(barrier, to) => {
                 self.check_unconditional(at, op)?;
-                self.save(at, *barrier, to.is_some(), frames)?;
+                self.save(at, *barrier, *to, frames)?;
             }
             ControlEffect::WriteBarrier {
                 barrier,
@@ -316,9 +434,17 @@ impl Walk<'_> {
                         None => false,
                     }
                 });
+                if is_restored {
+                    return Ok(());
+                }
                 let mut written = [Some(*barrier), *cleared].into_iter().flatten();
-                if !is_restored && written.any(|barrier| frames.is_open(barrier)) {
+                if written.any(|barrier| frames.is_open(barrier)) {
                     return Err(self.refuse(at, format!("BMOV writes B{barrier}, which is open")));
+                }
+                if let (Some(register), None) = (source, cleared)
+                    && let Some(frame) = frames.0.last_mut()
+                {
+                    frame.move_from(*register, *barrier);
                 }
             }
             ControlEffect::Return => {
@@ -337,16 +463,20 @@ impl Walk<'_> {
         &self,
         at: OpIndex,
         barrier: u8,
-        is_kept: bool,
+        register: Option<Cell>,
         frames: &mut Frames,
     ) -> Result<(), Refusal> {
         let is_open = frames.is_open(barrier);
-        match (is_kept, frames.0.last_mut()) {
-            (true, Some(frame)) => {
-                frame.saved.push((barrier, frame.open.len()));
+        match (register, frames.0.last_mut()) {
+            (Some(_), Some(frame)) => {
+                frame.saved.push(SavedBarrier {
+                    barrier,
+                    open: frame.open.len(),
+                    register,
+                });
                 Ok(())
             }
-            (false, _) if !is_open => Ok(()),
+            (None, _) if !is_open => Ok(()),
             _ => Err(self.refuse(at, format!("BMOV clears B{barrier}"))),
         }
     }
@@ -367,7 +497,9 @@ impl Walk<'_> {
         }
         let is_other_context = self.space.node(from).context != self.space.node(to).context;
         match self.code.get(last).map(|op| &op.control) {
-            Some(ControlEffect::LinkedCall(_)) if is_other_context => {
+            Some(ControlEffect::LinkedCall(_) | ControlEffect::LinkedIndirect { .. })
+                if is_other_context =>
+            {
                 frames.0.push(Frame::default());
             }
             Some(ControlEffect::Return) if is_other_context => {

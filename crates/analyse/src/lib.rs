@@ -8,7 +8,7 @@
 //! demands (`testkit/tests/it/rooms.rs`):
 //!
 //! 1. *Vocabulary*: `refusal`, `context`, `blocks`, `program_space`, `values`, `relevant`, `indirect`, `agreement`,
-//!    `launch_ranges`, `warp_graph`. Places of a program, effects of one step, knowledge about a launch.
+//!    `convergence`, `launch_ranges`, `warp_graph`. Places of a program, effects of one step, knowledge about a launch.
 //! 2. *Graphs*: `thread_cfg`, `masks`, `warp_cfg`, `dependence`, `gsa`, `loops`, `branch_sites`, `warp_numbers`. Control
 //!    flow of a lane and of a warp, and where each value is defined.
 //! 3. *Values*: `symbolic`, `stated_data`, `loop_bounds`, `addresses`, `access`, `guarded_lanes`, `runtime_pointers`.

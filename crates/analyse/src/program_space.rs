@@ -3,7 +3,7 @@
 //!
 //! The space grows while the thread-level graph is explored; nodes and entries keep their ids.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::{Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, tag_of};
 use warpbound_isa::instr::StackToken;
@@ -12,6 +12,7 @@ use warpbound_simt::{EntryTable, NodeId, Tag};
 
 use crate::blocks::{Block, Blocks};
 use crate::context::{CalleeContext, ContextId, Contexts};
+use crate::convergence::BarrierEffects;
 use crate::indirect::IndirectTargets;
 use crate::refusal::{Reason, Refusal};
 
@@ -67,8 +68,8 @@ pub struct ProgramSpace {
     /// Calls whose callee context is shared with other calls: the node that pushes the return
     /// entry, and the function called.
     pub shared_calls: BTreeMap<NodeId, SharedCall>,
-    /// Operations of convergence barriers that have no effect.
-    pub(crate) ignored: BTreeSet<OpIndex>,
+    /// What operations of convergence barriers do.
+    pub(crate) barriers: BarrierEffects,
     /// Maximum number of nodes.
     limit: usize,
 }
@@ -92,7 +93,7 @@ impl ProgramSpace {
             nodes: Vec::new(),
             ids: HashMap::new(),
             shared_calls: BTreeMap::new(),
-            ignored: BTreeSet::new(),
+            barriers: BarrierEffects::default(),
             limit: node_limit,
         }
     }
@@ -308,16 +309,21 @@ impl ProgramSpace {
                 ControlOp::Jump(self.enter_linked(site, *callee)?)
             }
             ControlEffect::Return => ControlOp::Jump(self.enter_caller(site)?),
-            ControlEffect::OpenBarrier(barrier, to) => match self.ignored.contains(&site.at) {
+            ControlEffect::OpenBarrier(barrier, to) => {
+                match self.barriers.ignored.contains(&site.at) {
+                    true => ControlOp::FallThrough,
+                    false => ControlOp::Push {
+                        tag: Tag::Barrier(*barrier),
+                        resume: self.enter_target(site, to)?,
+                    },
+                }
+            }
+            ControlEffect::JoinBarrier(barrier) => match self.barriers.ignored.contains(&site.at) {
                 true => ControlOp::FallThrough,
-                false => ControlOp::Push {
-                    tag: Tag::Barrier(*barrier),
-                    resume: self.enter_target(site, to)?,
-                },
-            },
-            ControlEffect::JoinBarrier(barrier) => match self.ignored.contains(&site.at) {
-                true => ControlOp::FallThrough,
-                false => ControlOp::Pop(Tag::Barrier(*barrier)),
+                false => {
+                    let opened = self.barriers.ended.get(&site.at).copied();
+                    ControlOp::Pop(Tag::Barrier(opened.unwrap_or(*barrier)))
+                }
             },
             // The lanes that break run on; the region is demoted.
             ControlEffect::BreakBarrier(_)

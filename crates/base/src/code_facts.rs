@@ -3,8 +3,6 @@
 //!
 //! For example, `c[0x0][0x8]` is `blockDim.x` in each kernel of NVIDIA GPUs with 64-bit instruction words.
 
-use crate::Isa;
-
 /// Layout of code in groups, each of which begins with a control word. The control word says, for each instruction
 /// of the group, when the next one may issue and which scoreboards it waits for and releases (maxas, "Control Codes").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +90,7 @@ pub struct LaunchBlock {
 
 /// Window of the generic address space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Window {
+pub enum GenericWindow {
     /// Shared memory of the block.
     Shared,
     /// Local memory of the thread.
@@ -103,7 +101,7 @@ pub enum Window {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowWord {
     /// The window.
-    pub window: Window,
+    pub window: GenericWindow,
     /// Whether it is the high half.
     pub is_high: bool,
     /// Byte offset.
@@ -111,36 +109,29 @@ pub struct WindowWord {
 }
 
 impl LaunchBlock {
-    /// Layout in bank 0 for an architecture of NVIDIA (experiments with compilers); `None` for others.
-    ///
-    /// For example, `blockDim.x` is word 0x8 on Pascal, 0x0 on Turing and 0x360 on Blackwell.
-    pub fn of(isa: Isa) -> Option<&'static LaunchBlock> {
-        const TURING: LaunchBlock = LaunchBlock {
-            block_size: 0x0,
-            grid_size: 0xc,
-            stack: 0x28,
-            shared_window: Some([0x18, 0x1c]),
-            local_window: [0x20, 0x24],
-        };
-        const HOPPER: LaunchBlock = LaunchBlock {
-            shared_window: None,
-            ..TURING
-        };
-        const BLACKWELL: LaunchBlock = LaunchBlock {
-            block_size: 0x360,
-            grid_size: 0x370,
-            stack: 0x37c,
-            shared_window: None,
-            local_window: [0x2f8, 0x2fc],
-        };
-        let Isa::Sm(sm) = isa else { return None };
-        Some(match sm.number {
-            ..70 => LaunchBlock::OF_GROUPED_CODE,
-            70..90 => &TURING,
-            90..100 => &HOPPER,
-            100.. => &BLACKWELL,
-        })
-    }
+    /// Layout for Turing to Ada.
+    pub(crate) const OF_TURING: &LaunchBlock = &LaunchBlock {
+        block_size: 0x0,
+        grid_size: 0xc,
+        stack: 0x28,
+        shared_window: Some([0x18, 0x1c]),
+        local_window: [0x20, 0x24],
+    };
+
+    /// Layout for Hopper.
+    pub(crate) const OF_HOPPER: &LaunchBlock = &LaunchBlock {
+        shared_window: None,
+        ..*LaunchBlock::OF_TURING
+    };
+
+    /// Layout for Blackwell.
+    pub(crate) const OF_BLACKWELL: &LaunchBlock = &LaunchBlock {
+        block_size: 0x360,
+        grid_size: 0x370,
+        stack: 0x37c,
+        shared_window: None,
+        local_window: [0x2f8, 0x2fc],
+    };
 
     /// Layout for Maxwell and Pascal.
     pub const OF_GROUPED_CODE: &LaunchBlock = &LaunchBlock {
@@ -175,8 +166,8 @@ impl LaunchBlock {
                 at: at[usize::from(is_high)],
             })
         };
-        let shared = self.shared_window.map(|at| word(Window::Shared, at));
-        let local = word(Window::Local, self.local_window);
+        let shared = self.shared_window.map(|at| word(GenericWindow::Shared, at));
+        let local = word(GenericWindow::Local, self.local_window);
         shared.into_iter().flatten().chain(local)
     }
 }

@@ -187,6 +187,15 @@ impl Family {
         self.facts().lanes
     }
 
+    /// Whether groups of lanes that wait at one address may go on together without an instruction that says so. A run then
+    /// executes an instruction at most as often as the stack of SOUNDNESS 21.2, and not exactly as often.
+    pub const fn may_merge_groups(self) -> bool {
+        matches!(
+            self.facts().reconvergence,
+            Reconvergence::ConvergenceBarriers
+        )
+    }
+
     /// Whether the code keeps the masks of active lanes in registers of the warp, as waves of GCN3 do.
     pub const fn has_exec_mask(self) -> bool {
         matches!(self.facts().reconvergence, Reconvergence::ExecMask)

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Diagnostic, Family, Gfx, Sm};
+use crate::{Diagnostic, Family, Gfx, LaunchBlock, Sm};
 
 /// The instruction set of machine code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,6 +25,19 @@ impl Isa {
             Isa::Gfx(gfx) => gfx.family(),
             Isa::MiniSimt => Some(Family::MiniSimt),
         }
+    }
+
+    /// Layout of the launch block in bank 0 for an architecture of NVIDIA (experiments with compilers); `None` for others.
+    ///
+    /// For example, `blockDim.x` is word 0x8 on Pascal, 0x0 on Turing and 0x360 on Blackwell.
+    pub fn launch_block(self) -> Option<&'static LaunchBlock> {
+        let Isa::Sm(sm) = self else { return None };
+        Some(match sm.number {
+            ..70 => LaunchBlock::OF_GROUPED_CODE,
+            70..90 => LaunchBlock::OF_TURING,
+            90..100 => LaunchBlock::OF_HOPPER,
+            100.. => LaunchBlock::OF_BLACKWELL,
+        })
     }
 
     /// Whether kernels of this instruction set are analysed.

@@ -32,7 +32,7 @@ mod sm;
 
 pub use addr::CodeAddr;
 pub use bits::{BitRange, Bits};
-pub use code_facts::{ConstantBanks, GroupedCode, LaunchBlock, Window, WindowWord};
+pub use code_facts::{ConstantBanks, GenericWindow, GroupedCode, LaunchBlock, WindowWord};
 pub use deadline::Deadline;
 pub use diagnostic::{Diagnostic, Location};
 pub use family::{Family, FamilyFacts, Reconvergence};

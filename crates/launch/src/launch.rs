@@ -1,6 +1,6 @@
 //! [`Launch`]: a kernel launch with its complete initial state except global memory.
 
-use warpbound_base::{LaunchBlock, Named, Window};
+use warpbound_base::{GenericWindow, LaunchBlock, Named};
 
 use crate::gcn::WaveEntry;
 use crate::texture::{Surface, Texture};
@@ -80,8 +80,8 @@ pub(crate) fn window_words(block: &LaunchBlock) -> impl Iterator<Item = (u32, u3
         let base = match (word.is_high, word.window) {
             // The windows are in the lowest 4 GiB.
             (true, _) => 0,
-            (false, Window::Shared) => window::SHARED,
-            (false, Window::Local) => window::LOCAL,
+            (false, GenericWindow::Shared) => window::SHARED,
+            (false, GenericWindow::Local) => window::LOCAL,
         };
         (word.at, base)
     })

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::launch_ranges::{LaunchRanges, StatedData, WordRange};
-use warpbound_base::{Diagnostic, Family, Isa, LaunchBlock, SizeLimits};
+use warpbound_base::{Diagnostic, Family, Isa, SizeLimits};
 use warpbound_launch::{
     LaunchFile, ParamValue, check_block, check_grid, check_limits, check_shared,
 };
@@ -49,9 +49,6 @@ impl Session {
         kernel: &Kernel,
         options: &BoundOptions,
     ) -> Result<LaunchKnowledge, Diagnostic> {
-        if options.launches.file.is_some() {
-            self.check_run(kernel)?;
-        }
         let isa = self.image.isa();
         let check = || check_launches(isa, kernel, options);
         let ranges = || match isa.family() {
@@ -155,7 +152,7 @@ fn words_of_sizes(
     let mut words = LaunchWords::new(kernel);
     match &kernel.code_object {
         None => {
-            if let Some(layout) = LaunchBlock::of(isa) {
+            if let Some(layout) = isa.launch_block() {
                 words.add_sizes("blockDim", layout.block_size, block);
                 words.add_sizes("gridDim", layout.grid_size, grid);
                 words.add_addresses(layout);

@@ -6,9 +6,11 @@
 
 mod machine;
 mod programs;
+mod recorded;
 
-pub use machine::{BarrierMeaning, Machine, Run};
-pub use programs::{Program, Shapes};
+pub use machine::{BarrierMeaning, GroupMachine, GroupRun};
+pub use programs::{BarrierProgram, Shapes};
+pub use recorded::{LaneMask, PointStep, RecordedCode, StackRun};
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
@@ -21,9 +23,9 @@ use warpbound_simt::warp::WarpModel;
 /// Lanes of the warps.
 pub const LANES: u32 = 8;
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum BoundCheck {
     /// The analyses refuse the code, with the reason.
     Refused(String),
     /// Without a bound.
@@ -36,7 +38,12 @@ pub enum Outcome {
 
 /// Runs a program `runs` times and compares each run with the bounds that follow from `analysed`, which is the code of
 /// the program unless a fault is planted.
-pub fn check(program: &Program, analysed: &Code, machine: Machine, runs: u64) -> Outcome {
+pub fn check(
+    program: &BarrierProgram,
+    analysed: &Code,
+    machine: GroupMachine,
+    runs: u64,
+) -> BoundCheck {
     let launch = LaunchContext {
         warp_width: LANES,
         ..LaunchContext::default()
@@ -47,11 +54,11 @@ pub fn check(program: &Program, analysed: &Code, machine: Machine, runs: u64) ->
     };
     let flow = match KernelFlow::analyse(analysed, &launch, &model, &Limits::default()) {
         Ok(flow) => flow,
-        Err(refusal) => return Outcome::Refused(refusal.reason.to_string()),
+        Err(refusal) => return BoundCheck::Refused(refusal.reason.to_string()),
     };
     let loops = vec![Some(program.loop_bound); flow.loops.sites.len()];
     let Some(total) = flow.bound(&loops) else {
-        return Outcome::Unbounded;
+        return BoundCheck::Unbounded;
     };
     let total = total.limit().0;
     let mut slowest = 0;
@@ -60,20 +67,21 @@ pub fn check(program: &Program, analysed: &Code, machine: Machine, runs: u64) ->
         let issued: u64 = run.executions.iter().sum();
         slowest = slowest.max(issued);
         if u128::from(issued) > total {
-            return Outcome::Violated(format!("{issued} instructions, at most {total} claimed"));
+            return BoundCheck::Violated(format!("{issued} instructions, at most {total} claimed"));
         }
-        if let Some(found) = violated_point(&flow, &loops, &run, seed) {
-            return Outcome::Violated(found);
+        let choice = program.seed.wrapping_mul(runs) ^ seed;
+        if let Some(found) = violated_point(&flow, &loops, &run, choice) {
+            return BoundCheck::Violated(found);
         }
     }
-    Outcome::Holds(slowest, total)
+    BoundCheck::Holds(slowest, total)
 }
 
-/// Compares the executions of one block, chosen by the seed, with its bound.
+/// Compares the executions of one operation, chosen by the seed, with the bound of its block.
 fn violated_point(
     flow: &KernelFlow,
     loops: &[Option<u64>],
-    run: &Run,
+    run: &GroupRun,
     seed: u64,
 ) -> Option<String> {
     /// Weight of the block: more than all other instructions of a run.
@@ -81,7 +89,8 @@ fn violated_point(
     let executed: Vec<usize> = (0..run.executions.len())
         .filter(|&at| run.executions[at] > 0)
         .collect();
-    let at = *executed.get(seed as usize % executed.len().max(1))?;
+    let chosen = fastrand::Rng::with_seed(seed).usize(0..executed.len().max(1));
+    let at = *executed.get(chosen)?;
     let of_block = |node: NodeId| {
         let block = flow.thread.space.block(node);
         (block.first.index()..=block.last.index()).contains(&at)

@@ -140,9 +140,12 @@ impl<'a, L: Labels> Warp<'a, L> {
                 .map(|lane| {
                     (0..Cell::COUNT)
                         .map(|cell| {
-                            // A register of the warp has one value, here the value of lane 0.
-                            let is_per_lane = Cell::from_index(cell).is_some_and(Cell::is_per_lane);
-                            let holder = if is_per_lane { lane as u64 } else { 0 };
+                            // A register of the warp has one value, here the value of lane 0. Of a uniform register,
+                            // each lane has a copy, and all of them begin with one value.
+                            let cell_of = Cell::from_index(cell);
+                            let differs = cell_of
+                                .is_some_and(|cell| cell.is_per_lane() && !cell.is_uniform());
+                            let holder = if differs { lane as u64 } else { 0 };
                             let value = mix(&[run.seed, 1, holder, cell as u64]);
                             reduce_to_cell(cell, value, run.seed)
                         })

@@ -2,7 +2,9 @@
 //! compared with their bounds.
 
 use anyhow::{Context, bail};
-use warpbound_testkit::convergence::{BarrierMeaning, Machine, Outcome, Program, Shapes, check};
+use warpbound_testkit::convergence::{
+    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, Shapes, check,
+};
 
 use crate::repository::Repository;
 use crate::workers::for_each_number;
@@ -78,11 +80,11 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
 
 impl Tally {
     fn program(&mut self, seed: u64, runs: u64) {
-        let instances = |merges| Machine {
+        let instances = |merges| GroupMachine {
             barriers: BarrierMeaning::Instances,
             merges,
         };
-        let masks = Machine {
+        let masks = GroupMachine {
             barriers: BarrierMeaning::AddedMask,
             merges: true,
         };
@@ -98,18 +100,18 @@ impl Tally {
             (Shapes::ALL, instances(false)),
             (without_releases, masks),
         ] {
-            let program = Program::random(seed, shapes);
+            let program = BarrierProgram::random(seed, shapes);
             self.checked += 1;
             match check(&program, &program.code, machine, runs) {
-                Outcome::Holds(slowest, bound) => {
+                BoundCheck::Holds(slowest, bound) => {
                     self.attained += usize::from(u128::from(slowest) == bound);
                     self.ratios += bound as f64 / slowest as f64;
                 }
-                Outcome::Violated(what) | Outcome::Refused(what) => {
+                BoundCheck::Violated(what) | BoundCheck::Refused(what) => {
                     self.problems
                         .push(format!("program {seed}, {machine:?}: {what}"));
                 }
-                Outcome::Unbounded => {
+                BoundCheck::Unbounded => {
                     self.problems
                         .push(format!("program {seed}, {machine:?}: no bound"));
                 }

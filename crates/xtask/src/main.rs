@@ -58,6 +58,7 @@ mod probe_encodings;
 mod probe_overhead;
 mod profiles;
 mod rebuilt;
+mod recordings;
 mod replay;
 mod repository;
 mod reproduce_splitting;
@@ -215,6 +216,12 @@ const COMMANDS: &[Command] = &[
         summary: "instructions listed per second, compared with NVIDIA's disassembler",
         help: listing_speed::HELP,
         run: listing_speed::run,
+    },
+    Command {
+        name: "recordings",
+        summary: "executions that a GPU recorded, against graphs and bounds",
+        help: recordings::HELP,
+        run: recordings::run,
     },
     Command {
         name: "survey",

@@ -16,7 +16,7 @@ use warpbound_simt::{AbstractModel, NodeId, Tag};
 
 use crate::blocks::Blocks;
 use crate::context::Contexts;
-use crate::convergence::ConvergenceRegions;
+use crate::convergence::{BarrierEffects, ConvergenceRegions};
 use crate::indirect::IndirectTargets;
 use crate::masks::Masks;
 use crate::program_space::{ProgramSpace, ResolvedControl};
@@ -33,21 +33,25 @@ impl ThreadCfg {
     /// A refusal at an instruction that cannot be followed, or from which no thread can exit.
     pub fn build(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
         if !ConvergenceRegions::exist_in(code) {
-            return ThreadCfg::build_ignoring(code, limits, &BTreeSet::new());
+            return ThreadCfg::build_with(code, limits, &BarrierEffects::default());
         }
         // Regions are found along the paths of a lane, which no barrier changes.
-        let lane = ThreadCfg::build_ignoring(code, limits, &barrier_operations(code))?;
+        let no_barriers = BarrierEffects {
+            ignored: barrier_operations(code),
+            ..BarrierEffects::default()
+        };
+        let lane = ThreadCfg::build_with(code, limits, &no_barriers)?;
         let regions = ConvergenceRegions::find(code, &lane.space, lane.entry, &lane.steps)?;
-        let mut cfg = ThreadCfg::build_ignoring(code, limits, &regions.ignored())?;
+        let mut cfg = ThreadCfg::build_with(code, limits, &regions.effects(code))?;
         cfg.regions = regions;
         Ok(cfg)
     }
 
-    /// Builds the graph; the operations `ignored` of convergence barriers have no effect.
-    fn build_ignoring(
+    /// Builds the graph with these effects of convergence barriers.
+    fn build_with(
         code: &Code,
         limits: &Limits,
-        ignored: &BTreeSet<OpIndex>,
+        barriers: &BarrierEffects,
     ) -> Result<ThreadCfg, Refusal> {
         check_registers_of_the_warp(code)?;
         let mut leaders = BTreeSet::new();
@@ -55,7 +59,7 @@ impl ThreadCfg {
         loop {
             let blocks = Blocks::build(code, &leaders);
             let mut space = ProgramSpace::new(code, blocks, limits.contexts, limits.nodes);
-            space.ignored = ignored.clone();
+            space.barriers = barriers.clone();
             let entry = space
                 .enter(code.entry, Contexts::KERNEL)
                 .ok_or_else(|| Refusal {

@@ -75,6 +75,7 @@ impl BoundQuery<'_> {
                 Demotion::Release => "a YIELD, NANOSLEEP or WARPSYNC inside may let lanes go on early",
                 Demotion::Break => "lanes leave them by BREAK",
                 Demotion::SharedEnd => "they end where another such region does",
+                Demotion::OtherBarrier => "they end where a region of another barrier does",
             };
             format!(
                 "lanes are not counted as joined at the ends of the regions that begin at {}: {why}",

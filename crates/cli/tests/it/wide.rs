@@ -133,7 +133,7 @@ fn kernels_are_bounded_in_instructions() {
     .done();
     let note = "lanes are not counted as joined at the ends of the regions that begin at";
     assert!(bound.contains(note), "{bound}");
-    for command in ["facts", "divergence", "graph"] {
+    for command in ["facts", "divergence", "cfg"] {
         let file = format!("{KERNELS}vote.sm_120.cubin");
         run(&[command, "--kernel", "vote_loop", &file]).done();
     }
@@ -162,7 +162,7 @@ fn what_runs_kernels_is_refused_by_name() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../kernels/launches/vote.vote.1.toml"
     );
-    for command in [&["run"][..], &["bound"], &["audit"]] {
+    for command in [&["run"][..], &["audit"]] {
         let output = run(&[command, &[&file, "--launch", launch]].concat());
         assert_eq!(
             output.code,

@@ -17,6 +17,31 @@ use crate::{
     FurtherTest, Meaning, Op, OpIndex, OpScope, ValueDependence,
 };
 
+/// Words that begin a control effect.
+pub(super) const CONTROL_EFFECTS: [&str; 21] = [
+    "jump",
+    "branch",
+    "reconverge",
+    "set_active",
+    "indirect",
+    "call",
+    "push",
+    "pop",
+    "linked_call",
+    "linked_indirect",
+    "return",
+    "open_barrier",
+    "join_barrier",
+    "break_barrier",
+    "save_barrier",
+    "write_barrier",
+    "release",
+    "collective",
+    "exit",
+    "end",
+    "unsupported",
+];
+
 /// Parses the text of a code; `file` names it in errors.
 ///
 /// # Errors
@@ -352,8 +377,9 @@ impl Line<'_> {
         if self.cursor.is_at_end() {
             return Ok(ControlEffect::Next);
         }
-        let hint = "control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, linked_call, linked_indirect, return, open_barrier, join_barrier, break_barrier, save_barrier, write_barrier, release, collective, exit, end and unsupported";
-        let keyword = self.cursor.word("a control effect", hint)?;
+        let (last, others) = CONTROL_EFFECTS.split_last().unwrap_or((&"", &[]));
+        let hint = format!("control effects are {} and {last}", others.join(", "));
+        let keyword = self.cursor.word("a control effect", hint.clone())?;
         Ok(match keyword {
             "jump" => ControlEffect::Jump(self.target()?),
             "branch" => self.branch()?,

@@ -8,6 +8,7 @@ use super::cursor::{self, Cursor, Problem};
 use super::float;
 use super::implied::Implied;
 use super::lexer::{self, Token};
+use super::parse::CONTROL_EFFECTS;
 use crate::{
     Address, BarrierArrival, BinaryOp, BufferOperand, Cell, Expr, Meaning, SurfaceAccess,
     SurfaceOp, TernaryOp, TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
@@ -33,11 +34,7 @@ pub(super) fn starts_meaning(cursor: &Cursor<'_>) -> bool {
         None => !cursor.is_at_end(),
         // Attributes and control effects follow a meaning, so none precedes them here.
         Some("reads" | "writes" | "value" | "barrier") => false,
-        Some(
-            "jump" | "branch" | "reconverge" | "set_active" | "indirect" | "call" | "push" | "pop"
-            | "exit" | "end" | "unsupported",
-        ) => false,
-        Some(_) => true,
+        Some(word) => !CONTROL_EFFECTS.contains(&word),
     }
 }
 

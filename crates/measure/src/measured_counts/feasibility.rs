@@ -42,6 +42,7 @@ pub(crate) struct SummedFacts {
 pub(crate) struct BlockSum {
     /// Index of the block.
     pub(crate) block: usize,
+    /// Executions by warps; with merged groups, fewer than the count rows are about.
     pub(crate) issues: Option<u64>,
     pub(crate) lanes: Option<u64>,
 }
@@ -99,6 +100,9 @@ pub(crate) struct SummedCounts<'a> {
     launch: LaunchSums,
     /// Maximum number of live lanes of a warp.
     lanes: i64,
+    /// Whether warps execute blocks at most as often as the count rows say, because groups of lanes may merge (SOUNDNESS
+    /// 21.4). The lanes are the same.
+    merges: bool,
     blocks: Vec<BlockSum>,
     /// Counts of the arrivals at each block: of warps, then of lanes.
     arrivals: BTreeMap<usize, [Vec<CountVar>; 2]>,
@@ -119,6 +123,7 @@ impl<'a> SummedCounts<'a> {
             facts,
             launch,
             lanes: i64::try_from(lanes).unwrap_or(i64::MAX),
+            merges: false,
             blocks,
             arrivals: BTreeMap::new(),
             warp_start: None,
@@ -126,6 +131,12 @@ impl<'a> SummedCounts<'a> {
         };
         summed.find_arrivals();
         summed
+    }
+
+    /// Takes the measured executions by warps as lower limits, for GPUs whose groups of lanes may merge.
+    pub(crate) fn with_merges(mut self, merges: bool) -> SummedCounts<'a> {
+        self.merges = merges;
+        self
     }
 
     /// Finds the counts whose sum is the number of executions of each block.
@@ -334,16 +345,28 @@ impl<'a> SummedCounts<'a> {
             let Some([warps, threads]) = self.arrivals.get(&sum.block) else {
                 continue;
             };
-            for (vars, count) in [(warps, sum.issues), (threads, sum.lanes)] {
+            let issues = match self.merges {
+                true => Relation::Ge,
+                false => Relation::Eq,
+            };
+            let counts = [
+                (warps, issues, sum.issues),
+                (threads, Relation::Eq, sum.lanes),
+            ];
+            for (vars, relation, count) in counts {
                 if let Some(count) = count {
                     let terms: Vec<_> = vars.iter().map(|&var| (var, 1)).collect();
-                    add(
-                        SummedRow::Block(sum.block),
-                        &terms,
-                        Relation::Eq,
-                        count.into(),
-                    );
+                    add(SummedRow::Block(sum.block), &terms, relation, count.into());
                 }
+            }
+            if self.merges && sum.lanes.is_some() {
+                // The counts of the rows are not measured, but each execution has between one lane and all.
+                let lanes = || threads.iter().map(|&var| (var, 1));
+                let no_fewer = warps.iter().map(|&var| (var, -self.lanes)).chain(lanes());
+                let no_more = warps.iter().map(|&var| (var, -1)).chain(lanes());
+                let origin = SummedRow::Block(sum.block);
+                add(origin, &no_fewer.collect::<Vec<_>>(), Relation::Le, 0);
+                add(origin, &no_more.collect::<Vec<_>>(), Relation::Ge, 0);
             }
         }
     }

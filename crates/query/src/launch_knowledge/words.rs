@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, SplitWord, WordRange};
-use warpbound_base::{ConstantBanks, Diagnostic, LaunchBlock, Window};
+use warpbound_base::{ConstantBanks, Diagnostic, GenericWindow, LaunchBlock};
 use warpbound_ir::Code;
 use warpbound_launch::{LaunchFile, ParamValue, PointerLocation};
 use warpbound_load::{
@@ -226,8 +226,8 @@ impl LaunchWords {
     pub(super) fn add_addresses(&mut self, block: &LaunchBlock) {
         for word in block.windows() {
             let name = match word.window {
-                Window::Shared => "shared",
-                Window::Local => "local",
+                GenericWindow::Shared => "shared",
+                GenericWindow::Local => "local",
             };
             let part = if word.is_high { ".high" } else { "" };
             self.insert(word.at, WordContents::named(format!("window.{name}{part}")));

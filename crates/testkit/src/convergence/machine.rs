@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use warpbound_ir::{ControlEffect, ControlTarget};
 
 use super::LANES;
-use super::programs::{Decision, Program};
+use super::programs::{BarrierProgram, LaneDecision};
 
-/// What a barrier register is.
+/// Meaning of a barrier register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarrierMeaning {
     /// Each lane takes part in the instance of the BSSY that it executed.
@@ -18,10 +18,10 @@ pub enum BarrierMeaning {
     OverwrittenMask,
 }
 
-/// Machine.
+/// Machine of groups.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    /// What a barrier register is.
+pub struct GroupMachine {
+    /// Meaning of a barrier register.
     pub barriers: BarrierMeaning,
     /// Whether groups at one address may merge without a barrier.
     pub merges: bool,
@@ -29,7 +29,7 @@ pub struct Machine {
 
 /// Executions of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Run {
+pub struct GroupRun {
     /// For each operation, how often the warp executed it.
     pub executions: Vec<u64>,
 }
@@ -44,7 +44,7 @@ struct Lane {
     instances: [Option<usize>; 16],
     /// Barriers in registers.
     saved: Vec<Option<usize>>,
-    /// How often it decided at each operation since the last reset.
+    /// For each operation, number of its decisions there since the last reset.
     visits: Vec<u32>,
     /// Whether it waits at a BSYNC of this barrier.
     waits: Option<u8>,
@@ -59,19 +59,19 @@ struct Instance {
 }
 
 struct Warp<'a> {
-    program: &'a Program,
-    machine: Machine,
+    program: &'a BarrierProgram,
+    machine: GroupMachine,
     rng: fastrand::Rng,
     lanes: Vec<Lane>,
     instances: Vec<Instance>,
     /// Groups of lanes that run or wait together.
     groups: Vec<BTreeSet<u32>>,
-    run: Run,
+    run: GroupRun,
 }
 
-impl Machine {
+impl GroupMachine {
     /// Runs a program to its end.
-    pub fn run(self, program: &Program, seed: u64) -> Run {
+    pub fn run(self, program: &BarrierProgram, seed: u64) -> GroupRun {
         let lane = Lane {
             at: program.code.entry.index(),
             returns: Vec::new(),
@@ -88,7 +88,7 @@ impl Machine {
             lanes: vec![lane; LANES as usize],
             instances: Vec::new(),
             groups: vec![(0..LANES).collect()],
-            run: Run {
+            run: GroupRun {
                 executions: vec![0; program.code.ops.len()],
             },
         };
@@ -337,19 +337,19 @@ impl Warp<'_> {
     fn takes(&mut self, lane: u32, at: usize, of_group: bool) -> bool {
         let visits = &mut self.lanes[lane as usize].visits;
         match &self.program.decisions[at] {
-            Decision::Always => true,
-            Decision::Group => of_group,
-            Decision::Data(data) => {
+            LaneDecision::Always => true,
+            LaneDecision::Group => of_group,
+            LaneDecision::Data(data) => {
                 let visit = visits[at];
                 visits[at] += 1;
                 self.program.chance(lane, *data, visit)
             }
-            Decision::Again { most } => {
+            LaneDecision::Again { most } => {
                 let visit = visits[at];
                 visits[at] += 1;
                 visit < *most && self.program.chance(lane, at, visit)
             }
-            Decision::Reset(of) => {
+            LaneDecision::Reset(of) => {
                 for &of in of {
                     visits[of] = 0;
                 }

@@ -8,9 +8,9 @@ use warpbound_ir::{
     OpIndex, OpScope, ValueDependence,
 };
 
-/// How lanes decide at an operation.
+/// LaneDecision of lanes at an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Decision {
+pub enum LaneDecision {
     /// The condition holds.
     Always,
     /// Each lane by its own data; operations with one number decide alike.
@@ -31,7 +31,8 @@ pub enum Decision {
 pub struct Shapes {
     /// Functions.
     pub calls: bool,
-    /// Functions that move a barrier of their caller into a register.
+    /// Functions that move a barrier of their caller into a register, and callers that move their barrier into a register
+    /// before a call and into another barrier after it.
     pub spills: bool,
     /// YIELD.
     pub yields: bool,
@@ -52,22 +53,22 @@ impl Shapes {
     };
 }
 
-/// Program, with what decides its branches.
+/// BarrierProgram, with what decides its branches.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct BarrierProgram {
     /// The operations.
     pub code: Code,
     /// For each operation, how lanes decide.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<LaneDecision>,
     /// Executions of a loop's header by a lane for each entry of the loop, at most.
     pub loop_bound: u64,
     /// Number from which it was made.
     pub seed: u64,
 }
 
-impl Program {
+impl BarrierProgram {
     /// Makes a program.
-    pub fn random(seed: u64, shapes: Shapes) -> Program {
+    pub fn random(seed: u64, shapes: Shapes) -> BarrierProgram {
         let mut maker = Maker {
             rng: fastrand::Rng::with_seed(seed),
             shapes,
@@ -88,7 +89,7 @@ impl Program {
             maker.functions[function] = maker.label();
         }
         maker.statements(0, &[], 6);
-        maker.emit(ControlEffect::Exit, Decision::Always);
+        maker.emit(ControlEffect::Exit, LaneDecision::Always);
         maker.is_function = true;
         let mut functions = Vec::new();
         for function in 0..count {
@@ -128,7 +129,7 @@ struct Maker {
     rng: fastrand::Rng,
     shapes: Shapes,
     ops: Vec<Op>,
-    decisions: Vec<Decision>,
+    decisions: Vec<LaneDecision>,
     /// Operations with a target, and its label.
     patches: Vec<(usize, usize)>,
     /// Positions of the labels.
@@ -152,7 +153,7 @@ impl Maker {
         &mut self,
         condition: ExecCondition,
         control: ControlEffect,
-        decision: Decision,
+        decision: LaneDecision,
     ) -> usize {
         self.ops.push(Op {
             addr: CodeAddr(16 * self.ops.len() as u32),
@@ -169,7 +170,7 @@ impl Maker {
         self.ops.len() - 1
     }
 
-    fn emit(&mut self, control: ControlEffect, decision: Decision) -> usize {
+    fn emit(&mut self, control: ControlEffect, decision: LaneDecision) -> usize {
         self.op(ExecCondition::ALWAYS, control, decision)
     }
 
@@ -179,7 +180,7 @@ impl Maker {
         condition: ExecCondition,
         make: fn(ControlTarget) -> ControlEffect,
         label: usize,
-        decision: Decision,
+        decision: LaneDecision,
     ) -> usize {
         self.patches.push((self.ops.len(), label));
         self.op(condition, make(ControlTarget::Op(OpIndex(0))), decision)
@@ -188,7 +189,7 @@ impl Maker {
     /// Emits an operation that gives each lane a value of its own in a predicate; returns the condition on it.
     fn predicate(&mut self) -> ExecCondition {
         let cell = Cell::pred(self.rng.u8(0..4));
-        let at = self.emit(ControlEffect::Next, Decision::Always);
+        let at = self.emit(ControlEffect::Next, LaneDecision::Always);
         self.ops[at].writes.push(cell);
         self.ops[at].value = ValueDependence::Lane;
         ExecCondition {
@@ -203,7 +204,7 @@ impl Maker {
         let target = ControlTarget::Op(OpIndex(0));
         self.emit(
             ControlEffect::OpenBarrier(barrier, target),
-            Decision::Always,
+            LaneDecision::Always,
         );
     }
 
@@ -220,17 +221,18 @@ impl Maker {
             3 | 4 if !deep => self.looped(depth, open),
             5 | 6 if self.shapes.breaks && !open.is_empty() => self.jump_out(open),
             7 if self.shapes.yields && self.rng.u8(0..3) == 0 => {
-                self.emit(ControlEffect::Release, Decision::Always);
+                self.emit(ControlEffect::Release, LaneDecision::Always);
             }
-            8 | 9 if !self.is_function && !self.functions.is_empty() => self.call(),
+            8 if !self.is_function && !self.functions.is_empty() => self.call(),
+            9 if !self.is_function && !self.functions.is_empty() => self.call_in_region(depth),
             10 if self.shapes.group_branches => self.group_branch(),
             11 if self.rng.u8(0..3) == 0 => {
                 let condition = self.predicate();
                 let at = self.ops.len();
-                self.op(condition, ControlEffect::Exit, Decision::Data(at));
+                self.op(condition, ControlEffect::Exit, LaneDecision::Data(at));
             }
             _ => {
-                self.emit(ControlEffect::Next, Decision::Always);
+                self.emit(ControlEffect::Next, LaneDecision::Always);
             }
         }
     }
@@ -250,26 +252,31 @@ impl Maker {
         let condition = self.predicate();
         self.open(barrier, join);
         let at = self.ops.len();
-        self.to(condition, ControlEffect::Jump, other, Decision::Data(at));
+        self.to(
+            condition,
+            ControlEffect::Jump,
+            other,
+            LaneDecision::Data(at),
+        );
         let inner = [open, &[Region { barrier, end }]].concat();
         self.statements(depth + 1, &inner, 3);
         self.to(
             ExecCondition::ALWAYS,
             ControlEffect::Jump,
             end,
-            Decision::Always,
+            LaneDecision::Always,
         );
         self.bind(other);
         self.statements(depth + 1, &inner, 3);
         self.bind(end);
-        self.emit(ControlEffect::JoinBarrier(barrier), Decision::Always);
+        self.emit(ControlEffect::JoinBarrier(barrier), LaneDecision::Always);
         self.bind(join);
     }
 
     fn looped(&mut self, depth: u8, open: &[Region]) {
         let (end, join, header) = (self.label(), self.label(), self.label());
         let barrier = self.barrier(depth);
-        let reset = self.emit(ControlEffect::Next, Decision::Always);
+        let reset = self.emit(ControlEffect::Next, LaneDecision::Always);
         self.open(barrier, join);
         self.bind(header);
         let inner = [open, &[Region { barrier, end }]].concat();
@@ -279,11 +286,11 @@ impl Maker {
             condition,
             ControlEffect::Jump,
             header,
-            Decision::Again { most: MOST },
+            LaneDecision::Again { most: MOST },
         );
-        self.decisions[reset] = Decision::Reset(vec![back]);
+        self.decisions[reset] = LaneDecision::Reset(vec![back]);
         self.bind(end);
-        self.emit(ControlEffect::JoinBarrier(barrier), Decision::Always);
+        self.emit(ControlEffect::JoinBarrier(barrier), LaneDecision::Always);
         self.bind(join);
     }
 
@@ -297,12 +304,17 @@ impl Maker {
         let data = self.ops.len();
         for region in open.iter().rev().take(left) {
             let control = ControlEffect::BreakBarrier(region.barrier);
-            self.op(condition, control, Decision::Data(data));
+            self.op(condition, control, LaneDecision::Data(data));
         }
         if self.rng.bool() {
-            self.emit(ControlEffect::Next, Decision::Always);
+            self.emit(ControlEffect::Next, LaneDecision::Always);
         }
-        self.to(condition, ControlEffect::Jump, target, Decision::Data(data));
+        self.to(
+            condition,
+            ControlEffect::Jump,
+            target,
+            LaneDecision::Data(data),
+        );
     }
 
     fn group_branch(&mut self) {
@@ -311,8 +323,8 @@ impl Maker {
             further: Some(FurtherTest::Group),
             ..ExecCondition::ALWAYS
         };
-        self.to(condition, ControlEffect::Jump, after, Decision::Group);
-        self.emit(ControlEffect::Next, Decision::Always);
+        self.to(condition, ControlEffect::Jump, after, LaneDecision::Group);
+        self.emit(ControlEffect::Next, LaneDecision::Always);
         self.bind(after);
     }
 
@@ -322,8 +334,35 @@ impl Maker {
             ExecCondition::ALWAYS,
             ControlEffect::LinkedCall,
             function,
-            Decision::Always,
+            LaneDecision::Always,
         );
+    }
+
+    /// Calls a function in a region whose barrier is in a register meanwhile, and in another barrier afterwards.
+    fn call_in_region(&mut self, depth: u8) {
+        /// Barrier that no region is opened with.
+        const MOVED_TO: u8 = 7;
+        if !self.shapes.spills {
+            return self.call();
+        }
+        let join = self.label();
+        let barrier = self.barrier(depth);
+        let register = Cell::gpr(11);
+        self.open(barrier, join);
+        let saved = self.emit(
+            ControlEffect::SaveBarrier(barrier, Some(register)),
+            LaneDecision::Always,
+        );
+        self.ops[saved].writes.push(register);
+        self.call();
+        let control = ControlEffect::WriteBarrier {
+            barrier: MOVED_TO,
+            source: Some(register),
+            cleared: None,
+        };
+        self.emit(control, LaneDecision::Always);
+        self.emit(ControlEffect::JoinBarrier(MOVED_TO), LaneDecision::Always);
+        self.bind(join);
     }
 
     fn function(&mut self, number: usize) {
@@ -332,7 +371,7 @@ impl Maker {
         if self.shapes.spills {
             self.emit(
                 ControlEffect::SaveBarrier(0, Some(register)),
-                Decision::Always,
+                LaneDecision::Always,
             );
         }
         self.statements(0, &[], 4);
@@ -342,12 +381,12 @@ impl Maker {
                 source: Some(register),
                 cleared: None,
             };
-            self.emit(control, Decision::Always);
+            self.emit(control, LaneDecision::Always);
         }
-        self.emit(ControlEffect::Return, Decision::Always);
+        self.emit(ControlEffect::Return, LaneDecision::Always);
     }
 
-    fn finish(mut self, seed: u64, functions: Vec<CodeFunction>) -> Program {
+    fn finish(mut self, seed: u64, functions: Vec<CodeFunction>) -> BarrierProgram {
         for (at, label) in self.patches {
             let to = OpIndex(self.labels[label] as u32);
             match &mut self.ops[at].control {
@@ -357,7 +396,7 @@ impl Maker {
                 other => unreachable!("{other:?} has no target"),
             }
         }
-        Program {
+        BarrierProgram {
             code: Code {
                 family: Family::Volta,
                 ops: self.ops,

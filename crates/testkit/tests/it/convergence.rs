@@ -2,9 +2,11 @@
 
 use warpbound_ir::{Code, ControlEffect};
 use warpbound_isa::instr::StackToken;
-use warpbound_testkit::convergence::{BarrierMeaning, Machine, Outcome, Program, Shapes, check};
+use warpbound_testkit::convergence::{
+    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, Shapes, check,
+};
 
-const INSTANCES: Machine = Machine {
+const INSTANCES: GroupMachine = GroupMachine {
     barriers: BarrierMeaning::Instances,
     merges: true,
 };
@@ -16,18 +18,18 @@ const PROGRAMS: u64 = 400;
 const RUNS: u64 = 4;
 
 /// Checks programs of some shapes; `analysed` changes the code that the analyses see.
-fn violated(shapes: Shapes, machine: Machine, analysed: impl Fn(&Code) -> Code) -> Counts {
+fn violated(shapes: Shapes, machine: GroupMachine, analysed: impl Fn(&Code) -> Code) -> Counts {
     let mut counts = Counts::default();
     for seed in 0..PROGRAMS {
-        let program = Program::random(seed, shapes);
+        let program = BarrierProgram::random(seed, shapes);
         match check(&program, &analysed(&program.code), machine, RUNS) {
-            Outcome::Holds(slowest, bound) => {
+            BoundCheck::Holds(slowest, bound) => {
                 counts.held += 1;
                 counts.attained += usize::from(u128::from(slowest) == bound);
             }
-            Outcome::Violated(what) => counts.violated.push(format!("program {seed}: {what}")),
-            Outcome::Refused(why) => counts.refused.push(format!("program {seed}: {why}")),
-            Outcome::Unbounded => counts.refused.push(format!("program {seed}: no bound")),
+            BoundCheck::Violated(what) => counts.violated.push(format!("program {seed}: {what}")),
+            BoundCheck::Refused(why) => counts.refused.push(format!("program {seed}: {why}")),
+            BoundCheck::Unbounded => counts.refused.push(format!("program {seed}: no bound")),
         }
     }
     counts
@@ -60,7 +62,7 @@ fn with(code: &Code, change: impl Fn(&ControlEffect) -> Option<ControlEffect>) -
 fn no_run_exceeds_its_bound() {
     for machine in [
         INSTANCES,
-        Machine {
+        GroupMachine {
             merges: false,
             ..INSTANCES
         },
@@ -87,7 +89,7 @@ fn no_run_exceeds_its_bound_with_masks_of_the_warp() {
         yields: false,
         ..Shapes::ALL
     };
-    let machine = Machine {
+    let machine = GroupMachine {
         barriers: BarrierMeaning::AddedMask,
         merges: true,
     };
@@ -105,7 +107,7 @@ fn planted_masks_that_are_overwritten_are_found() {
         yields: false,
         ..Shapes::ALL
     };
-    let machine = Machine {
+    let machine = GroupMachine {
         barriers: BarrierMeaning::OverwrittenMask,
         merges: true,
     };

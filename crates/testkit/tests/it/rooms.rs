@@ -19,9 +19,10 @@ const MOST_LINES: usize = 10_000;
 const MOST_IN_CIRCLE: usize = 3;
 
 /// Folders and files that are about one family of GPUs of NVIDIA, and may name it.
-const OF_ONE_FAMILY: [&str; 4] = [
+const OF_ONE_FAMILY: [&str; 5] = [
     "isa/src/nvidia",
     "ir/src/maxwell",
+    "ir/src/volta.rs",
     "timing/",
     "base/src/family.rs",
 ];
