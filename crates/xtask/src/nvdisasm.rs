@@ -17,7 +17,7 @@ const WIDE_NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 const WIDE: usize = 16;
 
 /// Maximum number of runs for one input, each with more rejected words replaced.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 8;
 
 /// NVIDIA's disassembler, with a directory for its input files.
 pub(crate) struct Nvdisasm {
