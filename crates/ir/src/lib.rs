@@ -23,7 +23,7 @@
 //! * textures and surfaces as operands: `ir/src/image.rs`
 //! * code as text, printed and parsed: `ir/src/text.rs`; programs in it, with what the analyses find:
 //!   `testkit/tests/ir`
-//! * lifting of Maxwell and Pascal: `ir/src/lift.rs`, `ir/src/maxwell/lift.rs`
+//! * lifting of NVIDIA's instructions: `ir/src/lift.rs`, `ir/src/nvidia.rs`, `ir/src/nvidia/operands.rs`
 //! * lifting of GCN3 (control flow, jumps through registers, registers at the entry, modes): `ir/src/gcn3.rs`,
 //!   `ir/src/gcn3/jumps.rs`, `entry.rs`, `mode.rs`
 //! * reconvergence points of mini-SIMT: `ir/src/mini.rs`

@@ -11,6 +11,7 @@ use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use warpbound_base::{Diagnostic, Isa};
 
 use crate::elf::fault;
+use crate::lz4_head::lz4_head;
 use crate::source::Window;
 
 /// Maximum size of a loaded cubin in bytes; cubins of large libraries have some ten million.
@@ -149,6 +150,30 @@ impl FatbinEntry {
             )));
         }
         Ok(unpacked.into())
+    }
+
+    /// Reads and unpacks the first bytes of the contents, fewer than `count` if the contents are shorter.
+    pub(crate) fn head(&self, file: Window<'_>, count: usize) -> Result<Bytes, Diagnostic> {
+        let size = self.packed_size.min(match self.packing {
+            Packing::None => count as u64,
+            // A block or stream may need any number of bytes, but no more than it has.
+            Packing::Lz4 | Packing::Zstd | Packing::Zlib => self.packed_size,
+        });
+        let packed = file.read(self.offset, size, "an entry")?;
+        let head = match self.packing {
+            Packing::None => return Ok(packed),
+            Packing::Lz4 => lz4_head(&packed, count).ok_or("a damaged block".to_owned()),
+            Packing::Zstd | Packing::Zlib => self.unpack_head(&packed, count as u64),
+        };
+        let failed = |error| fault(self.offset, format!("cannot be unpacked: {error}"));
+        Ok(head.map_err(failed)?.into())
+    }
+
+    /// Unpacks the first bytes of a stream or of a part of one.
+    fn unpack_head(&self, packed: &[u8], count: u64) -> Result<Vec<u8>, String> {
+        let mut unpacker = Unpacker::new(self.packing, packed)?;
+        unpacker.skip(self.bundle_offset.unwrap_or_default())?;
+        unpacker.take_bytes(count.min(self.size))
     }
 
     /// Unpacks a stream or a part of one. Reads at most one byte more than the contents have.

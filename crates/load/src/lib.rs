@@ -61,6 +61,7 @@ mod joined;
 mod kernel;
 mod library;
 mod line;
+mod lz4_head;
 mod metadata;
 mod name;
 mod parse;

@@ -122,12 +122,10 @@ impl ImageDirectory {
         if entry.kind != EntryKind::Cubin {
             return None;
         }
-        let header = match entry.packing {
-            Packing::None => {
-                Window::all(&*self.source).read(entry.offset, entry.packed_size.min(64), "a header")
-            }
-            Packing::Lz4 | Packing::Zstd | Packing::Zlib => self.contents(entry),
-        };
+        /// Bytes of the header of a file.
+        const HEADER: usize = 64;
+        // Libraries have some gigabytes of cubins, so no more of them is unpacked.
+        let header = entry.head(Window::all(&*self.source), HEADER);
         let header = Header::read(&header.ok()?).ok()?;
         Linkage::of_file_type(header.file_type).filter(|_| header.machine == EM_CUDA)
     }

@@ -385,6 +385,7 @@ opcodes! {
     Utcatomsws = "UTCATOMSWS", Atomic;
     Utcbar = "UTCBAR", Barrier;
     Footprint = "FOOTPRINT", TextureSurface;
+    Ldgmc = "LDGMC", LoadStore;
     Ldgsts = "LDGSTS", LoadStore;
     Ldtm = "LDTM", LoadStore;
     Redas = "REDAS", Atomic;
