@@ -421,31 +421,7 @@ impl Walk<'_> {
                 cleared,
             } => {
                 self.check_unconditional(at, op)?;
-                let own = frames.0.last_mut();
-                // A region that was opened since would lose its barrier.
-                let is_restored = own.is_some_and(|frame| {
-                    let saved = frame.last_saved(*barrier);
-                    let fits = source.is_some() && cleared.is_none();
-                    match saved.filter(|_| fits && frame.position(*barrier).is_none()) {
-                        Some(position) => {
-                            frame.saved.remove(position);
-                            true
-                        }
-                        None => false,
-                    }
-                });
-                if is_restored {
-                    return Ok(());
-                }
-                let mut written = [Some(*barrier), *cleared].into_iter().flatten();
-                if written.any(|barrier| frames.is_open(barrier)) {
-                    return Err(self.refuse(at, format!("BMOV writes B{barrier}, which is open")));
-                }
-                if let (Some(register), None) = (source, cleared)
-                    && let Some(frame) = frames.0.last_mut()
-                {
-                    frame.move_from(*register, *barrier);
-                }
+                self.write_barrier(at, *barrier, *source, *cleared, frames)?;
             }
             ControlEffect::Return => {
                 let own = frames.0.last();
@@ -454,6 +430,43 @@ impl Walk<'_> {
                 }
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Restores a saved barrier, or writes one that no region holds.
+    fn write_barrier(
+        &self,
+        at: OpIndex,
+        barrier: u8,
+        source: Option<Cell>,
+        cleared: Option<u8>,
+        frames: &mut Frames,
+    ) -> Result<(), Refusal> {
+        let own = frames.0.last_mut();
+        // A region that was opened since would lose its barrier.
+        let is_restored = own.is_some_and(|frame| {
+            let saved = frame.last_saved(barrier);
+            let fits = source.is_some() && cleared.is_none();
+            match saved.filter(|_| fits && frame.position(barrier).is_none()) {
+                Some(position) => {
+                    frame.saved.remove(position);
+                    true
+                }
+                None => false,
+            }
+        });
+        if is_restored {
+            return Ok(());
+        }
+        let mut written = [Some(barrier), cleared].into_iter().flatten();
+        if written.any(|barrier| frames.is_open(barrier)) {
+            return Err(self.refuse(at, format!("BMOV writes B{barrier}, which is open")));
+        }
+        if let (Some(register), None) = (source, cleared)
+            && let Some(frame) = frames.0.last_mut()
+        {
+            frame.move_from(register, barrier);
         }
         Ok(())
     }

@@ -401,7 +401,7 @@ impl OriginFlow<'_> {
         let decision = self
             .dependence
             .decision(self.code, self.thread, node.index());
-        decision.is_some_and(|decision| decision.by_stack)
+        decision.is_some_and(|decision| decision.by_stack || decision.freely)
     }
 }
 

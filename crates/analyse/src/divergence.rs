@@ -39,6 +39,8 @@ pub enum DivergenceSource {
     Callee,
     /// The resumed stack entry depends on the path of the lane.
     Stack,
+    /// Lanes go on as they like after a collective instruction.
+    Collective,
 }
 
 /// Kind of a link of a [`Chain`].
@@ -462,7 +464,11 @@ fn divergence_source(
         }
         Definition::BranchOutcome(node) => {
             let decision = dependence.decision(code, thread, node.index())?;
-            decision.by_stack.then_some(DivergenceSource::Stack)
+            match (decision.by_stack, decision.freely) {
+                (true, _) => Some(DivergenceSource::Stack),
+                (_, true) => Some(DivergenceSource::Collective),
+                _ => None,
+            }
         }
         _ => None,
     }

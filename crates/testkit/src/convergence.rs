@@ -12,16 +12,73 @@ pub use machine::{BarrierMeaning, GroupMachine, GroupRun};
 pub use programs::{BarrierProgram, Shapes};
 pub use recorded::{LaneMask, PointStep, RecordedCode, StackRun};
 
-use warpbound_analyse::LaunchContext;
+use std::collections::BTreeMap;
+
 use warpbound_analyse::thread_cfg::Limits;
+use warpbound_analyse::{LaunchContext, ThreadCfg};
 use warpbound_bound::StatedCounts;
-use warpbound_ir::Code;
+use warpbound_ir::{Code, ControlEffect, OpIndex};
 use warpbound_query::KernelFlow;
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::WarpModel;
 
 /// Lanes of the warps.
 pub const LANES: u32 = 8;
+
+/// The code without some of the regions that join lanes, chosen by the seed with a probability of 40 %. `None` if the
+/// analyses refuse the code.
+pub fn with_demotions(code: &Code, seed: u64) -> Option<Code> {
+    let thread = ThreadCfg::build(code, &Limits::default()).ok()?;
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut changed = code.clone();
+    // Several regions may end at one operation: all of them are demoted, or none.
+    let mut chosen: BTreeMap<OpIndex, bool> = BTreeMap::new();
+    for (region, ends) in &thread.regions.ends {
+        let is_chosen = match ends.iter().find_map(|end| chosen.get(end)) {
+            Some(known) => *known,
+            None => rng.u8(0..10) < 4,
+        };
+        chosen.extend(ends.iter().map(|&end| (end, is_chosen)));
+        // A region that lanes leave by BREAK is demoted anyway, and needs its BSSY to be recognised; so does one whose
+        // barrier is moved.
+        let is_moved = ends.iter().any(|&end| !closes(code, *region, end));
+        if is_chosen && !is_moved && !thread.regions.demoted.contains_key(region) {
+            for at in ends.iter().chain([region]) {
+                changed.ops[at.index()].control = ControlEffect::Next;
+            }
+        }
+    }
+    Some(changed)
+}
+
+/// Whether a region ends with the barrier that opened it.
+fn closes(code: &Code, region: OpIndex, end: OpIndex) -> bool {
+    let number = |at: OpIndex| match code.ops[at.index()].control {
+        ControlEffect::OpenBarrier(barrier, _) | ControlEffect::JoinBarrier(barrier) => {
+            Some(barrier)
+        }
+        _ => None,
+    };
+    number(region) == number(end)
+}
+
+/// The code with barriers that join no lanes.
+pub fn without_barriers(code: &Code) -> Code {
+    let mut code = code.clone();
+    for op in &mut code.ops {
+        if matches!(
+            op.control,
+            ControlEffect::OpenBarrier(..)
+                | ControlEffect::JoinBarrier(_)
+                | ControlEffect::BreakBarrier(_)
+                | ControlEffect::SaveBarrier(..)
+                | ControlEffect::WriteBarrier { .. }
+        ) {
+            op.control = ControlEffect::Next;
+        }
+    }
+    code
+}
 
 /// Result of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,18 +4,24 @@
 //! inputs: its result is a hash of the run's seed, its address and the values that it reads. A run is therefore a
 //! deterministic function of its [`RunSeed`].
 
+mod barriers;
+
 use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 use warpbound_analyse::LaunchContext;
 use warpbound_base::CodeAddr;
 use warpbound_ir::float::FloatOp;
-use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex, ValueDependence};
+use warpbound_ir::{
+    Cell, Code, ControlEffect, ControlTarget, Expr, FurtherTest, Op, OpIndex, ValueDependence,
+};
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, lanes_of};
+
+use barriers::BarrierTags;
 
 pub use warpbound_audit::audit::Point;
 
@@ -110,6 +116,10 @@ pub struct Warp<'a, L: Labels> {
     run: RunSeed,
     labels: L,
     stack: ActivationStack<Point<L::Label>>,
+    /// Stack entries of convergence barriers.
+    barriers: BarrierTags,
+    /// Points after the calls of each lane whose return addresses are in registers.
+    returns: Vec<Vec<Point<L::Label>>>,
     cells: Vec<Vec<u64>>,
     steps: usize,
     /// Number of functions outside the file that the warp executed.
@@ -134,6 +144,8 @@ impl<'a, L: Labels> Warp<'a, L> {
             code,
             launch,
             stack: ActivationStack::new(start, run.lanes, ORDER),
+            barriers: BarrierTags::of(code),
+            returns: vec![Vec::new(); width],
             // Registers are not initialised: each lane starts with other values, so that they agree in no cell by
             // default.
             cells: (0..width)
@@ -223,8 +235,11 @@ impl<'a, L: Labels> Warp<'a, L> {
             let before = self.stack.clone();
             let external = self.is_external(op, taken);
             let outcome = self.apply_control_effect(op, top.next, top.mask, taken);
-            let removes_lanes =
-                matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit) || external;
+            let removes_lanes = match op.control {
+                ControlEffect::Pop(_) | ControlEffect::Exit => true,
+                ControlEffect::JoinBarrier(_) => self.barriers.has_effect(top.next.op),
+                _ => external,
+            };
             let exhausted = removes_lanes && taken == top.mask;
             match outcome {
                 Some(Ok(_)) => observe(&WarpEvent {
@@ -247,13 +262,34 @@ impl<'a, L: Labels> Warp<'a, L> {
         }
     }
 
-    fn lanes_taken(&self, op: &Op, active: Mask) -> Mask {
+    fn lanes_taken(&mut self, op: &Op, active: Mask) -> Mask {
+        let address = u64::from(op.addr.0);
+        // A property of the lanes that are active together: a lane alone has the results that it had among them.
+        let group = match (op.condition.further, self.replay) {
+            (Some(FurtherTest::Group), Some(lane)) => {
+                Some(self.votes[lane].pop().unwrap_or_default())
+            }
+            (Some(FurtherTest::Group), None) => {
+                let vote = mix(&[self.run.seed, 11, address, self.steps as u64]);
+                for lane in lanes_of(active) {
+                    self.votes[lane].push(vote);
+                }
+                Some(vote)
+            }
+            _ => None,
+        };
         let holds = |lane: &usize| {
             let cells = &self.cells[*lane];
             let guard = op.condition.guard.is_none_or(|p| cells[p.index()] == 1);
-            let cc = !op.condition.has_further_test()
-                || mix(&[self.run.seed, 2, op.addr.0.into(), cells[Cell::CC.index()]]) & 1 == 0;
-            (guard != op.condition.negated) && cc
+            let further = match op.condition.further {
+                Some(FurtherTest::Predicate { cell, negated }) => {
+                    (cells[cell.index()] == 1) != negated
+                }
+                Some(FurtherTest::Group) | None => group.is_none_or(|vote| vote & 1 == 0),
+            };
+            let code = !op.condition.tests_cc()
+                || mix(&[self.run.seed, 2, address, cells[Cell::CC.index()]]) & 1 == 0;
+            (guard != op.condition.negated) && further && code
         };
         lanes_of(active)
             .filter(holds)
@@ -272,9 +308,8 @@ impl<'a, L: Labels> Warp<'a, L> {
         let transfer = match &op.control {
             ControlEffect::Next => ControlTransfer::Next,
             ControlEffect::Jump(ControlTarget::Op(to)) => {
-                let to = point(*to, here.label);
-                let sides = self.sides(vec![(to, taken), (next, active & !taken)]);
-                return Some(self.apply(&ControlTransfer::Indirect(&sides), active, next));
+                let parts = vec![(point(*to, here.label), taken), (next, active & !taken)];
+                return Some(self.apply_parts(parts, active, next));
             }
             // A function outside the file returns to the entry that PRET pushed.
             ControlEffect::Indirect { .. } if self.is_external(op, taken) => {
@@ -287,14 +322,9 @@ impl<'a, L: Labels> Warp<'a, L> {
                 let mut targets: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
                 for lane in lanes_of(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
-                    let to = point(to, self.labels.jump(here, to));
-                    match targets.iter_mut().find(|(p, _)| *p == to) {
-                        Some((_, mask)) => *mask |= 1 << lane,
-                        None => targets.push((to, 1 << lane)),
-                    }
+                    add_lane(&mut targets, point(to, self.labels.jump(here, to)), lane);
                 }
-                let sides = self.sides(targets);
-                return Some(self.apply(&ControlTransfer::Indirect(&sides), active, next));
+                return Some(self.apply_parts(targets, active, next));
             }
             ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);
@@ -308,7 +338,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             },
             ControlEffect::Pop(token) => ControlTransfer::Pop(tag_of_token(*token)?),
             ControlEffect::Exit => ControlTransfer::Exit,
-            _ => return None,
+            other => return self.apply_barrier_effect(other, here, active, taken),
         };
         Some(self.apply(&transfer, taken, next))
     }
@@ -331,6 +361,17 @@ impl<'a, L: Labels> Warp<'a, L> {
             }
             _ => self.stack.apply(transfer, taken, next),
         }
+    }
+
+    /// Lets parts of the active lanes go on at several points.
+    fn apply_parts(
+        &mut self,
+        parts: Vec<(Point<L::Label>, Mask)>,
+        active: Mask,
+        next: Point<L::Label>,
+    ) -> Result<bool, TransferError> {
+        let parts = self.sides(parts);
+        self.apply(&ControlTransfer::Indirect(&parts), active, next)
     }
 
     /// Removes lanes from the running entry and from no other (planted fault).
@@ -500,6 +541,14 @@ impl<'a, L: Labels> Warp<'a, L> {
                 self.cells[lane][cell.index()] = value;
             }
         }
+    }
+}
+
+/// Adds a lane to the part that goes on at a point.
+fn add_lane<P: PartialEq>(parts: &mut Vec<(P, Mask)>, to: P, lane: usize) {
+    match parts.iter_mut().find(|(point, _)| *point == to) {
+        Some((_, mask)) => *mask |= 1 << lane,
+        None => parts.push((to, 1 << lane)),
     }
 }
 

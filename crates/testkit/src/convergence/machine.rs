@@ -1,8 +1,8 @@
 //! Warp of groups of lanes, as far as a GPU's behaviour is known (SOUNDNESS 21.1).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_ir::{ControlEffect, ControlTarget};
+use warpbound_ir::{Cell, ControlEffect, ControlTarget};
 
 use super::LANES;
 use super::programs::{BarrierProgram, LaneDecision};
@@ -30,8 +30,10 @@ pub struct GroupMachine {
 /// Executions of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupRun {
-    /// For each operation, how often the warp executed it.
+    /// For each operation, number of its executions by the warp.
     pub executions: Vec<u64>,
+    /// Whether it ended because all groups wait for each other.
+    pub is_stuck: bool,
 }
 
 /// State of a lane.
@@ -42,8 +44,8 @@ struct Lane {
     returns: Vec<usize>,
     /// Instance of each barrier in which it takes part.
     instances: [Option<usize>; 16],
-    /// Barriers in registers.
-    saved: Vec<Option<usize>>,
+    /// Instances in registers.
+    registers: BTreeMap<Cell, Option<usize>>,
     /// For each operation, number of its decisions there since the last reset.
     visits: Vec<u32>,
     /// Whether it waits at a BSYNC of this barrier.
@@ -76,7 +78,7 @@ impl GroupMachine {
             at: program.code.entry.index(),
             returns: Vec::new(),
             instances: [None; 16],
-            saved: Vec::new(),
+            registers: BTreeMap::new(),
             visits: vec![0; program.code.ops.len()],
             waits: None,
             exited: false,
@@ -90,6 +92,7 @@ impl GroupMachine {
             groups: vec![(0..LANES).collect()],
             run: GroupRun {
                 executions: vec![0; program.code.ops.len()],
+                is_stuck: false,
             },
         };
         while !warp.groups.is_empty() {
@@ -99,8 +102,9 @@ impl GroupMachine {
                 .filter(|&group| warp.is_ready(group))
                 .collect();
             let Some(&group) = warp.rng.choice(&ready) else {
-                // All groups wait for each other. Programs with such barriers are not generated.
-                panic!("deadlock in program {}", program.seed);
+                // All groups wait for each other: what they executed so far counts.
+                warp.run.is_stuck = true;
+                break;
             };
             warp.step(group);
         }
@@ -295,23 +299,24 @@ impl Warp<'_> {
             ControlEffect::Return => {
                 next = self.lanes[index].returns.pop().expect("it was called");
             }
-            ControlEffect::JoinBarrier(barrier) => {
-                // A lane that takes part in nothing passes.
-                if self.instance_of(lane, *barrier).is_some() {
-                    self.lanes[index].waits = Some(*barrier);
-                    next = at;
-                }
+            // A lane that takes part in nothing passes.
+            ControlEffect::JoinBarrier(barrier) if self.instance_of(lane, *barrier).is_some() => {
+                self.lanes[index].waits = Some(*barrier);
+                next = at;
             }
             ControlEffect::BreakBarrier(barrier) if takes => self.leave(lane, *barrier),
             ControlEffect::SaveBarrier(barrier, to) => {
                 let value = self.lanes[index].instances[usize::from(*barrier)].take();
-                if to.is_some() {
-                    self.lanes[index].saved.push(value);
-                }
+                self.lanes[index]
+                    .registers
+                    .extend(to.map(|register| (register, value)));
             }
-            ControlEffect::WriteBarrier { barrier, .. } => {
-                let value = self.lanes[index].saved.pop().expect("it was saved");
-                self.lanes[index].instances[usize::from(*barrier)] = value;
+            ControlEffect::WriteBarrier {
+                barrier, source, ..
+            } => {
+                let saved =
+                    source.and_then(|source| self.lanes[index].registers.get(&source).copied());
+                self.lanes[index].instances[usize::from(*barrier)] = saved.flatten();
             }
             ControlEffect::Release => {
                 for number in self.lanes[index].instances.into_iter().flatten() {
@@ -322,7 +327,8 @@ impl Warp<'_> {
                 for barrier in 0..16 {
                     self.leave(lane, barrier);
                 }
-                for number in self.lanes[index].saved.drain(..).flatten() {
+                let saved = std::mem::take(&mut self.lanes[index].registers);
+                for number in saved.into_values().flatten() {
                     self.instances[number].lanes.remove(&lane);
                 }
                 self.lanes[index].exited = true;

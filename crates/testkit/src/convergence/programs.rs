@@ -102,6 +102,58 @@ impl BarrierProgram {
         maker.finish(seed, functions)
     }
 
+    /// The program with changes at random: barriers with other numbers, without their BSSY or BSYNC, and jumps to places
+    /// further down.
+    #[must_use]
+    pub fn mutated(&self, seed: u64) -> BarrierProgram {
+        let mut rng = fastrand::Rng::with_seed(seed ^ self.seed.rotate_left(17));
+        let mut program = self.clone();
+        for _ in 0..rng.usize(1..3) {
+            program.mutate(&mut rng);
+        }
+        program
+    }
+
+    fn mutate(&mut self, rng: &mut fastrand::Rng) {
+        let ops = self.code.ops.len();
+        let is_changed = |at: &usize| {
+            matches!(
+                self.code.ops[*at].control,
+                ControlEffect::OpenBarrier(..)
+                    | ControlEffect::JoinBarrier(_)
+                    | ControlEffect::BreakBarrier(_)
+                    | ControlEffect::Jump(_)
+            )
+        };
+        let places: Vec<usize> = (0..ops).filter(is_changed).collect();
+        let Some(&at) = rng.choice(&places) else {
+            return;
+        };
+        // Jumps stay in their function.
+        let entries = self.code.functions.iter().map(|f| f.entry.index());
+        let end = entries.filter(|&entry| entry > at).min().unwrap_or(ops);
+        let other = rng.u8(0..4);
+        let drops = rng.bool();
+        match &mut self.code.ops[at].control {
+            ControlEffect::Jump(ControlTarget::Op(to)) if to.index() > at && at + 1 < end => {
+                *to = OpIndex(rng.usize(at + 1..end) as u32);
+            }
+            ControlEffect::OpenBarrier(barrier, _)
+            | ControlEffect::JoinBarrier(barrier)
+            | ControlEffect::BreakBarrier(barrier)
+                if !drops =>
+            {
+                *barrier = other;
+            }
+            ControlEffect::OpenBarrier(..)
+            | ControlEffect::JoinBarrier(_)
+            | ControlEffect::BreakBarrier(_) => {
+                self.code.ops[at].control = ControlEffect::Next;
+            }
+            _ => {}
+        }
+    }
+
     /// Whether a lane decides for the branch at its data with this number, at this visit.
     pub fn chance(&self, lane: u32, data: usize, visit: u32) -> bool {
         let mut hash = self.seed ^ u64::from(lane) << 40 ^ (data as u64) << 20 ^ u64::from(visit);

@@ -3,7 +3,8 @@
 use warpbound_ir::{Code, ControlEffect};
 use warpbound_isa::instr::StackToken;
 use warpbound_testkit::convergence::{
-    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, Shapes, check,
+    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, Shapes, check, with_demotions,
+    without_barriers,
 };
 
 const INSTANCES: GroupMachine = GroupMachine {
@@ -150,4 +151,107 @@ fn planted_calls_that_join_lanes_are_found() {
     };
     let counts = violated(Shapes::ALL, INSTANCES, with_stack);
     assert!(!counts.violated.is_empty());
+}
+
+/// Checks programs with barriers that were changed at random; those that the analyses refuse are left out. Some regions
+/// of the others are demoted without need.
+fn violated_when_mutated(shapes: Shapes, machine: GroupMachine) -> Counts {
+    let mut counts = Counts::default();
+    for seed in 0..2 * PROGRAMS {
+        let program = BarrierProgram::random(seed, shapes).mutated(seed);
+        let Some(analysed) = with_demotions(&program.code, seed) else {
+            continue;
+        };
+        for analysed in [&program.code, &analysed] {
+            match check(&program, analysed, machine, RUNS) {
+                BoundCheck::Holds(..) => counts.held += 1,
+                BoundCheck::Violated(what) => {
+                    counts.violated.push(format!("program {seed}: {what}"));
+                }
+                BoundCheck::Refused(why) => counts.refused.push(why),
+                BoundCheck::Unbounded => {}
+            }
+        }
+    }
+    counts
+}
+
+#[test]
+fn demotions_without_need_are_sound() {
+    let mut held = 0;
+    for seed in 0..PROGRAMS {
+        let program = BarrierProgram::random(seed, Shapes::ALL);
+        let analysed = with_demotions(&program.code, seed).expect("regions are nested");
+        match check(&program, &analysed, INSTANCES, RUNS) {
+            BoundCheck::Holds(..) => held += 1,
+            other => panic!("program {seed}: {other:?}"),
+        }
+    }
+    assert_eq!(held, PROGRAMS);
+}
+
+#[test]
+fn mutated_programs_that_are_accepted_keep_their_bounds() {
+    let counts = violated_when_mutated(Shapes::ALL, INSTANCES);
+    assert_eq!(counts.violated, Vec::<String>::new());
+    assert!(counts.held > 300, "{}", counts.held);
+}
+
+/// One mask of the warp for each barrier, YIELD, and barriers that were changed at random.
+#[test]
+fn mutated_programs_keep_their_bounds_with_masks_of_the_warp() {
+    let shapes = Shapes {
+        spills: false,
+        calls: false,
+        ..Shapes::ALL
+    };
+    let machine = GroupMachine {
+        barriers: BarrierMeaning::AddedMask,
+        merges: true,
+    };
+    let counts = violated_when_mutated(shapes, machine);
+    assert_eq!(counts.violated, Vec::<String>::new());
+    assert!(counts.held > 300, "{}", counts.held);
+}
+
+/// Demoting each barrier of a program whose regions are not nested does not help: a wait splits lanes that the stack keeps
+/// together.
+#[test]
+fn planted_programs_without_nesting_that_are_accepted_are_found() {
+    let (mut violated, mut refused) = (0, 0);
+    for seed in 0..4 * PROGRAMS {
+        let program = BarrierProgram::random(seed, Shapes::ALL).mutated(seed);
+        if with_demotions(&program.code, seed).is_some() {
+            continue;
+        }
+        refused += 1;
+        let accepted = without_barriers(&program.code);
+        let found = check(&program, &accepted, INSTANCES, RUNS);
+        violated += usize::from(matches!(found, BoundCheck::Violated(_)));
+    }
+    assert!(refused > 100, "{refused}");
+    assert!(violated > 0, "{violated} of {refused}");
+}
+
+#[test]
+fn planted_yields_are_found_with_masks_of_the_warp() {
+    let shapes = Shapes {
+        spills: false,
+        calls: false,
+        ..Shapes::ALL
+    };
+    let machine = GroupMachine {
+        barriers: BarrierMeaning::AddedMask,
+        merges: true,
+    };
+    let without_yields = |code: &Code| {
+        with(code, |control| {
+            matches!(control, ControlEffect::Release).then_some(ControlEffect::Next)
+        })
+    };
+    assert!(
+        !violated(shapes, machine, without_yields)
+            .violated
+            .is_empty()
+    );
 }

@@ -212,9 +212,9 @@ impl Tally {
     fn compare(&mut self, events: &[Event], run: StackRun) -> Result<(), (usize, String)> {
         let mut events_of_lanes: Vec<Vec<usize>> = vec![Vec::new(); 32];
         for (number, event) in events.iter().enumerate() {
-            for lane in 0..32 {
+            for (lane, of_lane) in events_of_lanes.iter_mut().enumerate() {
                 if event.lanes >> lane & 1 == 1 {
-                    events_of_lanes[lane].push(number);
+                    of_lane.push(number);
                 }
             }
         }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use warpbound_bounds::bound;
-use warpbound_ir::{Code, ControlEffect};
+use warpbound_ir::Code;
 use warpbound_load::Kernel;
 use warpbound_query::{BoundOptions, ImageSelection, KernelFlow, Session};
 use warpbound_simt::warp::WarpModel;
+use warpbound_testkit::convergence::without_barriers;
 
 use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
@@ -101,22 +102,4 @@ impl Prices {
             }
         }
     }
-}
-
-/// The code with barriers that join no lanes.
-fn without_barriers(code: &Code) -> Code {
-    let mut code = code.clone();
-    for op in &mut code.ops {
-        if matches!(
-            op.control,
-            ControlEffect::OpenBarrier(..)
-                | ControlEffect::JoinBarrier(_)
-                | ControlEffect::BreakBarrier(_)
-                | ControlEffect::SaveBarrier(..)
-                | ControlEffect::WriteBarrier { .. }
-        ) {
-            op.control = ControlEffect::Next;
-        }
-    }
-    code
 }
