@@ -66,6 +66,7 @@ impl Blocks {
                 | ControlEffect::LinkedCall(ControlTarget::Op(target))
                 | ControlEffect::OpenBarrier(_, ControlTarget::Op(target))
                 | ControlEffect::Collective(ControlTarget::Op(target))
+                | ControlEffect::FreeJump(ControlTarget::Op(target))
                 | ControlEffect::Push(_, ControlTarget::Op(target)) => mark(*target),
                 _ => {}
             }

@@ -106,7 +106,7 @@ impl ConvergenceRegions {
         numbers
     }
 
-    /// What the operations of the code do to the entries of a warp.
+    /// Effects of the operations of the code on the entries of a warp.
     pub(crate) fn effects(&self, code: &Code) -> BarrierEffects {
         let ended = self.opened_as(code).into_iter();
         BarrierEffects {
@@ -153,7 +153,7 @@ impl ConvergenceRegions {
     }
 }
 
-/// What operations of convergence barriers do to the entries of a warp.
+/// Effects of convergence barriers on the entries of a warp.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct BarrierEffects {
     /// Operations without effect.

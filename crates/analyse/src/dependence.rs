@@ -6,7 +6,7 @@
 //! context), so the dependence crosses calls and returns.
 
 use warpbound_graph::{Digraph, Dominators, Loop, LoopForest, LoopIndex};
-use warpbound_ir::{Cell, Code, ControlEffect};
+use warpbound_ir::{Cell, Code};
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::ControlOp;
 
@@ -19,7 +19,7 @@ pub struct Decision {
     pub cells: Vec<Cell>,
     /// Whether the stack decides as well: SYNC, BRK, CONT or RET may resume at several nodes.
     pub by_stack: bool,
-    /// Whether each lane may go on at any of the nodes: after a collective instruction.
+    /// Whether each lane may go on at any of the nodes: whatever cells hold.
     pub freely: bool,
 }
 
@@ -179,7 +179,7 @@ impl Dependence {
             ControlOp::IndirectJump { .. } => {
                 let last = code.get(thread.space.block(NodeId(node as u32)).last)?;
                 decision.cells.extend(indirect_base(&last.control));
-                decision.freely = matches!(last.control, ControlEffect::Collective(_));
+                decision.freely = last.control.lets_lanes_choose();
             }
             // Without the next node, the pop itself must have several targets.
             ControlOp::Pop(_) => decision.by_stack = others > 1,

@@ -39,8 +39,8 @@ pub enum DivergenceSource {
     Callee,
     /// The resumed stack entry depends on the path of the lane.
     Stack,
-    /// Lanes go on as they like after a collective instruction.
-    Collective,
+    /// Lanes may go on as they like.
+    Choice,
 }
 
 /// Kind of a link of a [`Chain`].
@@ -466,7 +466,7 @@ fn divergence_source(
             let decision = dependence.decision(code, thread, node.index())?;
             match (decision.by_stack, decision.freely) {
                 (true, _) => Some(DivergenceSource::Stack),
-                (_, true) => Some(DivergenceSource::Collective),
+                (_, true) => Some(DivergenceSource::Choice),
                 _ => None,
             }
         }

@@ -68,7 +68,7 @@ pub struct ProgramSpace {
     /// Calls whose callee context is shared with other calls: the node that pushes the return
     /// entry, and the function called.
     pub shared_calls: BTreeMap<NodeId, SharedCall>,
-    /// What operations of convergence barriers do.
+    /// Effects of convergence barriers.
     pub(crate) barriers: BarrierEffects,
     /// Maximum number of nodes.
     limit: usize,
@@ -330,10 +330,12 @@ impl ProgramSpace {
             | ControlEffect::SaveBarrier(..)
             | ControlEffect::WriteBarrier { .. }
             | ControlEffect::Release => ControlOp::FallThrough,
-            ControlEffect::Collective(to) => ControlOp::IndirectJump {
-                targets: vec![self.enter_next(site)?, self.enter_target(site, to)?],
-                agreed: false,
-            },
+            ControlEffect::Collective(to) | ControlEffect::FreeJump(to) => {
+                ControlOp::IndirectJump {
+                    targets: vec![self.enter_next(site)?, self.enter_target(site, to)?],
+                    agreed: false,
+                }
+            }
             ControlEffect::Exit | ControlEffect::End => ControlOp::Exit,
             ControlEffect::Indirect { .. } | ControlEffect::LinkedIndirect { .. } => {
                 return Err(site.refuse(Reason::UnknownIndirectTarget));

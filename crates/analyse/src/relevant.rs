@@ -137,7 +137,7 @@ fn control_flow(code: &Code) -> Digraph {
             | ControlEffect::SaveBarrier(..)
             | ControlEffect::WriteBarrier { .. }
             | ControlEffect::Release => goes_on = true,
-            ControlEffect::Collective(target) => {
+            ControlEffect::Collective(target) | ControlEffect::FreeJump(target) => {
                 edges.extend(target_index(target).map(|to| (here, to)));
                 goes_on = true;
             }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_ir::{Cell, Code, ControlEffect, ExecCondition};
+use warpbound_ir::{Cell, Code, ExecCondition};
 use warpbound_simt::warp::{ControlOp, KnownCondition, MayUnderflow, Via, WarpState, WarpStep};
 use warpbound_simt::{AbstractModel, AbstractState, EntryTable, NodeId, Tag};
 
@@ -179,10 +179,10 @@ impl<M: AbstractModel<Control = ControlOp>> WarpProgram<M> for Kernel<'_, M> {
             return Ok(None);
         };
         let base = indirect_base(&last.control);
-        // Before the writes of a callee below: the call reads the register first. Lanes that arrive at a collective
-        // instruction go on as they like.
-        let base_agrees = self.active_agree(state, base.into_iter())
-            && !matches!(last.control, ControlEffect::Collective(_));
+        // Before the writes of a callee below: the call reads the register first. Of lanes that go on as
+        // they like nothing is known.
+        let base_agrees =
+            self.active_agree(state, base.into_iter()) && !last.control.lets_lanes_choose();
         if resolved.external.is_some() {
             if !base_agrees && base.is_some() {
                 self.divergent_calls.insert(here);

@@ -578,6 +578,7 @@ fn successors(at: usize, op: &Op) -> Option<SmallVec<[usize; 2]>> {
         | ControlEffect::WriteBarrier { .. }
         | ControlEffect::Release
         | ControlEffect::Collective(_)
+        | ControlEffect::FreeJump(_)
         | ControlEffect::Exit
         | ControlEffect::Unsupported(_) => None,
     }

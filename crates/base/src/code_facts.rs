@@ -3,6 +3,8 @@
 //!
 //! For example, `c[0x0][0x8]` is `blockDim.x` in each kernel of NVIDIA GPUs with 64-bit instruction words.
 
+use crate::Sm;
+
 /// Layout of code in groups, each of which begins with a control word. The control word says, for each instruction
 /// of the group, when the next one may issue and which scoreboards it waits for and releases (maxas, "Control Codes").
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,8 +111,20 @@ pub struct WindowWord {
 }
 
 impl LaunchBlock {
+    /// Layout for an architecture (experiments with compilers).
+    ///
+    /// For example, `blockDim.x` is word 0x8 on Pascal, 0x0 on Turing and 0x360 on Blackwell.
+    pub(crate) fn of(sm: Sm) -> &'static LaunchBlock {
+        match sm.number {
+            ..70 => LaunchBlock::OF_GROUPED_CODE,
+            70..90 => LaunchBlock::OF_TURING,
+            90..100 => LaunchBlock::OF_HOPPER,
+            100.. => LaunchBlock::OF_BLACKWELL,
+        }
+    }
+
     /// Layout for Turing to Ada.
-    pub(crate) const OF_TURING: &LaunchBlock = &LaunchBlock {
+    const OF_TURING: &LaunchBlock = &LaunchBlock {
         block_size: 0x0,
         grid_size: 0xc,
         stack: 0x28,
@@ -119,13 +133,13 @@ impl LaunchBlock {
     };
 
     /// Layout for Hopper.
-    pub(crate) const OF_HOPPER: &LaunchBlock = &LaunchBlock {
+    const OF_HOPPER: &LaunchBlock = &LaunchBlock {
         shared_window: None,
         ..*LaunchBlock::OF_TURING
     };
 
     /// Layout for Blackwell.
-    pub(crate) const OF_BLACKWELL: &LaunchBlock = &LaunchBlock {
+    const OF_BLACKWELL: &LaunchBlock = &LaunchBlock {
         block_size: 0x360,
         grid_size: 0x370,
         stack: 0x37c,

@@ -27,17 +27,12 @@ impl Isa {
         }
     }
 
-    /// Layout of the launch block in bank 0 for an architecture of NVIDIA (experiments with compilers); `None` for others.
-    ///
-    /// For example, `blockDim.x` is word 0x8 on Pascal, 0x0 on Turing and 0x360 on Blackwell.
+    /// Layout of the launch block in bank 0 for an architecture of NVIDIA; `None` for others.
     pub fn launch_block(self) -> Option<&'static LaunchBlock> {
-        let Isa::Sm(sm) = self else { return None };
-        Some(match sm.number {
-            ..70 => LaunchBlock::OF_GROUPED_CODE,
-            70..90 => LaunchBlock::OF_TURING,
-            90..100 => LaunchBlock::OF_HOPPER,
-            100.. => LaunchBlock::OF_BLACKWELL,
-        })
+        match self {
+            Isa::Sm(sm) => Some(LaunchBlock::of(sm)),
+            Isa::Gfx(_) | Isa::MiniSimt => None,
+        }
     }
 
     /// Whether kernels of this instruction set are analysed.

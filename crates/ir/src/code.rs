@@ -184,6 +184,8 @@ pub enum ControlEffect {
     Release,
     /// As [`ControlEffect::Release`], but each lane may continue at the target instead.
     Collective(ControlTarget),
+    /// Each active lane goes on after it or at the target, as it likes.
+    FreeJump(ControlTarget),
     /// Pushes an entry that resumes at the target.
     Push(StackToken, ControlTarget),
     /// Pops down to the nearest entry with the tag.
@@ -197,6 +199,14 @@ pub enum ControlEffect {
 }
 
 impl ControlEffect {
+    /// Whether each active lane may go on at either of two places, whatever its cells hold.
+    pub fn lets_lanes_choose(&self) -> bool {
+        matches!(
+            self,
+            ControlEffect::Collective(_) | ControlEffect::FreeJump(_)
+        )
+    }
+
     /// Returns the control transfer of execution models that the effect is, at the points that `point` has for
     /// operations. `None` if values decide it, if a point is missing or outside the code, or if no execution model has
     /// it.
@@ -238,6 +248,7 @@ impl ControlEffect {
             | ControlEffect::WriteBarrier { .. }
             | ControlEffect::Release
             | ControlEffect::Collective(_)
+            | ControlEffect::FreeJump(_)
             | ControlEffect::Push(..)
             | ControlEffect::SetActive(_)
             | ControlEffect::Indirect { .. }

@@ -118,11 +118,15 @@ struct Lifter<'a> {
 impl Lifter<'_> {
     fn lift_op(&self, instr: &SassInstr, effects: Effects) -> Op {
         let relocation = self.relocations(instr.addr).first();
-        let condition = ExecCondition {
-            guard: effects.guard.register().map(Cell::of),
-            negated: effects.guard.negated,
-            cc_test: effects.cc_test,
-            further: further_test(effects.further),
+        let condition = match effects.flow {
+            // Its predicate is one of other lanes, too.
+            InstrFlow::FreeBranch(_) => ExecCondition::ALWAYS,
+            _ => ExecCondition {
+                guard: effects.guard.register().map(Cell::of),
+                negated: effects.guard.negated,
+                cc_test: effects.cc_test,
+                further: further_test(effects.further),
+            },
         };
         // Only such an instruction never falls through to the next section.
         let always_leaves = condition.is_always()
@@ -181,6 +185,7 @@ impl Lifter<'_> {
                 | InstrFlow::Push(..)
                 | InstrFlow::OpenBarrier(..)
                 | InstrFlow::Collective(_)
+                | InstrFlow::FreeBranch(_)
         )
     }
 
@@ -303,6 +308,7 @@ impl Lifter<'_> {
             },
             InstrFlow::Release => ControlEffect::Release,
             InstrFlow::Collective(to) => ControlEffect::Collective(target(to)),
+            InstrFlow::FreeBranch(to) => ControlEffect::FreeJump(target(to)),
             InstrFlow::Exit => ControlEffect::Exit,
             InstrFlow::Unsupported => {
                 ControlEffect::Unsupported(match self.program.opcode(instr) {

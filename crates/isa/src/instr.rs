@@ -183,6 +183,8 @@ pub enum InstrFlow {
     Release,
     /// `WARPSYNC.COLLECTIVE`: as [`InstrFlow::Release`], but each lane may continue at the target instead.
     Collective(BranchTarget),
+    /// BRA.ANY, which asks predicates of several lanes: each lane goes on after it or at the target, as far as is known.
+    FreeBranch(BranchTarget),
     /// EXIT, KIL: terminates the lanes. BPT.TRAP: terminates the launch, so its lanes continue nowhere.
     Exit,
     /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that depend on the call

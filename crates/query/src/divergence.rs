@@ -388,6 +388,6 @@ fn source_reason(source: DivergenceSource) -> &'static str {
         DivergenceSource::Load(_) => "memory that other warps may write meanwhile",
         DivergenceSource::Callee => "the callee may write any value",
         DivergenceSource::Stack => "resumes where the lane came from",
-        DivergenceSource::Collective => "may go on at its target or after it",
+        DivergenceSource::Choice => "may go on at its target or after it",
     }
 }

@@ -181,6 +181,7 @@ fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex,
             | ControlEffect::LinkedCall(ControlTarget::Op(to))
             | ControlEffect::OpenBarrier(_, ControlTarget::Op(to))
             | ControlEffect::Collective(ControlTarget::Op(to))
+            | ControlEffect::FreeJump(ControlTarget::Op(to))
             | ControlEffect::Push(_, ControlTarget::Op(to)) => Some(*to),
             _ => None,
         })

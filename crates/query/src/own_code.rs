@@ -48,6 +48,7 @@ fn reached(code: &Code) -> Option<BTreeSet<OpIndex>> {
             | ControlEffect::LinkedCall(target)
             | ControlEffect::OpenBarrier(_, target)
             | ControlEffect::Collective(target)
+            | ControlEffect::FreeJump(target)
             | ControlEffect::Push(_, target) => (Some(target), true),
             ControlEffect::Pop(_)
             | ControlEffect::Return

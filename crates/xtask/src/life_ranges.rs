@@ -25,8 +25,8 @@ usage: cargo xtask life-ranges [--show COUNT] [--every NUMBER] [DIRECTORY...]
        cargo xtask life-ranges [--show COUNT] [--seed NUMBER] --forms COUNT [--wide] [--record]
 
 Compares the registers and predicates that every instruction reads and writes (crates/isa) with the marks in the
-table of life ranges of oracle/bin/nvdisasm (-plr): `v` usage, `^` assignment, `x` both. Prints counts and
-the first differences; fails if there is one. Cubins: kernels/built and the files *.cubin below DIRECTORY.
+table of life ranges of oracle/bin/nvdisasm (-plr): `v` usage, `^` assignment, `x` both. Prints counts, the
+first differences and the cubins that the disassembler refuses; fails if there is one of either. Cubins: kernels/built and the files *.cubin below DIRECTORY.
 
   --every NUMBER  only every NUMBERth of the cubins below DIRECTORY (1)
   --forms COUNT   instead: COUNT random words of every encoding form without control flow, on each
@@ -74,8 +74,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             }
             for file in files {
                 let contents = cubin::read(&file)?;
-                compare(&nvdisasm, &mut tally, &contents)
-                    .with_context(|| file.display().to_string())?;
+                if let Err(error) = compare(&nvdisasm, &mut tally, &contents) {
+                    tally.failed.push(format!("{}: {error:#}", file.display()));
+                }
             }
         }
     }
@@ -83,9 +84,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         record::write(repository, &tally.marked, options.wide)?;
     }
     tally.print(options.show);
-    match tally.differences.len() {
-        0 => Ok(()),
-        count => bail!("{count} of {} instructions differ", tally.compared),
+    match (tally.differences.len(), tally.failed.len()) {
+        (0, 0) => Ok(()),
+        (0, failed) => bail!("{failed} cubins were not compared"),
+        (count, _) => bail!("{count} of {} instructions differ", tally.compared),
     }
 }
 
@@ -203,6 +205,8 @@ struct Difference {
 #[derive(Default)]
 struct LifeRangeTally {
     cubins: usize,
+    /// Cubins that were not compared, each with the reason.
+    failed: Vec<String>,
     /// Number of code sections for which the tool prints no table.
     unlisted: usize,
     compared: usize,
@@ -298,6 +302,9 @@ impl LifeRangeTally {
         );
         if self.unlisted > 0 {
             println!("{} code sections without a table", self.unlisted);
+        }
+        for failed in &self.failed {
+            println!("not compared: {failed}");
         }
         for (rule, count) in &self.exceptions {
             println!("{count:>8} left out: {rule}");

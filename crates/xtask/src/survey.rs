@@ -2,6 +2,7 @@
 
 mod cycles;
 mod growth;
+mod ratios;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--arch ARCH] [--every N] [--time-limit SECONDS] [FILE...]
        cargo run --release -p warpbound-xtask -- survey --cycles [--arch ARCH] [--every N] [--time-limit SECONDS] [--record FILE] [FILE...]
+       cargo run --release -p warpbound-xtask -- survey --relative-to ARCH FILE...
 
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
 targets of SYNC, BRK and BRX with those that the compiler recorded. Derives the bounds of the loops, parameters as
@@ -32,6 +34,7 @@ the warp-level graph, of the derivation and of the whole bound, on one core, als
 target differs. The libraries of `cargo xtask oracle --libraries` are oracle/libraries/*.so.* and
 oracle/libraries/cu1[12]/*. With --cycles: how many of the kernels with a bound have one in cycles of a lone warp on the
 gtx1080, with any caches and without a launch; the reasons why others have none, and the processor time of these bounds.
+With --relative-to: the distribution of the bounds for each architecture, relative to those of the same kernels for ARCH.
 
   --turns N   measure each kernel N times and take the median (9; 1 where files are given)
   --arch ARCH  only images for this architecture
@@ -53,12 +56,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         derive: false,
         ..BoundOptions::default()
     };
-    let (mut every, mut in_cycles, mut record) = (1usize, false, None);
+    let (mut every, mut in_cycles, mut record, mut base) = (1usize, false, None, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
             "--cycles" => in_cycles = true,
+            "--relative-to" => base = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?),
             "--record" => record = Some(PathBuf::from(value()?)),
             "--turns" => turns = Some(value()?.parse()?),
             "--every" => every = value()?.parse()?,
@@ -79,6 +83,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     if every == 0 {
         bail!("--every needs a number of at least 1");
+    }
+    if let Some(base) = base {
+        return ratios::run(&files, base, &options);
     }
     if in_cycles {
         let selected = cycles::Selected {

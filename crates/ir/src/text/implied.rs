@@ -49,6 +49,7 @@ pub(super) fn unstated_meaning(control: &ControlEffect) -> Option<Meaning> {
         | ControlEffect::WriteBarrier { .. }
         | ControlEffect::Release
         | ControlEffect::Collective(_)
+        | ControlEffect::FreeJump(_)
         | ControlEffect::Exit => Some(Meaning::Set(SmallVec::new())),
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Words that begin a control effect.
-pub(super) const CONTROL_EFFECTS: [&str; 21] = [
+pub(super) const CONTROL_EFFECTS: [&str; 22] = [
     "jump",
     "branch",
     "reconverge",
@@ -37,6 +37,7 @@ pub(super) const CONTROL_EFFECTS: [&str; 21] = [
     "write_barrier",
     "release",
     "collective",
+    "free_jump",
     "exit",
     "end",
     "unsupported",
@@ -422,6 +423,7 @@ impl Line<'_> {
             "write_barrier" => self.write_barrier()?,
             "release" => ControlEffect::Release,
             "collective" => ControlEffect::Collective(self.target()?),
+            "free_jump" => ControlEffect::FreeJump(self.target()?),
             "exit" => ControlEffect::Exit,
             "end" => ControlEffect::End,
             "unsupported" => ControlEffect::Unsupported(self.cursor.text()?),

@@ -243,6 +243,7 @@ impl OpText<'_> {
             }
             ControlEffect::Release => f.write_str("  release"),
             ControlEffect::Collective(to) => write!(f, "  collective {}", self.target(to)),
+            ControlEffect::FreeJump(to) => write!(f, "  free_jump {}", self.target(to)),
             ControlEffect::Exit => f.write_str("  exit"),
             ControlEffect::End => f.write_str("  end"),
             ControlEffect::Unsupported(name) => write!(f, "  unsupported {}", Quoted(name)),

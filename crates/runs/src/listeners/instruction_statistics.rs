@@ -239,7 +239,8 @@ pub fn can_part(prepared: &Prepared<'_>, at: OpIndex) -> bool {
         ControlEffect::Indirect { .. }
         | ControlEffect::LinkedIndirect { .. }
         | ControlEffect::Return
-        | ControlEffect::Collective(_) => true,
+        | ControlEffect::Collective(_)
+        | ControlEffect::FreeJump(_) => true,
         ControlEffect::Jump(_)
         | ControlEffect::LinkedCall(_)
         | ControlEffect::Branch { .. }

@@ -195,6 +195,7 @@ fn compile_flow(op: &Op) -> Option<Flow> {
         | ControlEffect::WriteBarrier { .. }
         | ControlEffect::Release
         | ControlEffect::Collective(_)
+        | ControlEffect::FreeJump(_)
         | ControlEffect::Exit
         | ControlEffect::Unsupported(_) => return None,
     };

@@ -51,7 +51,7 @@ pub struct StackRun {
     /// Branches of which both sides lead to the next point of a lane.
     pub ambiguous: BTreeSet<OpIndex>,
     /// Number of steps before the first such branch; `None` if there is none.
-    pub told: Option<usize>,
+    pub known_steps: Option<usize>,
     /// Path that the code cannot execute, and where it ended.
     pub stuck: Option<String>,
 }
@@ -222,7 +222,7 @@ impl<'a> RecordedCode<'a> {
             possible.sort_by_key(|(distance, ..)| *distance);
             if possible.len() > 1 {
                 warp.run.ambiguous.insert(at);
-                warp.run.told.get_or_insert(warp.run.steps.len());
+                warp.run.known_steps.get_or_insert(warp.run.steps.len());
                 if warp.second.contains(&at) {
                     possible.reverse();
                 }
@@ -274,7 +274,8 @@ impl<'a> RecordedCode<'a> {
         };
         let mut sides = match &op.control {
             ControlEffect::Jump(ControlTarget::Op(to)) => vec![same(*to)],
-            ControlEffect::Collective(ControlTarget::Op(to)) => vec![same(after(at)), same(*to)],
+            ControlEffect::Collective(ControlTarget::Op(to))
+            | ControlEffect::FreeJump(ControlTarget::Op(to)) => vec![same(after(at)), same(*to)],
             ControlEffect::LinkedCall(ControlTarget::Op(to)) => vec![called(*to)],
             ControlEffect::Indirect { .. } => targets()?.into_iter().map(same).collect(),
             ControlEffect::LinkedIndirect { .. } => targets()?.into_iter().map(called).collect(),

@@ -43,6 +43,17 @@ impl BarrierTags {
 }
 
 impl<L: Labels> Warp<'_, L> {
+    /// Random number of a lane at an operation: a lane alone has the one that it had among the others.
+    fn choice_of(&mut self, lane: usize, at: OpIndex) -> u64 {
+        if self.replay == Some(lane) {
+            return self.votes[lane].pop().unwrap_or_default();
+        }
+        let steps = self.steps as u64;
+        let draw = mix(&[self.run.seed, 12, at.0.into(), lane as u64, steps]);
+        self.votes[lane].push(draw);
+        draw
+    }
+
     /// Applies the effect of an operation on barriers, or of a call whose return address is in registers. `None` if it
     /// has neither.
     pub(super) fn apply_barrier_effect(
@@ -86,11 +97,12 @@ impl<L: Labels> Warp<'_, L> {
                 parts.push((next, active & !taken));
                 return Some(self.apply_parts(parts, active, next));
             }
-            ControlEffect::Collective(ControlTarget::Op(to)) => {
+            ControlEffect::Collective(ControlTarget::Op(to))
+            | ControlEffect::FreeJump(ControlTarget::Op(to)) => {
                 let target = point(*to, here.label);
                 let mut parts = vec![(next, active & !taken)];
                 for lane in lanes_of(taken) {
-                    let draw = mix(&[self.run.seed, 12, here.op.0.into(), lane as u64]);
+                    let draw = self.choice_of(lane, here.op);
                     add_lane(&mut parts, if draw & 1 == 0 { target } else { next }, lane);
                 }
                 return Some(self.apply_parts(parts, active, next));

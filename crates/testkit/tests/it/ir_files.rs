@@ -417,7 +417,7 @@ fn source_text(source: DivergenceSource) -> String {
         DivergenceSource::Load(space) => format!("{} memory", space.name()),
         DivergenceSource::Callee => "a function outside the file".to_owned(),
         DivergenceSource::Stack => "the resumed stack entry".to_owned(),
-        DivergenceSource::Collective => "a collective instruction".to_owned(),
+        DivergenceSource::Choice => "the choice of the lane".to_owned(),
     }
 }
 

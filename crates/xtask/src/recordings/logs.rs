@@ -27,7 +27,7 @@ struct Event {
 type Warps = Vec<Vec<Event>>;
 
 /// Whether a record of a warp fits the warp with a stack.
-enum Told {
+enum RecordVerdict {
     Fits,
     Unknown,
     Contradicts(String),
@@ -177,9 +177,9 @@ impl Tally {
             self.events += events.len();
             let paths = paths_of_lanes(events);
             match self.warp(&mut code, events, &paths) {
-                Told::Fits => {}
-                Told::Unknown => *self.untold.entry(name.to_owned()).or_default() += 1,
-                Told::Contradicts(why) => {
+                RecordVerdict::Fits => {}
+                RecordVerdict::Unknown => *self.untold.entry(name.to_owned()).or_default() += 1,
+                RecordVerdict::Contradicts(why) => {
                     let what = format!("{name} warp {number}: {why}");
                     self.contradictions.push(what);
                 }
@@ -189,21 +189,26 @@ impl Tally {
     }
 
     /// Holds a warp to the warp with a stack.
-    fn warp(&mut self, code: &mut RecordedCode<'_>, events: &[Event], paths: &[Vec<u32>]) -> Told {
+    fn warp(
+        &mut self,
+        code: &mut RecordedCode<'_>,
+        events: &[Event],
+        paths: &[Vec<u32>],
+    ) -> RecordVerdict {
         let first = code.run(paths, &BTreeSet::new());
-        let (ambiguous, told) = (first.ambiguous.clone(), first.told);
+        let (ambiguous, known) = (first.ambiguous.clone(), first.known_steps);
         let Err((step, why)) = self.compare(events, first) else {
-            return Told::Fits;
+            return RecordVerdict::Fits;
         };
-        if told.is_none_or(|told| step < told) {
-            return Told::Contradicts(why);
+        if known.is_none_or(|known| step < known) {
+            return RecordVerdict::Contradicts(why);
         }
         // The paths between points may be others than those of the first try. One that fits is enough.
         let single = ambiguous.iter().map(|&branch| BTreeSet::from([branch]));
         let mut tries = single.chain([ambiguous.clone()]);
         match tries.any(|second| self.compare(events, code.run(paths, &second)).is_ok()) {
-            true => Told::Fits,
-            false => Told::Unknown,
+            true => RecordVerdict::Fits,
+            false => RecordVerdict::Unknown,
         }
     }
 

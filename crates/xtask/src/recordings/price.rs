@@ -1,4 +1,4 @@
-//! What bounds of kernels with convergence barriers would be without an assumption.
+//! Bounds of kernels with convergence barriers without one of the assumptions.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -56,6 +56,8 @@ pub(crate) enum FlowKind {
     Release,
     /// The same; if the bit is set, lanes may continue at the target.
     Collective(u8),
+    /// BRA, which each lane takes or not if this bit is set.
+    BranchOrFree(u8),
     Exit,
     Unsupported,
 }
@@ -311,7 +313,12 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         }
         "illegal" => effects.illegal = true,
         "bar" => effects.barrier = true,
-        "branch" => effects.flow = FlowKind::Branch,
+        "branch" => {
+            effects.flow = match value {
+                "" => FlowKind::Branch,
+                bit => FlowKind::BranchOrFree(bit.parse().ok()?),
+            };
+        }
         "brx" => effects.flow = FlowKind::BranchRegister,
         "jmx" => effects.flow = FlowKind::JumpRegister,
         "call" => effects.flow = FlowKind::Call,

@@ -121,6 +121,10 @@ impl Transfer {
         match kind {
             FlowKind::Next => InstrFlow::Next,
             FlowKind::Branch => InstrFlow::Branch(direct),
+            FlowKind::BranchOrFree(bit) => match word.bit(bit) {
+                true => InstrFlow::FreeBranch(direct),
+                false => InstrFlow::Branch(direct),
+            },
             FlowKind::BranchRegister => self.through_register(true, addr, dialect),
             FlowKind::JumpRegister => self.through_register(false, addr, dialect),
             FlowKind::Call => InstrFlow::Call(direct),
