@@ -9,7 +9,7 @@ use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op, UnaryOp, ValueDomain
 use warpbound_simt::warp::CellSet;
 
 /// Largest set that a join of different sets makes; larger sets come from a clamp or mask.
-const JOIN_LIMIT: usize = 64;
+const JOIN_LIMIT: usize = 16;
 /// Largest index of a jump table that is followed.
 const CLAMP_LIMIT: u32 = 4096;
 

@@ -362,7 +362,9 @@ impl Lifter<'_> {
                 .writes
                 .iter()
                 .all(|register| !overwritten.contains(register));
-            if is_kept && effects.guard.is_always() && self.writes_number(instr, after.0) {
+            let writes_it =
+                || self.writes_number(instr, after.0) || self.writes_address(instr, after);
+            if is_kept && effects.guard.is_always() && writes_it() {
                 return true;
             }
             overwritten.extend(effects.writes);
@@ -392,6 +394,17 @@ impl Lifter<'_> {
             .any(|instr| computes(instr) || names(instr))
             || words.any(|word| word == after.0)
             || self.kernel.relocations.iter().any(relocates)
+    }
+
+    /// Whether an instruction is a move of the low half of this address, by a relocation.
+    fn writes_address(&self, instr: &SassInstr, address: CodeAddr) -> bool {
+        self.relocations(instr.addr).iter().any(|relocation| {
+            let symbol = relocation.symbol.in_code;
+            let sum = symbol.zip(relocation.addend);
+            let written = sum.and_then(|(symbol, addend)| i64::from(symbol.0).checked_add(addend));
+            relocation.word_immediate() == Some(AddressHalf::Low)
+                && written == Some(i64::from(address.0))
+        })
     }
 
     /// Whether an instruction is a move of this number.

@@ -1,8 +1,9 @@
 //! Exits of loops: branches that each iteration executes, with the conditions under which the loop goes on; and the
 //! conditions under which a loop is entered.
 
+use smallvec::SmallVec;
 use warpbound_graph::LoopIndex;
-use warpbound_ir::{Cell, ExecCondition, OpIndex};
+use warpbound_ir::{Cell, ExecCondition, FurtherTest, OpIndex};
 use warpbound_isa::Reg;
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::Via;
@@ -37,10 +38,15 @@ pub(crate) struct Sides {
 
 /// The sides of the branch at the end of a node; `None` if it has no condition, or one successor may belong to both.
 pub(crate) fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
+    all_sides(symbolic, node).filter(|sides| !sides.condition.has_further_test())
+}
+
+/// The same where more than the guard may decide.
+fn all_sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
     let thread = symbolic.thread;
     let resolved = thread.resolved.get(node.index())?.as_ref()?;
     let condition = resolved.condition;
-    if condition.is_always() || condition.is_never() || condition.has_further_test() {
+    if condition.is_always() || condition.is_never() {
         return None;
     }
     let next = resolved.next_where_condition_fails()?;
@@ -79,7 +85,7 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
             continue;
         }
         let node = NodeId(node as u32);
-        let Some(sides) = sides(symbolic, node) else {
+        let Some(sides) = all_sides(symbolic, node) else {
             continue;
         };
         let stays = |to: usize| body.contains(to);
@@ -90,12 +96,26 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
             (false, true) => false,
             _ => continue,
         };
+        let at = symbolic.thread.space.block(node).last;
+        if sides.condition.has_further_test() {
+            // Where the loop goes on by the taken side, each part of the condition holds.
+            let parts = predicates_of(sides.condition);
+            for (cell, negated) in parts.into_iter().filter(|_| goes_on) {
+                exits.push(Exit {
+                    at,
+                    word: symbolic.before(node, at, cell),
+                    goes_on: !negated,
+                    is_only_way_out: false,
+                    is_of_lane: false,
+                });
+            }
+            continue;
+        }
         let Some(guard) = sides.condition.guard else {
             continue;
         };
         let mut taken = sides.taken.iter();
         let is_only_way_out = !goes_on || taken.all(|to| to.is_some_and(stays));
-        let at = symbolic.thread.space.block(node).last;
         if guard.mask_words().is_some() {
             let exit = MaskExit {
                 index,
@@ -118,6 +138,17 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
         });
     }
     exits
+}
+
+/// Predicates that must have a value for a condition to hold, each with whether it must not hold.
+fn predicates_of(condition: ExecCondition) -> SmallVec<[(Cell, bool); 2]> {
+    let guard = condition.guard.filter(|guard| guard.is_predicate());
+    let guard = guard.map(|guard| (guard, condition.negated));
+    let further = match condition.further {
+        Some(FurtherTest::Predicate { cell, negated }) => Some((cell, negated)),
+        Some(FurtherTest::Group) | None => None,
+    };
+    guard.into_iter().chain(further).collect()
 }
 
 /// Branch on a mask that leaves a loop.

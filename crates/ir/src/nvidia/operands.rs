@@ -3,7 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::nvidia::{BracketOperand, Part, REGISTERS};
-use warpbound_isa::{Operand, OperandRole, OperandValue, Reg, View};
+use warpbound_isa::{Operand, OperandRole, OperandValue, Reg, RegisterKind, View};
 
 use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp, WordHalf};
 
@@ -223,6 +223,13 @@ pub(crate) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
 pub(crate) fn register_after(first: u8, offset: u8) -> Option<Cell> {
     let register = Reg::vector(first.checked_add(offset)?);
     REGISTERS.has(register).then(|| Cell::of(register))
+}
+
+/// The uniform register `offset` places after `first`, if it exists.
+pub(crate) fn uniform_after(first: u8, offset: u8) -> Option<Cell> {
+    let register = Reg::uniform(first.checked_add(offset)?);
+    let exists = u16::from(register.number) < RegisterKind::Uniform.capacity();
+    exists.then(|| Cell::of(register))
 }
 
 /// Word `number` of an operand (0 is the low one), without its modifiers.
