@@ -56,6 +56,32 @@ impl Nvdisasm {
         sm: u32,
         words: &[u128],
     ) -> anyhow::Result<Vec<Option<String>>> {
+        let mut texts = vec![None; words.len()];
+        let mut ranges = vec![(0, words.len())];
+        while let Some((start, end)) = ranges.pop() {
+            let range = start..end;
+            // The others keep the addresses of the range.
+            let mut batch = vec![WIDE_NOP; words.len()];
+            batch[range.clone()].copy_from_slice(&words[range.clone()]);
+            match self.disassemble_batch(sm, &batch)? {
+                Some(found) => texts[range.clone()].clone_from_slice(&found[range]),
+                // Each run reports some of the rejected words only, so smaller ranges come to an end.
+                None if range.len() > 1 => {
+                    let middle = start + range.len() / 2;
+                    ranges.extend([(start, middle), (middle, end)]);
+                }
+                None => {}
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The same; `None` if there are rejected words after all rounds.
+    fn disassemble_batch(
+        &self,
+        sm: u32,
+        words: &[u128],
+    ) -> anyhow::Result<Option<Vec<Option<String>>>> {
         let mut texts: Vec<Option<String>> = vec![None; words.len()];
         let mut rejected = vec![false; words.len()];
         // The tool names no address for a word whose low half is 0.
@@ -105,9 +131,9 @@ impl Nvdisasm {
                     *text = None;
                 }
             }
-            return Ok(texts);
+            return Ok(Some(texts));
         }
-        bail!("nvdisasm still rejects words after {ROUNDS} rounds")
+        Ok(None)
     }
 
     /// Returns the text of every instruction of `code` (whole groups of a control word and three instructions) by byte

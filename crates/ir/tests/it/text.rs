@@ -436,7 +436,7 @@ const MISTAKES: [(&str, &str); 22] = [
     ),
     (
         "0x0: S3 = 1 warp",
-        "x.ir: line 1, column 13: `warp` is no control effect; control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, linked_call, linked_indirect, return, open_barrier, join_barrier, break_barrier, save_barrier, write_barrier, release, collective, exit, end and unsupported",
+        "x.ir: line 1, column 13: `warp` is no control effect; control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, linked_call, linked_indirect, return, open_barrier, join_barrier, break_barrier, save_barrier, write_barrier, release, collective, free_jump, exit, end and unsupported",
     ),
     (
         "0x0: set_active S3",
