@@ -6,6 +6,7 @@ mod synthetic;
 mod wide;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -333,8 +334,9 @@ impl LifeRangeTally {
     }
 }
 
-/// Uniform registers that the compiler leaves to the driver, apart from the preamble of code for sm_87.
-const RESERVED: u8 = 4;
+/// Uniform registers that have a column in the table. Compilers leave those below to the driver, apart from the preamble of
+/// code for sm_87.
+const LISTED_UNIFORM: Range<u8> = 4..62;
 
 /// Returns the rule that explains a difference, if there is one; isa/nvidia/README.md gives the reasons. Except for the
 /// condition code, all rules are about registers that only we name.
@@ -346,8 +348,9 @@ fn exception_rule(
     register: Reg,
 ) -> Option<&'static str> {
     let is_only_ours = matches!(kind, Kind::OnlyWeRead | Kind::OnlyWeWrite);
-    if is_only_ours && register.kind == RegisterKind::Uniform && register.number < RESERVED {
-        return Some("UR0 to UR3, which the table never lists");
+    let is_uniform = register.kind == RegisterKind::Uniform;
+    if is_only_ours && is_uniform && !LISTED_UNIFORM.contains(&register.number) {
+        return Some("UR0 to UR3 and UR62 to UR254, which the table never lists");
     }
     if register == Reg::CC {
         return Some("the condition code, which has no column");
