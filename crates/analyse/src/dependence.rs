@@ -19,7 +19,7 @@ pub struct Decision {
     pub cells: Vec<Cell>,
     /// Whether the stack decides as well: SYNC, BRK, CONT or RET may resume at several nodes.
     pub by_stack: bool,
-    /// Whether each lane may go on at any of the nodes: whatever cells hold.
+    /// Whether each lane may go on at any of the nodes, whatever cells hold.
     pub freely: bool,
 }
 

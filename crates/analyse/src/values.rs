@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op, UnaryOp, ValueDomain, eval};
 use warpbound_simt::warp::CellSet;
 
-/// Largest set that a join of different sets makes; larger sets come from a clamp or mask.
+/// Largest set that a join of different sets makes; larger sets come from a clamp or mask. A loop is followed so often if
+/// its counter decides a target.
 const JOIN_LIMIT: usize = 16;
 /// Largest index of a jump table that is followed.
 const CLAMP_LIMIT: u32 = 4096;

@@ -285,13 +285,28 @@ impl Warp<'_> {
         }
     }
 
+    fn release_barriers(&mut self, lane: u32) {
+        for number in self.lane(lane).instances.into_iter().flatten() {
+            self.instances[number].released.insert(lane);
+        }
+    }
+
     /// Executes an operation for one lane.
     fn step_lane(&mut self, lane: u32, at: usize, control: &ControlEffect, of_group: bool) {
         let takes = self.takes(lane, at, of_group);
         let index = lane as usize;
         let mut next = at + 1;
         match control {
-            ControlEffect::Jump(ControlTarget::Op(to)) if takes => next = to.index(),
+            ControlEffect::Jump(ControlTarget::Op(to))
+            | ControlEffect::FreeJump(ControlTarget::Op(to))
+                if takes =>
+            {
+                next = to.index();
+            }
+            ControlEffect::Collective(ControlTarget::Op(to)) => {
+                self.release_barriers(lane);
+                next = if takes { to.index() } else { next };
+            }
             ControlEffect::LinkedCall(ControlTarget::Op(to)) if takes => {
                 self.lanes[index].returns.push(at + 1);
                 next = to.index();
@@ -318,11 +333,7 @@ impl Warp<'_> {
                     source.and_then(|source| self.lanes[index].registers.get(&source).copied());
                 self.lanes[index].instances[usize::from(*barrier)] = saved.flatten();
             }
-            ControlEffect::Release => {
-                for number in self.lanes[index].instances.into_iter().flatten() {
-                    self.instances[number].released.insert(lane);
-                }
-            }
+            ControlEffect::Release => self.release_barriers(lane),
             ControlEffect::Exit if takes => {
                 for barrier in 0..16 {
                     self.leave(lane, barrier);

@@ -40,6 +40,8 @@ pub struct Shapes {
     pub breaks: bool,
     /// Branches that ask for the lanes of a group.
     pub group_branches: bool,
+    /// Branches that each lane takes as it likes, some of which release barriers.
+    pub choices: bool,
 }
 
 impl Shapes {
@@ -50,6 +52,7 @@ impl Shapes {
         yields: true,
         breaks: true,
         group_branches: true,
+        choices: true,
     };
 }
 
@@ -278,6 +281,7 @@ impl Maker {
             8 if !self.is_function && !self.functions.is_empty() => self.call(),
             9 if !self.is_function && !self.functions.is_empty() => self.call_in_region(depth),
             10 if self.shapes.group_branches => self.group_branch(),
+            12 if self.shapes.choices => self.choice(),
             11 if self.rng.u8(0..3) == 0 => {
                 let condition = self.predicate();
                 let at = self.ops.len();
@@ -380,6 +384,18 @@ impl Maker {
         self.bind(after);
     }
 
+    fn choice(&mut self) {
+        let after = self.label();
+        let make = match self.shapes.yields && self.rng.bool() {
+            true => ControlEffect::Collective,
+            false => ControlEffect::FreeJump,
+        };
+        let at = self.ops.len();
+        self.to(ExecCondition::ALWAYS, make, after, LaneDecision::Data(at));
+        self.emit(ControlEffect::Next, LaneDecision::Always);
+        self.bind(after);
+    }
+
     fn call(&mut self) {
         let function = self.functions[self.rng.usize(0..self.functions.len())];
         self.to(
@@ -444,6 +460,8 @@ impl Maker {
             match &mut self.ops[at].control {
                 ControlEffect::Jump(target)
                 | ControlEffect::LinkedCall(target)
+                | ControlEffect::Collective(target)
+                | ControlEffect::FreeJump(target)
                 | ControlEffect::OpenBarrier(_, target) => *target = ControlTarget::Op(to),
                 other => unreachable!("{other:?} has no target"),
             }

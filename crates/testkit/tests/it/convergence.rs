@@ -1,6 +1,6 @@
 //! Bounds of code with convergence barriers hold on a machine whose groups run in any order and merge (SOUNDNESS 21).
 
-use warpbound_ir::{Code, ControlEffect};
+use warpbound_ir::{Code, ControlEffect, FurtherTest};
 use warpbound_isa::instr::StackToken;
 use warpbound_testkit::convergence::{
     BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, Shapes, check, with_demotions,
@@ -254,4 +254,20 @@ fn planted_yields_are_found_with_masks_of_the_warp() {
             .violated
             .is_empty()
     );
+}
+
+#[test]
+fn planted_choices_on_which_lanes_agree_are_found() {
+    let agreed = |code: &Code| {
+        let mut code = code.clone();
+        for op in &mut code.ops {
+            if let ControlEffect::FreeJump(to) = op.control.clone() {
+                op.control = ControlEffect::Jump(to);
+                op.condition.further = Some(FurtherTest::Group);
+            }
+        }
+        code
+    };
+    let counts = violated(Shapes::ALL, INSTANCES, agreed);
+    assert!(!counts.violated.is_empty());
 }
