@@ -66,7 +66,7 @@ fn recorded() -> Vec<(usize, u128, Vec<Arch>, &'static str)> {
 const UNREAD: [u32; 3] = [70, 72, 107];
 
 /// Recorded words whose text is known to be another one (isa/nvidia/README.md, "Known gaps"). The number may only fall.
-const KNOWN_DIFFERENCES: usize = 284;
+const KNOWN_DIFFERENCES: usize = 279;
 
 #[test]
 fn every_recorded_wide_word_is_spelled_as_recorded() {

@@ -281,6 +281,12 @@ pub(super) fn uniform(
     // The number of URZ is no other register.
     let is_register = number.is_none() || code < zero;
     let placed = context.low_bits(field, code, zero, word);
+    // URZ is also the register below it with `plus` added; another operand may have placed that one in the field.
+    let below = zero.saturating_sub(plus.into());
+    let placed = match number {
+        None => placed.or_else(|| context.low_bits(field, below, zero, word)),
+        Some(_) => placed,
+    };
     let placed = placed.filter(|_| is_register);
     placed.ok_or(OperandMismatch::RegisterNumber)
 }
