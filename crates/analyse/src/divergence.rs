@@ -39,7 +39,7 @@ pub enum DivergenceSource {
     Callee,
     /// The resumed stack entry depends on the path of the lane.
     Stack,
-    /// Lanes may go on as they like.
+    /// Each lane may take either side, whatever its cells hold.
     Choice,
 }
 

@@ -179,8 +179,8 @@ impl<M: AbstractModel<Control = ControlOp>> WarpProgram<M> for Kernel<'_, M> {
             return Ok(None);
         };
         let base = indirect_base(&last.control);
-        // Before the writes of a callee below: the call reads the register first. Of lanes that go on as
-        // they like nothing is known.
+        // Before the writes of a callee below: the call reads the register first. Nothing is
+        // known of lanes that may take either side.
         let base_agrees =
             self.active_agree(state, base.into_iter()) && !last.control.lets_lanes_choose();
         if resolved.external.is_some() {

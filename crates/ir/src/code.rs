@@ -184,7 +184,7 @@ pub enum ControlEffect {
     Release,
     /// As [`ControlEffect::Release`], but each lane may continue at the target instead.
     Collective(ControlTarget),
-    /// Each active lane goes on after it or at the target, as it likes.
+    /// Each active lane goes on after it or at the target, whatever its cells hold (BRA.ANY).
     FreeJump(ControlTarget),
     /// Pushes an entry that resumes at the target.
     Push(StackToken, ControlTarget),

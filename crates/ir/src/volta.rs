@@ -146,7 +146,7 @@ fn predicate_look_up(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
     Some(Meaning::Set(values))
 }
 
-/// Value of a table at three operands, bit by bit, of which the first is the highest bit of an index. All bits of an
+/// Value of a table at three operands, bit by bit. The first operand is the highest bit of an index. All bits of an
 /// operand are bits of `ones`. Compilers' tables are mostly copies, negations and conjunctions of a few operands, the
 /// others being constant, so these have expressions of their own.
 fn look_up_bits(table: u8, operands: &[Expr; 3], ones: u32) -> Expr {

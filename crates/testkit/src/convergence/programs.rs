@@ -8,7 +8,7 @@ use warpbound_ir::{
     OpIndex, OpScope, ValueDependence,
 };
 
-/// LaneDecision of lanes at an operation.
+/// Decision of lanes at an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LaneDecision {
     /// The condition holds.
@@ -40,7 +40,7 @@ pub struct Shapes {
     pub breaks: bool,
     /// Branches that ask for the lanes of a group.
     pub group_branches: bool,
-    /// Branches that each lane takes as it likes, some of which release barriers.
+    /// Branches that each lane takes or not, whatever its cells hold; some release barriers.
     pub choices: bool,
 }
 
@@ -56,7 +56,7 @@ impl Shapes {
     };
 }
 
-/// BarrierProgram, with what decides its branches.
+/// Program with convergence barriers, and the decisions of its lanes.
 #[derive(Clone, Debug)]
 pub struct BarrierProgram {
     /// The operations.

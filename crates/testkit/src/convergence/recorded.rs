@@ -43,12 +43,12 @@ pub struct PointStep {
     pub lanes: Vec<(u32, usize)>,
 }
 
-/// GroupRun of the stack machine on recorded paths.
+/// Run of the stack machine on recorded paths.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct StackRun {
     /// Steps at points, in order.
     pub steps: Vec<PointStep>,
-    /// Branches of which both sides lead to the next point of a lane.
+    /// Branches whose two sides both lead to the next point of a lane.
     pub ambiguous: BTreeSet<OpIndex>,
     /// Number of steps before the first such branch; `None` if there is none.
     pub known_steps: Option<usize>,
@@ -341,7 +341,7 @@ struct StackedWarp<'a> {
     lanes: Vec<Lane<'a>>,
     stack: Vec<Entry>,
     run: StackRun,
-    /// Ambiguous branches of which lanes take the second side.
+    /// Ambiguous branches whose second side lanes take.
     second: &'a BTreeSet<OpIndex>,
 }
 

@@ -1,5 +1,5 @@
-//! Transfers of code with convergence barriers, by the warp with a stack of which the claims speak (SOUNDNESS 21.2). That
-//! its steps cover those of a GPU is checked elsewhere, by a machine of groups (`convergence`).
+//! Transfers of code with convergence barriers, by the warp with a stack that the claims are about (SOUNDNESS 21.2).
+//! Another test checks that its steps cover the steps of a GPU: a machine of groups (`convergence`).
 
 use std::collections::BTreeMap;
 

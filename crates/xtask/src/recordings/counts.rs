@@ -31,7 +31,7 @@ struct Tally {
     instructions: usize,
     blocks: usize,
     loops: usize,
-    /// Launches of which the sizes are known.
+    /// Launches with known sizes.
     sized: usize,
     refused: BTreeMap<String, String>,
     unchecked: usize,

@@ -40,7 +40,7 @@ struct Tally {
     events: usize,
     /// Steps of the warp with a stack at points.
     steps: usize,
-    /// Warps of which some groups merged.
+    /// Warps with groups that merged.
     merged: usize,
     /// Programs with warps whose paths the record does not tell, for example turns of a loop without points, so that no
     /// path that was tried fits; and the number of these warps.
@@ -203,7 +203,7 @@ impl Tally {
         if known.is_none_or(|known| step < known) {
             return RecordVerdict::Contradicts(why);
         }
-        // The paths between points may be others than those of the first try. One that fits is enough.
+        // The first try may have chosen other paths between points. One that fits is enough.
         let single = ambiguous.iter().map(|&branch| BTreeSet::from([branch]));
         let mut tries = single.chain([ambiguous.clone()]);
         match tries.any(|second| self.compare(events, code.run(paths, &second)).is_ok()) {
