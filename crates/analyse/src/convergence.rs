@@ -423,7 +423,7 @@ impl Walk<'_> {
                 self.check_unconditional(at, op)?;
                 self.write_barrier(at, *barrier, *source, *cleared, frames)?;
             }
-            ControlEffect::Return => {
+            ControlEffect::Return { .. } => {
                 let own = frames.0.last();
                 if own.is_some_and(|frame| !frame.open.is_empty() || !frame.saved.is_empty()) {
                     return Err(self.refuse(at, "a return inside a region".to_owned()));
@@ -515,7 +515,7 @@ impl Walk<'_> {
             {
                 frames.0.push(Frame::default());
             }
-            Some(ControlEffect::Return) if is_other_context => {
+            Some(ControlEffect::Return { .. }) if is_other_context => {
                 frames.0.pop();
             }
             _ => {}

@@ -308,7 +308,7 @@ impl ProgramSpace {
             ControlEffect::LinkedCall(ControlTarget::Op(callee)) => {
                 ControlOp::Jump(self.enter_linked(site, *callee)?)
             }
-            ControlEffect::Return => ControlOp::Jump(self.enter_caller(site)?),
+            ControlEffect::Return { .. } => ControlOp::Jump(self.enter_caller(site)?),
             ControlEffect::OpenBarrier(barrier, to) => {
                 match self.barriers.ignored.contains(&site.at) {
                     true => ControlOp::FallThrough,

@@ -130,7 +130,7 @@ fn control_flow(code: &Code) -> Digraph {
                     anchors.insert(*anchor);
                 }
             }
-            ControlEffect::Return => edges.push((here, hub(StackToken::Ret))),
+            ControlEffect::Return { .. } => edges.push((here, hub(StackToken::Ret))),
             ControlEffect::OpenBarrier(..)
             | ControlEffect::JoinBarrier(_)
             | ControlEffect::BreakBarrier(_)

@@ -570,7 +570,7 @@ fn successors(at: usize, op: &Op) -> Option<SmallVec<[usize; 2]>> {
         | ControlEffect::Pop(_)
         | ControlEffect::LinkedCall(_)
         | ControlEffect::LinkedIndirect { .. }
-        | ControlEffect::Return
+        | ControlEffect::Return { .. }
         | ControlEffect::OpenBarrier(..)
         | ControlEffect::JoinBarrier(_)
         | ControlEffect::BreakBarrier(_)

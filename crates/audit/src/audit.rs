@@ -13,6 +13,7 @@ mod claims;
 mod cycles;
 mod derived;
 mod findings;
+mod groups;
 mod launch_cycles;
 mod loaded;
 mod loops;

@@ -58,8 +58,10 @@ pub struct FamilyFacts {
     /// Whether reads, writes and control flow of its instructions are known, so that kernels are analysed. Otherwise they
     /// are listed, disassembled and compared.
     pub is_analysed: bool,
-    /// Whether kernels are run, timed, measured and rewritten.
+    /// Whether kernels are run without time.
     pub is_run: bool,
+    /// Whether kernels are timed, bounded in cycles, measured and rewritten.
+    pub is_timed: bool,
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
@@ -118,6 +120,7 @@ impl Family {
                 architectures: &["Maxwell", "Pascal"],
                 is_analysed: true,
                 is_run: true,
+                is_timed: true,
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
                 grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
@@ -127,7 +130,8 @@ impl Family {
                 gpus: "NVIDIA GPUs from Volta on",
                 architectures: &["Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell"],
                 is_analysed: true,
-                is_run: false,
+                is_run: true,
+                is_timed: false,
                 lanes: 32,
                 reconvergence: Reconvergence::ConvergenceBarriers,
                 grouped_code: None,
@@ -138,6 +142,7 @@ impl Family {
                 architectures: &["GCN3"],
                 is_analysed: true,
                 is_run: true,
+                is_timed: true,
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
                 grouped_code: None,
@@ -148,6 +153,7 @@ impl Family {
                 architectures: &["mini-SIMT"],
                 is_analysed: true,
                 is_run: true,
+                is_timed: true,
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
                 grouped_code: None,
@@ -168,7 +174,7 @@ impl Family {
         }
     }
 
-    /// Refuses a family whose kernels are bounded, but not run.
+    /// Refuses a family whose kernels are not run.
     ///
     /// # Errors
     ///
@@ -177,7 +183,22 @@ impl Family {
         match self.facts().is_run {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
-                "kernels for {self} are bounded in instructions, but neither run nor bounded in cycles yet"
+                "kernels for {self} are not run yet"
+            ))),
+        }
+    }
+
+    /// Refuses a family whose kernels are bounded in instructions and run, but have no model of time.
+    ///
+    /// # Errors
+    ///
+    /// A diagnostic with the name of the family.
+    pub fn check_timed(self) -> Result<(), Diagnostic> {
+        match self.facts().is_timed {
+            true => Ok(()),
+            false => Err(Diagnostic::new(format!(
+                "kernels for {self} are bounded in instructions and run without time, but neither timed nor bounded in \
+                 cycles yet"
             ))),
         }
     }

@@ -74,7 +74,7 @@ impl Isa {
 }
 
 impl Isa {
-    /// Whether kernels of this instruction set are run, timed and measured.
+    /// Whether kernels of this instruction set are run.
     pub fn is_run(self) -> bool {
         let facts = self.family().map(Family::facts);
         self.is_supported() && facts.is_some_and(|facts| facts.is_run)
@@ -88,6 +88,16 @@ impl Isa {
     pub fn check_run(self) -> Result<(), Diagnostic> {
         self.check_supported()?;
         self.family().map_or(Ok(()), Family::check_run)
+    }
+
+    /// Refuses an instruction set whose kernels are not timed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Isa::check_run`], or a diagnostic with the name of the family.
+    pub fn check_timed(self) -> Result<(), Diagnostic> {
+        self.check_run()?;
+        self.family().map_or(Ok(()), Family::check_timed)
     }
 
     /// Instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].

@@ -161,8 +161,15 @@ pub enum ControlEffect {
         /// Whether the sum is an address of this code's section.
         relative: bool,
     },
-    /// Returns from a [`ControlEffect::LinkedCall`]: jumps to the address in registers.
-    Return,
+    /// Returns from a [`ControlEffect::LinkedCall`]: jumps to the address in registers, as [`ControlEffect::Indirect`].
+    Return {
+        /// Register; `None` is zero, also if the text of an operation states none.
+        base: Option<Cell>,
+        /// Constant added to the register.
+        anchor: i64,
+        /// Whether the sum is an address of this code's section.
+        relative: bool,
+    },
     /// The active lanes take part in a convergence barrier, which resumes at the target.
     OpenBarrier(u8, ControlTarget),
     /// Waits for the lanes that take part in a convergence barrier.
@@ -199,6 +206,13 @@ pub enum ControlEffect {
 }
 
 impl ControlEffect {
+    /// Return to an address that is not stated.
+    pub const RETURN: ControlEffect = ControlEffect::Return {
+        base: None,
+        anchor: 0,
+        relative: false,
+    };
+
     /// Whether each active lane may go on at either of two places, whatever its cells hold.
     pub fn lets_lanes_choose(&self) -> bool {
         matches!(
@@ -240,7 +254,7 @@ impl ControlEffect {
             | ControlEffect::Call(_)
             | ControlEffect::LinkedCall(_)
             | ControlEffect::LinkedIndirect { .. }
-            | ControlEffect::Return
+            | ControlEffect::Return { .. }
             | ControlEffect::OpenBarrier(..)
             | ControlEffect::JoinBarrier(_)
             | ControlEffect::BreakBarrier(_)

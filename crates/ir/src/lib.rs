@@ -56,5 +56,5 @@ pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, further_test, meaning as meaning_of};
 pub use meaning::{
     Address, BarrierArrival, BarrierReduction, BinaryOp, BufferOperand, Expr, Meaning, ShuffleMode,
-    TernaryOp, UnaryOp, VoteMode, Width, WordHalf,
+    TernaryOp, UnaryOp, VoteMode, WarpReduction, Width, WordHalf,
 };

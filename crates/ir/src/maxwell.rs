@@ -6,25 +6,25 @@
 //! unsound, while a missing one is only imprecise. For example, `IADD.SAT R0.CC, R1, R2` has no meaning, because the
 //! flags of a clamped sum are not known.
 
-mod atomic;
+pub(crate) mod atomic;
 pub(crate) mod compare;
-mod convert;
+pub(crate) mod convert;
 mod flags;
-mod float;
-mod half;
+pub(crate) mod float;
+pub(crate) mod half;
 mod integer;
 pub(crate) mod logic;
-mod memory;
-mod modifier_reader;
-mod number;
+pub(crate) mod memory;
+pub(crate) mod modifier_reader;
+pub(crate) mod number;
 mod products;
 mod resize;
-mod surface;
+pub(crate) mod surface;
 #[cfg(test)]
 mod tests;
-mod texture;
-mod video;
-mod warp_wide;
+pub(crate) mod texture;
+pub(crate) mod video;
+pub(crate) mod warp_wide;
 
 use warpbound_isa::View;
 use warpbound_isa::instr::MemorySpace;

@@ -372,6 +372,46 @@ pub enum VoteMode {
     Same,
 }
 
+/// Reduction of a word over the active lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WarpReduction {
+    /// Value of the active lane with the lowest number.
+    First,
+    /// Wrapping sum.
+    Sum,
+    /// Minimum of unsigned numbers.
+    MinUnsigned,
+    /// Maximum of unsigned numbers.
+    MaxUnsigned,
+    /// Minimum of signed numbers.
+    MinSigned,
+    /// Maximum of signed numbers.
+    MaxSigned,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
+impl WarpReduction {
+    /// Combines the values of two lanes, that of the lower number first.
+    pub fn combine(self, a: u32, b: u32) -> u32 {
+        match self {
+            WarpReduction::First => a,
+            WarpReduction::Sum => a.wrapping_add(b),
+            WarpReduction::MinUnsigned => a.min(b),
+            WarpReduction::MaxUnsigned => a.max(b),
+            WarpReduction::MinSigned => (a as i32).min(b as i32) as u32,
+            WarpReduction::MaxSigned => (a as i32).max(b as i32) as u32,
+            WarpReduction::And => a & b,
+            WarpReduction::Or => a | b,
+            WarpReduction::Xor => a ^ b,
+        }
+    }
+}
+
 /// Width of a memory access and extension of loaded values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
@@ -440,6 +480,16 @@ pub enum Meaning {
         /// Predicate, 0 or 1.
         predicate: Expr,
     },
+    /// Reduction of a value over the active lanes (`REDUX`, `R2UR`; PTX manual, `redux.sync`). All of them receive the
+    /// result.
+    Reduce {
+        /// Destination.
+        dest: Option<Cell>,
+        /// Operation.
+        op: WarpReduction,
+        /// Value that each lane provides.
+        value: Expr,
+    },
     /// Atomic read-modify-write of memory (`ATOM`, `ATOMS`, `RED`; PTX manual, `atom`).
     Atomic {
         /// Destination cells of the old value, the low word first; none for RZ and RED.
@@ -485,6 +535,9 @@ pub enum Meaning {
         /// Destination of its truth: 1 if the result is not 0, else 0.
         truth: Option<Cell>,
     },
+    /// Lanes that wait until all lanes of a mask have come, or all that have not exited (`WARPSYNC`; PTX manual,
+    /// `bar.warp.sync`).
+    Meet(Option<Expr>),
     /// End of the launch with an error (`BPT.TRAP`; PTX manual, `trap`).
     Trap,
 }

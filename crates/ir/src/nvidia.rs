@@ -135,7 +135,7 @@ impl Lifter<'_> {
                 InstrFlow::Branch(_)
                     | InstrFlow::Indirect { .. }
                     | InstrFlow::Pop(_)
-                    | InstrFlow::Return
+                    | InstrFlow::Return { .. }
                     | InstrFlow::Exit
             );
         // In this code the section of another function follows, but in the memory of a GPU it may not (SOUNDNESS
@@ -212,6 +212,11 @@ impl Lifter<'_> {
         words: &mut Vec<AddressWord>,
     ) -> Option<View> {
         let half = relocation.word_immediate()?;
+        if relocation.offset == instr.addr.0
+            && let (Some(symbol), Some(addend)) = (relocation.symbol.in_code, relocation.addend)
+        {
+            return self.code_address_view(instr, i64::from(symbol.0).checked_add(addend)?, half);
+        }
         if relocation.offset != instr.addr.0 || !relocation.symbol.is_global {
             return None;
         }
@@ -246,6 +251,26 @@ impl Lifter<'_> {
             offset,
         };
         Some(view)
+    }
+
+    /// View of a move whose immediate is relocated to half of an address of this code, which counts from its begin.
+    fn code_address_view(
+        &self,
+        instr: &SassInstr,
+        address: i64,
+        half: AddressHalf,
+    ) -> Option<View> {
+        let mut view = self.program.view(instr)?;
+        let mut operands = view.operands.iter_mut();
+        let value = operands.find_map(|operand| match operand.value {
+            isa::OperandValue::Int(_) => Some(&mut operand.value),
+            _ => None,
+        })?;
+        *value = isa::OperandValue::Int(match half {
+            AddressHalf::Low => address & 0xffff_ffff,
+            AddressHalf::High => address >> 32,
+        });
+        (view.opcode == Opcode::Mov).then_some(view)
     }
 
     fn control_effect(
@@ -290,7 +315,15 @@ impl Lifter<'_> {
                 anchor,
                 relative,
             },
-            InstrFlow::Return => ControlEffect::Return,
+            InstrFlow::Return {
+                base,
+                anchor,
+                relative,
+            } => ControlEffect::Return {
+                base: base.map(Cell::of),
+                anchor,
+                relative,
+            },
             InstrFlow::OpenBarrier(barrier, to) => ControlEffect::OpenBarrier(barrier, target(to)),
             InstrFlow::JoinBarrier(barrier) => ControlEffect::JoinBarrier(barrier),
             InstrFlow::BreakBarrier(barrier) => ControlEffect::BreakBarrier(barrier),

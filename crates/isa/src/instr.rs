@@ -159,8 +159,15 @@ pub enum InstrFlow {
         /// Whether the target is an address of this section or absolute.
         relative: bool,
     },
-    /// RET from Volta on: jumps to the return address in registers.
-    Return,
+    /// RET from Volta on: jumps to the return address in registers, as of [`InstrFlow::Indirect`].
+    Return {
+        /// Register with the address, or the first of two.
+        base: Option<Reg>,
+        /// Addend of the target.
+        anchor: i64,
+        /// Whether the target is an address of this section or absolute.
+        relative: bool,
+    },
     /// BSSY: the active lanes take part in a convergence barrier, which resumes at the target.
     OpenBarrier(u8, BranchTarget),
     /// BSYNC: waits for the lanes that take part in the convergence barrier.

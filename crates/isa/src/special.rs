@@ -37,6 +37,10 @@ pub enum SpecialReg {
     /// Lowest address of the stack in local memory (SR_LMEMHIOFF). Code for debuggers compares the end of the stack
     /// with it.
     StackLimit,
+    /// Number of the block in its cluster (SR_CgaCtaId).
+    BlockInCluster,
+    /// High word of the window of shared memory in the generic address space (SR_SWINHI).
+    SharedWindowHigh,
     /// Mask of the lanes with the same number as this one.
     LanesEqual,
     /// Mask of the lanes with a lower number.
@@ -64,7 +68,7 @@ pub enum SpecialReg {
 }
 
 /// Special registers with their names in IR text and in NVIDIA's disassembler.
-const NAMES: [(SpecialReg, &str, &str); 21] = [
+const NAMES: [(SpecialReg, &str, &str); 23] = [
     (SpecialReg::LaneId, "lane", "SR_LANEID"),
     (SpecialReg::ThreadIndex(Axis::X), "thread_x", "SR_TID.X"),
     (SpecialReg::ThreadIndex(Axis::Y), "thread_y", "SR_TID.Y"),
@@ -75,6 +79,16 @@ const NAMES: [(SpecialReg, &str, &str); 21] = [
     (SpecialReg::BlockSize, "block_size", "SR_NTID"),
     (SpecialReg::SharedSize, "shared_size", "SR_SMEMSZ"),
     (SpecialReg::StackLimit, "stack_limit", "SR_LMEMHIOFF"),
+    (
+        SpecialReg::BlockInCluster,
+        "block_in_cluster",
+        "SR_CgaCtaId",
+    ),
+    (
+        SpecialReg::SharedWindowHigh,
+        "shared_window_high",
+        "SR_SWINHI",
+    ),
     (SpecialReg::LanesEqual, "lanes_equal", "SR_EQMASK"),
     (SpecialReg::LanesBelow, "lanes_below", "SR_LTMASK"),
     (SpecialReg::LanesUpTo, "lanes_up_to", "SR_LEMASK"),

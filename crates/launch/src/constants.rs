@@ -51,7 +51,14 @@ pub fn bind(
     };
     let mut memory = GlobalMemory::default();
     let values = buffers::place(file, &mut memory);
-    let (bank, block) = launch_block(kernel, file, &values).map_err(fault)?;
+    let layout = image.isa().launch_block();
+    let layout = layout.ok_or_else(|| {
+        fault(format!(
+            "where {} keeps the sizes of a launch is not known",
+            image.isa()
+        ))
+    })?;
+    let (bank, block) = launch_block(kernel, file, layout, &values).map_err(fault)?;
     let mut constants = vec![(bank, block)];
     for other in kernel.banks.iter().filter(|other| other.number != bank) {
         constants.push((other.number, other.bytes().to_vec()));
@@ -303,6 +310,7 @@ fn write_bank(constants: &mut [(u8, Vec<u8>)], bank: u8, at: usize, bytes: &[u8]
 fn launch_block(
     kernel: &Kernel,
     file: &LaunchFile,
+    layout: &LaunchBlock,
     values: &[Vec<u8>],
 ) -> Result<(u8, Vec<u8>), String> {
     if file.params.len() != kernel.params.len() {
@@ -324,7 +332,6 @@ fn launch_block(
             *to = *from;
         }
     };
-    let layout = LaunchBlock::OF_GROUPED_CODE;
     for (at, size) in [
         (layout.block_size, file.block),
         (layout.grid_size, file.grid),

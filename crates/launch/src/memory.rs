@@ -148,6 +148,8 @@ pub mod window {
     pub const SHARED: u32 = 0x0100_0000;
     /// Base of the window of local memory.
     pub const LOCAL: u32 = 0x0200_0000;
+    /// High word of the window of shared memory from Hopper on, whose low word is 0 (SR_SWINHI).
+    pub const HIGH: u32 = 1;
     /// Bytes of a window.
     pub const SIZE: u64 = 1 << 24;
 }

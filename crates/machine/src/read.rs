@@ -84,7 +84,7 @@ fn family_of(architectures: &[String], base: Option<&GpuModel>) -> Result<Family
 fn family_named(architecture: &str) -> Result<Family, String> {
     let in_list = |why: String| format!("architectures: {why}");
     let isa: Isa = architecture.parse().map_err(in_list)?;
-    let supported = isa.check_run().map_err(|why| in_list(why.to_string()));
+    let supported = isa.check_timed().map_err(|why| in_list(why.to_string()));
     let family = isa.family();
     supported.and_then(|()| family.ok_or_else(|| in_list(format!("{isa} has no family"))))
 }

@@ -51,7 +51,7 @@ fn reached(code: &Code) -> Option<BTreeSet<OpIndex>> {
             | ControlEffect::FreeJump(target)
             | ControlEffect::Push(_, target) => (Some(target), true),
             ControlEffect::Pop(_)
-            | ControlEffect::Return
+            | ControlEffect::Return { .. }
             | ControlEffect::Exit
             | ControlEffect::End => (None, !always),
             ControlEffect::Next

@@ -206,7 +206,19 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Decodes and lifts a kernel that is to be run, timed, measured or rewritten.
+    /// Decodes and lifts a kernel that is to be timed, bounded in cycles, measured or rewritten.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::prepare`], or kernels of the family are not timed yet.
+    pub fn prepare_timed<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let checked = self.image.isa().check_timed();
+        checked.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))?;
+        Ok(prepared)
+    }
+
+    /// Decodes and lifts a kernel that is to be run.
     ///
     /// # Errors
     ///
@@ -251,8 +263,8 @@ impl Session {
     /// No built-in machine has the architecture of the code.
     pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
         let isa = self.image.isa();
-        // Of kernels that are not run at all, a missing machine is not the reason.
-        isa.check_run().map_err(|d| self.locate(d))?;
+        // Of kernels that are not timed at all, a missing machine is not the reason.
+        isa.check_timed().map_err(|d| self.locate(d))?;
         let isa = isa.to_string();
         GpuModel::for_architecture(&isa).map_err(|diagnostic| {
             let family = self.image.isa().family();

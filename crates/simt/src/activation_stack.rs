@@ -121,7 +121,14 @@ impl<P: Copy + PartialEq, L: EntryLanes> ExecutionModel<P> for LaneStack<P, L> {
             }
             ControlTransfer::Branch { .. }
             | ControlTransfer::Reconverge
-            | ControlTransfer::SetActive(_) => return Err(TransferError::NotInModel),
+            | ControlTransfer::SetActive(_)
+            | ControlTransfer::OpenBarrier(_)
+            | ControlTransfer::JoinBarrier(_)
+            | ControlTransfer::BreakBarrier(_)
+            | ControlTransfer::SaveBarrier(_)
+            | ControlTransfer::WriteBarrier { .. }
+            | ControlTransfer::Meet(_)
+            | ControlTransfer::Yield => return Err(TransferError::NotInModel),
         }
         Ok(false)
     }

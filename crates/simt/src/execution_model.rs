@@ -44,6 +44,25 @@ pub enum ControlTransfer<'a, P> {
     Exit,
     /// Replaces the active mask; the warp continues at the next point.
     SetActive(Mask),
+    /// The taken lanes make a convergence barrier, and this register names it.
+    OpenBarrier(u8),
+    /// The taken lanes wait for the lanes of the barrier that a register names.
+    JoinBarrier(u8),
+    /// The taken lanes leave the barrier that a register names.
+    BreakBarrier(u8),
+    /// A register names no barrier any longer in the taken lanes.
+    SaveBarrier(u8),
+    /// A register names the barriers with these numbers, one for each lane.
+    WriteBarrier {
+        /// The register.
+        register: u8,
+        /// Numbers; 0 is none.
+        values: &'a [u32],
+    },
+    /// The taken lanes wait for all lanes of a mask, or for all that have not ended.
+    Meet(Option<Mask>),
+    /// Other lanes may run before the active ones.
+    Yield,
 }
 
 /// Reason why an execution model cannot apply a [`ControlTransfer`].
@@ -53,6 +72,8 @@ pub enum TransferError {
     MissingEntry(Tag),
     /// The model has no such transfer, or not for a part of the active lanes.
     NotInModel,
+    /// All lanes of the warp wait for each other.
+    WaitsForEver,
 }
 
 /// State of one warp under the rules of a machine.
@@ -66,6 +87,12 @@ pub trait ExecutionModel<P> {
     /// Returns the point that runs next and the active lanes, or `None` if the warp has finished. The mask is empty
     /// only in models whose warps continue without active lanes.
     fn running(&self) -> Option<(P, Mask)>;
+
+    /// Number that stands for the convergence barrier that a register names in a lane; 0 if there is none, and in models
+    /// without such barriers.
+    fn barrier_in(&self, _register: u8, _lane: usize) -> u32 {
+        0
+    }
 
     /// Applies the control transfer of the instruction at the running point. The instruction's condition holds in the
     /// active lanes `taken`; `next` is the point after it. Returns whether the active lanes split.

@@ -1,7 +1,7 @@
 //! SIMT execution rules, concrete and abstract side by side: [`ExecutionModel`] and [`AbstractModel`].
 //!
-//! [`activation_stack`] (NVIDIA GPUs without convergence barriers), [`frame_stack`] (mini-SIMT) and [`exec_mask`] (AMD)
-//! execute a warp, with masks. [`stack`], [`groups`] and [`warp`] are the abstract domains of `warp-cfg-2023` 3 (Jeanmougin et al.,
+//! [`activation_stack`] (NVIDIA GPUs up to Pascal), [`convergence_barriers`] (later ones), [`frame_stack`] (mini-SIMT) and
+//! [`exec_mask`] (AMD) execute a warp, with masks. [`stack`], [`groups`] and [`warp`] are the abstract domains of `warp-cfg-2023` 3 (Jeanmougin et al.,
 //! WCET 2023): possible stacks, relations between the lanes of entries, and the cells on which the lanes of each
 //! entry agree. [`counts`] derives the constraints on execution counts that hold for every run (SOUNDNESS 5).
 //!
@@ -14,6 +14,7 @@
 //! * lane masks: `simt/src/mask.rs`
 //! * activation stack, reconvergence of lanes (the pop rule): `simt/src/activation_stack.rs`
 //! * certain and possible lanes of stack entries: `simt/src/uncertain_lanes.rs`
+//! * convergence barriers (groups of lanes, and what they wait for): `simt/src/convergence_barriers.rs`
 //! * synchronisation frames (`abstract-cta-2014` 4): `simt/src/frame_stack.rs`; abstract: `simt/src/warp/steps.rs`
 //! * EXEC mask (program counter and active mask of a wave): `simt/src/exec_mask.rs`; a machine for tests:
 //!   `testkit/src/exec_mask/machine.rs`, against the simulator: `simulated.rs`
@@ -28,6 +29,7 @@
 pub mod abstract_model;
 pub mod activation_stack;
 pub mod bitset;
+pub mod convergence_barriers;
 pub mod counts;
 pub mod epochs;
 pub mod exec_mask;

@@ -39,12 +39,13 @@ mod wide_warps;
 
 use std::num::NonZero;
 
-use warpbound_base::Family;
+use warpbound_base::{Family, Reconvergence};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{GlobalMemory, Launch, Size, gcn};
 use warpbound_simt::ExecutionModel;
 use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::convergence_barriers::ConvergenceBarriers;
 use warpbound_simt::exec_mask::ExecMask;
 
 pub use checks::{Hazard, launch_checked};
@@ -62,6 +63,9 @@ pub(crate) const NVIDIA_LANES: usize = WARP_LANES as usize;
 
 /// Execution model of a warp with an activation stack; points are operation indices.
 pub type NvidiaModel = ActivationStack<u32>;
+
+/// Execution model of a warp with convergence barriers; points are operation indices.
+pub type ConvergenceModel = ConvergenceBarriers<u32>;
 
 /// Execution model of a wave of AMD's GPUs; points are operation indices.
 pub type WaveModel = ExecMask<u32>;
@@ -99,15 +103,23 @@ pub fn launch_waves(
 /// # Errors
 ///
 /// As [`launch`]; also if the listener stops the launch, or if the launch is for another machine.
-pub fn launch_with_listener(
+pub fn launch_with_listener<L>(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut impl ExecutionListener<NvidiaModel>,
-) -> Result<Counts, Fault> {
+    listener: &mut L,
+) -> Result<Counts, Fault>
+where
+    L: ExecutionListener<NvidiaModel> + ExecutionListener<ConvergenceModel>,
+{
     check_entry(code, launch, false)?;
     let program = Program::<NVIDIA_LANES>::untimed(code, launch);
-    run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener)
+    match code.family.facts().reconvergence {
+        Reconvergence::ConvergenceBarriers => {
+            run_blocks::<ConvergenceModel, NVIDIA_LANES>(&program, launch, memory, listener)
+        }
+        _ => run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener),
+    }
 }
 
 /// Refuses code and launches of a machine with the other kind of warps: waves have masks in registers, and begin with an
@@ -132,7 +144,9 @@ pub fn launch_monitored<L>(
     listener: &mut L,
 ) -> Result<Counts, Fault>
 where
-    L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
+    L: ExecutionListener<NvidiaModel>
+        + ExecutionListener<ConvergenceModel>
+        + ExecutionListener<WaveModel>,
 {
     match code.family {
         Family::Gcn3 => launch_waves(code, launch, memory, listener),
@@ -165,7 +179,9 @@ pub fn launch_single_warp<L>(
     listener: &mut L,
 ) -> Result<Counts, Fault>
 where
-    L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
+    L: ExecutionListener<NvidiaModel>
+        + ExecutionListener<ConvergenceModel>
+        + ExecutionListener<WaveModel>,
 {
     let index = launch.block_at(only.block);
     match code.family {
@@ -175,7 +191,13 @@ where
             block.end_other_waves(only.warp);
             run_single_block(block, &program, launch, index, memory, listener)
         }
-        Family::Maxwell | Family::Volta | Family::MiniSimt => {
+        Family::Volta => {
+            let program = Program::<NVIDIA_LANES>::untimed(code, launch);
+            let mut block = Block::<ConvergenceModel, NVIDIA_LANES>::new(&program, launch, index);
+            block.end_other_warps(only.warp);
+            run_single_block(block, &program, launch, index, memory, listener)
+        }
+        Family::Maxwell | Family::MiniSimt => {
             let program = Program::<NVIDIA_LANES>::untimed(code, launch);
             let mut block = Block::<NvidiaModel, NVIDIA_LANES>::new(&program, launch, index);
             block.end_other_warps(only.warp);
@@ -245,7 +267,11 @@ pub fn launch_parallel(
         return launch_monitored(code, launch, memory, &mut Progress { done, blocks: 0 });
     }
     match code.family {
-        Family::Maxwell | Family::Volta | Family::MiniSimt => {
+        Family::Volta => {
+            let program = Program::untimed(code, launch);
+            parallel::run::<ConvergenceModel, NVIDIA_LANES>(&program, launch, memory, threads, done)
+        }
+        Family::Maxwell | Family::MiniSimt => {
             let program = Program::untimed(code, launch);
             parallel::run::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, threads, done)
         }

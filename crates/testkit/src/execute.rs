@@ -250,7 +250,9 @@ impl<'a, L: Labels> Warp<'a, L> {
                     cells: &self.cells,
                 }),
                 Some(Err(TransferError::MissingEntry(tag))) => return Ending::Underflow(tag),
-                Some(Err(TransferError::NotInModel)) | None => return Ending::Stuck,
+                Some(Err(TransferError::NotInModel | TransferError::WaitsForEver)) | None => {
+                    return Ending::Stuck;
+                }
             }
             let calls_outside =
                 matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));

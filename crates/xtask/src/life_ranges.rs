@@ -230,7 +230,7 @@ impl LifeRangeTally {
         if let InstrFlow::Call(_)
         | InstrFlow::LinkedCall(_)
         | InstrFlow::LinkedIndirect { .. }
-        | InstrFlow::Return
+        | InstrFlow::Return { .. }
         | InstrFlow::Indirect { .. } = effects.flow
         {
             self.count_exception(

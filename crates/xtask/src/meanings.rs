@@ -14,23 +14,26 @@ use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask meanings
-       cargo run --release -p warpbound-xtask -- meanings --count [--arch ARCH] [FILE...]
+       cargo run --release -p warpbound-xtask -- meanings --count [--all] [--arch ARCH] [FILE...]
 
 Writes docs/instructions.md: for each instruction the share of its modifiers with a meaning, and its reference.
 
   --count     write nothing; count the instructions and kernels of the files (kernels/built) that have a meaning, and list
-              the instructions without one
+              the instructions without one, with an example of each
+  --all       list all of them
   --arch ARCH  only images for this architecture";
 
 /// Number of instructions without a meaning that are named.
 const SHOWN: usize = 40;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut count, mut files, mut selection) = (false, Vec::new(), ImageSelection::default());
+    let (mut count, mut shown) = (false, SHOWN);
+    let (mut files, mut selection) = (Vec::new(), ImageSelection::default());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--count" => count = true,
+            "--all" => shown = usize::MAX,
             "--arch" | "--sm" => {
                 let sm = rest.next().context("--arch without a value")?;
                 selection.isa = Some(sm.parse::<Isa>().map_err(anyhow::Error::msg)?);
@@ -55,7 +58,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     for why in unreadable {
         println!("cannot be read: {why}");
     }
-    counts.print();
+    counts.print(shown);
     Ok(())
 }
 
@@ -65,8 +68,8 @@ struct Counts {
     known_kernels: usize,
     instructions: usize,
     known: usize,
-    /// Opcodes with modifiers of instructions without a meaning, with their numbers.
-    missing: BTreeMap<String, usize>,
+    /// Opcodes with modifiers of instructions without a meaning, with their numbers and the text of the first.
+    missing: BTreeMap<String, (usize, String)>,
 }
 
 impl Counts {
@@ -80,23 +83,24 @@ impl Counts {
         self.known += known;
         for (place, _) in ops.iter().enumerate().filter(|(_, op)| !is_executable(op)) {
             let text = prepared.program.text(place).unwrap_or_default();
-            *self.missing.entry(opcode(&text)).or_default() += 1;
+            let spelling = opcode(&text);
+            self.missing.entry(spelling).or_insert((0, text)).0 += 1;
         }
         Ok(())
     }
 
-    fn print(&self) {
+    fn print(&self, shown: usize) {
         println!(
             "{} of {} instructions, {} of {} kernels have a meaning",
             self.known, self.instructions, self.known_kernels, self.kernels
         );
-        let mut missing: Vec<(&String, &usize)> = self.missing.iter().collect();
-        missing.sort_by_key(|&(text, count)| (std::cmp::Reverse(count), text));
-        for (text, count) in missing.iter().take(SHOWN) {
-            println!("{count:>8}  {text}");
+        let mut missing: Vec<_> = self.missing.iter().collect();
+        missing.sort_by_key(|&(spelling, (count, _))| (std::cmp::Reverse(count), spelling));
+        for (spelling, (count, example)) in missing.iter().take(shown) {
+            println!("{count:>8}  {spelling:<32} {example}");
         }
-        if missing.len() > SHOWN {
-            println!("          and {} more", missing.len() - SHOWN);
+        if missing.len() > shown {
+            println!("          and {} more", missing.len() - shown);
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn origins(code: &Code, definition: Definition, fault: DeterminacyFau
 /// Whether the result of an operation in a lane depends on other lanes, and so on which lanes are active.
 pub(super) fn exchanges_lanes(op: &Op) -> bool {
     match &op.meaning {
-        Some(Meaning::Shuffle { .. } | Meaning::Vote { .. }) => true,
+        Some(Meaning::Shuffle { .. } | Meaning::Vote { .. } | Meaning::Reduce { .. }) => true,
         Some(Meaning::Set(sets)) => sets.iter().any(|(_, value)| {
             any_part(value, |part| {
                 matches!(part, Expr::Ballot(..) | Expr::FromLane(..))
@@ -66,6 +66,8 @@ fn of_op(code: &Code, op: &Op) -> Origins {
             ..
         }) => of_expr(code, predicate).with(Origins::THREAD),
         Some(Meaning::Vote { predicate, .. }) => of_expr(code, predicate),
+        // The last warp of a block may have fewer lanes.
+        Some(Meaning::Reduce { value, .. }) => of_expr(code, value).with(Origins::THREAD),
         Some(Meaning::Load { space, address, .. }) => {
             let high = address.high.as_ref().map(|high| of_expr(code, high));
             let address = of_expr(code, &address.low).with(high.unwrap_or_default());
@@ -79,7 +81,9 @@ fn of_op(code: &Code, op: &Op) -> Origins {
         // The result joins the predicates of all threads of the block.
         Some(Meaning::BarrierResult { .. }) => Origins::DATA.with(Origins::OTHER),
         // These write no cell.
-        Some(Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Trap) => Origins::CONSTANT,
+        Some(
+            Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Meet(_) | Meaning::Trap,
+        ) => Origins::CONSTANT,
         None => Origins::CONSTANT,
     };
     let by_kind = match op.value {
@@ -118,8 +122,12 @@ fn of_special(register: SpecialReg) -> Origins {
         | SpecialReg::LanesUpTo
         | SpecialReg::LanesAbove
         | SpecialReg::LanesFrom => Origins::THREAD,
-        SpecialReg::BlockIndex(_) | SpecialReg::BlockSize => Origins::BLOCK,
-        SpecialReg::SharedSize | SpecialReg::StackLimit => Origins::PARAM,
+        SpecialReg::BlockIndex(_) | SpecialReg::BlockSize | SpecialReg::BlockInCluster => {
+            Origins::BLOCK
+        }
+        SpecialReg::SharedSize | SpecialReg::StackLimit | SpecialReg::SharedWindowHigh => {
+            Origins::PARAM
+        }
         SpecialReg::VirtualConfig
         | SpecialReg::VirtualId
         | SpecialReg::ClockLow

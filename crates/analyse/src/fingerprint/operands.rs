@@ -260,8 +260,15 @@ fn has_dests(meaning: &Meaning) -> bool {
         Meaning::Surface(access) => {
             matches!(&access.op, SurfaceOp::Load(dests) if !dests.is_empty())
         }
-        Meaning::Shuffle { .. } | Meaning::Vote { .. } | Meaning::BarrierResult { .. } => true,
-        Meaning::Set(_) | Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Trap => false,
+        Meaning::Shuffle { .. }
+        | Meaning::Vote { .. }
+        | Meaning::Reduce { .. }
+        | Meaning::BarrierResult { .. } => true,
+        Meaning::Set(_)
+        | Meaning::Store { .. }
+        | Meaning::Barrier { .. }
+        | Meaning::Meet(_)
+        | Meaning::Trap => false,
     }
 }
 
@@ -275,6 +282,8 @@ fn is_fixed(name: &str) -> bool {
             | SpecialReg::BlockSize
             | SpecialReg::SharedSize
             | SpecialReg::StackLimit
+            | SpecialReg::BlockInCluster
+            | SpecialReg::SharedWindowHigh
             | SpecialReg::LanesEqual
             | SpecialReg::LanesBelow
             | SpecialReg::LanesUpTo

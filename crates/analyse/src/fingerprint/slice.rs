@@ -221,9 +221,11 @@ impl Search<'_, '_> {
                     Ok(())
                 }
             },
-            Meaning::Shuffle { .. } | Meaning::Vote { .. } | Meaning::BarrierResult { .. } => {
-                Err(Obstacle::OtherLanes(op.addr))
-            }
+            Meaning::Meet(_) => Ok(()),
+            Meaning::Shuffle { .. }
+            | Meaning::Vote { .. }
+            | Meaning::Reduce { .. }
+            | Meaning::BarrierResult { .. } => Err(Obstacle::OtherLanes(op.addr)),
         }
     }
 

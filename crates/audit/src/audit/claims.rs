@@ -282,38 +282,18 @@ impl<'a> Claims<'a> {
         let Some(top) = stack.top() else {
             return;
         };
+        let Some((here, nth)) = self.check_active(top.next, top.mask, agree, found) else {
+            return;
+        };
+        // Claims about pending entries are claims about the beginning of a block (SOUNDNESS 9.2).
+        let Some(state) = self.flow.warp.state(here).filter(|_| nth == 0) else {
+            return;
+        };
         let mut add = |claim, message| {
             let at = top.next.op;
             found.push(Violation { claim, at, message });
         };
-        let node = self.node_around(top.next);
-        let state = node.and_then(|here| Some((here, self.flow.warp.state(here)?)));
-        let Some((here, state)) = state else {
-            let message = "the graph has no node here that a warp executes".to_owned();
-            return add(Claim::Node, message);
-        };
-        let first = self.flow.thread.space.block(here).first;
-        let nth = top.next.op.index() - first.index();
-        let Some(agreed) = self
-            .active_agreement
-            .get(here.index())
-            .and_then(|l| l.get(nth))
-        else {
-            let message = "the block of the node has no operation here".to_owned();
-            return add(Claim::Node, message);
-        };
-        let disagreed = |agreed: &CellSet, mask| -> Vec<Cell> {
-            let cells = agreed.iter().map_while(Cell::from_index);
-            cells.filter(|&cell| !agree(cell, mask)).collect()
-        };
-        for cell in disagreed(agreed, top.mask) {
-            let message = format!("the active lanes are claimed to agree on {cell}");
-            add(Claim::Agreement, message);
-        }
-        // Claims about pending entries are claims about the beginning of a block (SOUNDNESS 9.2).
-        if nth > 0 {
-            return;
-        }
+        let disagreed = |agreed: &CellSet, mask| disagreed_cells(agreed, mask, agree);
         let mut groups = vec![(ACTIVE, top.mask)];
         let mut ids = Vec::new();
         for entry in stack.pending().iter().rev() {
@@ -347,6 +327,37 @@ impl<'a> Claims<'a> {
             add(Claim::Stack, message);
         }
         check_relations(state, &groups, &mut add);
+    }
+
+    /// Checks the claims about lanes that are about to execute an operation together. Returns the node around it, and the
+    /// number of the operation in the node; `None` if the graph has no such node.
+    pub fn check_active(
+        &self,
+        point: ClaimPoint,
+        lanes: Mask,
+        agree: &dyn Fn(Cell, Mask) -> bool,
+        found: &mut Vec<Violation>,
+    ) -> Option<(NodeId, usize)> {
+        let at = point.op;
+        let mut add = |claim, message| found.push(Violation { claim, at, message });
+        let node = self.node_around(point);
+        let Some(here) = node.filter(|here| self.flow.warp.state(*here).is_some()) else {
+            let message = "the graph has no node here that a warp executes".to_owned();
+            add(Claim::Node, message);
+            return None;
+        };
+        let nth = at.index() - self.flow.thread.space.block(here).first.index();
+        let agreed = self.active_agreement.get(here.index());
+        let Some(agreed) = agreed.and_then(|agreed| agreed.get(nth)) else {
+            let message = "the block of the node has no operation here".to_owned();
+            add(Claim::Node, message);
+            return None;
+        };
+        for cell in disagreed_cells(agreed, lanes, agree) {
+            let message = format!("the active lanes are claimed to agree on {cell}");
+            add(Claim::Agreement, message);
+        }
+        Some((here, nth))
     }
 
     /// Checks the step that a warp has taken from the last operation of a block. `exhausted`: all lanes have left the
@@ -464,6 +475,12 @@ impl<'a> Claims<'a> {
             None => format!("#{}", op.0),
         }
     }
+}
+
+/// Returns the cells on which lanes do not agree, of those on which they are claimed to.
+fn disagreed_cells(agreed: &CellSet, lanes: Mask, agree: &dyn Fn(Cell, Mask) -> bool) -> Vec<Cell> {
+    let cells = agreed.iter().map_while(Cell::from_index);
+    cells.filter(|&cell| !agree(cell, lanes)).collect()
 }
 
 /// Whether an edge has this destination and this kind.

@@ -22,6 +22,7 @@ use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue, Memor
 
 use super::accesses::{AccessMonitor, ObservedAccess};
 use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
+use super::groups::GroupedWarp;
 use super::loaded::check_loaded;
 use super::loops::{HeaderMaximum, LoopCounter};
 
@@ -234,21 +235,23 @@ impl WorstWarp {
 
 /// Listener that compares the warps of one launch with the claims about them.
 pub struct ClaimMonitor<'a> {
-    claims: &'a Claims<'a>,
-    contexts: Contexts,
+    pub(super) claims: &'a Claims<'a>,
+    pub(super) contexts: Contexts,
     /// Warp that issued last, kept out of the map because it usually issues next.
     running: Option<(Key, MonitoredWarp)>,
     /// Other warps that have started and not ended.
     warps: HashMap<Key, MonitoredWarp>,
-    accesses: AccessMonitor<'a>,
+    /// Warps with convergence barriers that have started and not ended.
+    pub(super) grouped: HashMap<Key, GroupedWarp>,
+    pub(super) accesses: AccessMonitor<'a>,
     /// Warp that issued the last instruction.
-    last_warp: WarpId,
+    pub(super) last_warp: WarpId,
     on_end: Option<&'a mut dyn FnMut(WorstWarp)>,
-    seen: AuditObservations,
+    pub(super) seen: AuditObservations,
 }
 
 /// Block index and number of a warp.
-type Key = (Size, u32);
+pub(super) type Key = (Size, u32);
 
 /// State of a monitored warp.
 struct MonitoredWarp {
@@ -271,6 +274,7 @@ impl<'a> ClaimMonitor<'a> {
             contexts: claims.flow.thread.space.contexts.clone(),
             running: None,
             warps: HashMap::new(),
+            grouped: HashMap::new(),
             accesses: AccessMonitor::new(claims),
             last_warp: WarpId {
                 block: [0; 3],
@@ -299,8 +303,11 @@ impl<'a> ClaimMonitor<'a> {
     pub fn finish(self) -> AuditObservations {
         let left = self.warps.iter();
         let left = left.chain(self.running.as_ref().map(|(key, warp)| (key, warp)));
-        let left = left.map(|(&(block, number), warp)| WorstWarp {
-            issued: warp.issued,
+        let left = left.map(|(key, warp)| (key, warp.issued));
+        let grouped = self.grouped.iter().map(|(key, warp)| (key, warp.issued));
+        let left = left.chain(grouped);
+        let left = left.map(|(&(block, number), issued)| WorstWarp {
+            issued,
             warp: WarpId {
                 block,
                 warp: number,
@@ -338,7 +345,7 @@ impl<'a> ClaimMonitor<'a> {
     }
 
     /// Records violations with their first warp, up to a maximum.
-    fn record_violations(&mut self, found: Vec<Violation>, warp_id: WarpId) {
+    pub(super) fn record_violations(&mut self, found: Vec<Violation>, warp_id: WarpId) {
         for violation in found {
             let kept = &mut self.seen.violations;
             if kept.contains_key(&violation) {
@@ -416,23 +423,42 @@ impl<'a> ClaimMonitor<'a> {
             if walkers >> lane & 1 == 0 {
                 continue;
             }
-            let max_per_entry = |count| HeaderMaximum {
-                count,
+            let executed = HeaderMaximum {
+                count: 1,
                 thread: issue.first_thread() + lane,
                 block: issue.block,
             };
-            let seen = &mut self.seen;
-            let from = counter.count(self.claims, node, |fact, count| {
-                raise_maximum(
-                    &mut seen.max_per_entry,
-                    fact,
-                    max_per_entry(count.since_entry),
-                );
-                raise_maximum(&mut seen.max_totals, fact, max_per_entry(count.total));
-            });
-            for never in self.claims.violated_never(from, node) {
-                raise_maximum(&mut self.seen.executed_never, never, max_per_entry(1));
-            }
+            self.count_header(counter, node, executed);
+        }
+    }
+
+    /// Counts an execution of the start of a node by a lane, and checks `never` statements.
+    pub(super) fn count_header(
+        &mut self,
+        counter: &mut LoopCounter,
+        node: NodeId,
+        executed: HeaderMaximum,
+    ) {
+        let of = |count| HeaderMaximum { count, ..executed };
+        let seen = &mut self.seen;
+        let from = counter.count(self.claims, node, |fact, count| {
+            raise_maximum(&mut seen.max_per_entry, fact, of(count.since_entry));
+            raise_maximum(&mut seen.max_totals, fact, of(count.total));
+        });
+        for never in self.claims.violated_never(from, node) {
+            raise_maximum(&mut self.seen.executed_never, never, executed);
+        }
+    }
+
+    /// Records the end of a warp.
+    pub(super) fn end_warp(&mut self, ended: WorstWarp) {
+        self.seen.ended_warps += 1;
+        if let Some(on_end) = &mut self.on_end {
+            on_end(ended);
+        }
+        let worst = &mut self.seen.worst;
+        if worst.is_none_or(|old| ended.sort_key() > old.sort_key()) {
+            *worst = Some(ended);
         }
     }
 }
@@ -475,21 +501,10 @@ impl<M: MonitoredModel> ExecutionListener<M> for ClaimMonitor<'_> {
             if !warp.is_lost {
                 self.advance_warp(&mut warp, &M::ended(), &mut found);
             }
-            self.seen.ended_warps += 1;
-            let new = WorstWarp {
+            self.end_warp(WorstWarp {
                 issued: warp.issued,
                 warp: warp_id,
-            };
-            if let Some(on_end) = &mut self.on_end {
-                on_end(new);
-            }
-            if self
-                .seen
-                .worst
-                .is_none_or(|old| new.sort_key() > old.sort_key())
-            {
-                self.seen.worst = Some(new);
-            }
+            });
         } else {
             self.running = Some((key, warp));
         }
@@ -620,7 +635,7 @@ fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u3
 }
 
 /// Whether the lanes of a mask have equal values.
-fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
+pub(super) fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
     let row = match values {
         CellValues::Words(row) => row,
         CellValues::Equal(_) => return true,

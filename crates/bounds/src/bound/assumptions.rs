@@ -86,7 +86,7 @@ impl BoundQuery<'_> {
                 "a group of lanes executes the code after WARPSYNC.COLLECTIVE at most once for each time that it arrives there",
             ),
             (
-                any(|op| matches!(op.control, ControlEffect::Return)),
+                any(|op| matches!(op.control, ControlEffect::Return { .. })),
                 "calling-convention",
                 "functions return to the instruction after their call",
             ),

@@ -64,6 +64,8 @@ pub enum FloatOp {
     Special(SpecialFunction),
     /// [`special::reduce_angle`]
     ReduceAngle,
+    /// [`special::reduce_turns`]
+    ReduceTurns,
     /// [`special::reduce_exponent`]
     ReduceExponent,
     /// [`divide::needs_slow_path`]: 1 or 0
@@ -132,6 +134,7 @@ impl FloatOp {
             | FloatOp::WidenHalf(_)
             | FloatOp::Special(_)
             | FloatOp::ReduceAngle
+            | FloatOp::ReduceTurns
             | FloatOp::ReduceExponent => 1,
             FloatOp::ToFormat { from, .. }
             | FloatOp::ToInteger { from, .. }
@@ -210,6 +213,7 @@ impl FloatOp {
             FloatOp::WidenHalf(flush) => half::widen(half::flushed(h, flush)).into(),
             FloatOp::Special(special) => special.apply(a).into(),
             FloatOp::ReduceAngle => special::reduce_angle(a).into(),
+            FloatOp::ReduceTurns => special::reduce_turns(a).into(),
             FloatOp::ReduceExponent => special::reduce_exponent(a).into(),
             FloatOp::NeedsSlowPath => divide::needs_slow_path(a, b).into(),
             FloatOp::ToFormat {

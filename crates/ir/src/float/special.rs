@@ -162,6 +162,27 @@ pub fn reduce_angle(x: u32) -> u32 {
     }
 }
 
+/// An angle in turns, in the form of [`reduce_angle`]. Compilers for Volta and later multiply an angle by 1/(2 pi)
+/// before MUFU. For example, 0.25 becomes one quarter turn and the fraction 0.
+pub fn reduce_turns(x: u32) -> u32 {
+    /// Bits of a fraction, with two for the quarters above it, and with the quarters of a turn.
+    const SCALE: i32 = 23 + 2;
+    let sign = x & SIGN;
+    match Unpacked::unpack(Format::Single, x.into()) {
+        Unpacked::Nan => sign | RANGE_NAN,
+        Unpacked::Infinite(_) => sign | RANGE_INFINITE,
+        Unpacked::Finite(x) => {
+            let (shift, significand) = (x.exponent + SCALE, x.significand as u64);
+            // Bits above the quarters are whole turns.
+            let quarters = match u32::try_from(shift) {
+                Ok(left) => significand.checked_shl(left).unwrap_or(0),
+                Err(_) => significand.checked_shr(shift.unsigned_abs()).unwrap_or(0),
+            };
+            sign | quarters as u32 & ((1 << SCALE) - 1)
+        }
+    }
+}
+
 /// MUFU.SIN of an angle from [`reduce_angle`]; a zero of the operand's sign for zeros, NaN for NaNs
 /// and infinities. Correctly rounded for the reduced angle.
 pub fn sin(x: u32) -> u32 {

@@ -11,7 +11,7 @@ use crate::float::Flush;
 use crate::nvidia::operands::{Operands, register_after};
 use crate::{AtomicKind, AtomicOp, Cell, Expr, Meaning};
 
-pub(super) fn atomic(
+pub(crate) fn atomic(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
     space: MemorySpace,
@@ -44,7 +44,7 @@ pub(super) fn atomic(
 }
 
 /// Operation and number type; `None` if the operation does not exist for the type.
-fn operation(modifiers: &[Modifier]) -> Option<(AtomicOp, AtomicKind)> {
+pub(crate) fn operation(modifiers: &[Modifier]) -> Option<(AtomicOp, AtomicKind)> {
     let (op, kinds) = modifiers.split_first()?;
     let op = match *op {
         M::Add => AtomicOp::Add,

@@ -22,7 +22,7 @@ pub(crate) fn integer_set_predicates(
 /// ISET: a mask from a comparison. The condition code describes the mask, also after a chain of comparisons. Old
 /// compilers compare 64-bit words with `IADD RZ.CC` and `ISET.LT.U32.X RZ.CC`, and branch by `CC.NEU` if the
 /// comparison holds. If the zero flag depended on the lower words too, unequal ones would take the branch.
-pub(super) fn integer_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn integer_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (yes, modifiers) = truth_value(modifiers);
     let (truth, combine) = comparison(modifiers, operands)?;
     let truth = combine_predicates(combine, truth, operands.predicate(2)?)?;
@@ -30,7 +30,7 @@ pub(super) fn integer_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Op
 }
 
 /// ICMP: the first operand if the comparison of the third one with 0 holds, else the second.
-pub(super) fn integer_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn integer_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (&op, modifiers) = modifiers.split_first()?;
     let signed = match modifiers {
         [] => true,
@@ -43,7 +43,7 @@ pub(super) fn integer_select(modifiers: &[Modifier], operands: &Operands<'_>) ->
 }
 
 /// PSETP: two predicates from three.
-pub(super) fn predicate_set_predicates(
+pub(crate) fn predicate_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
@@ -55,7 +55,7 @@ pub(super) fn predicate_set_predicates(
 }
 
 /// PSET: a mask from three predicates.
-pub(super) fn predicate_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn predicate_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (yes, modifiers) = truth_value(modifiers);
     let &[first, second] = modifiers else {
         return None;
@@ -66,7 +66,7 @@ pub(super) fn predicate_set(modifiers: &[Modifier], operands: &Operands<'_>) -> 
 }
 
 /// CSET: a mask from a test of the condition code.
-pub(super) fn code_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn code_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (yes, modifiers) = truth_value(modifiers);
     let &[test, combine] = modifiers else {
         return None;
@@ -76,7 +76,7 @@ pub(super) fn code_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Optio
 }
 
 /// CSETP: two predicates from a test of the condition code.
-pub(super) fn code_set_predicates(
+pub(crate) fn code_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
@@ -112,7 +112,7 @@ fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<(Expr, 
 }
 
 /// 1 if `a op b`, else 0.
-fn relation(op: Modifier, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
+pub(crate) fn relation(op: Modifier, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
     let (less, not_more) = match signed {
         true => (BinaryOp::LtS, BinaryOp::LeS),
         false => (BinaryOp::LtU, BinaryOp::LeU),
@@ -150,7 +150,7 @@ fn chained_relation(op: Modifier, signed: bool, operands: &Operands<'_>) -> Opti
 }
 
 /// Truth of a comparison, from whether the first operand is less and whether both are equal.
-pub(super) fn relation_of(op: Modifier, less: Expr, equal: Expr) -> Option<Expr> {
+pub(crate) fn relation_of(op: Modifier, less: Expr, equal: Expr) -> Option<Expr> {
     Some(match op {
         M::F => Expr::Const(0),
         M::T => Expr::Const(1),
@@ -164,7 +164,7 @@ pub(super) fn relation_of(op: Modifier, less: Expr, equal: Expr) -> Option<Expr>
     })
 }
 
-pub(super) fn combine_predicates(op: Modifier, a: Expr, b: Expr) -> Option<Expr> {
+pub(crate) fn combine_predicates(op: Modifier, a: Expr, b: Expr) -> Option<Expr> {
     Some(match op {
         M::And => and(a, b),
         M::Or => or(a, b),
@@ -174,7 +174,7 @@ pub(super) fn combine_predicates(op: Modifier, a: Expr, b: Expr) -> Option<Expr>
 }
 
 /// Assigns `truth op third` to the first predicate and `!truth op third` to the second.
-pub(super) fn set_predicates(
+pub(crate) fn set_predicates(
     truth: Expr,
     combine: Modifier,
     third: Expr,
@@ -194,7 +194,7 @@ pub(super) fn set_predicates(
 }
 
 /// Maps a truth value to `yes` or 0.
-pub(super) fn mask(truth: Expr, yes: u32) -> Expr {
+pub(crate) fn mask(truth: Expr, yes: u32) -> Expr {
     Expr::ternary(TernaryOp::Select, truth, Expr::Const(yes), Expr::Const(0))
 }
 
@@ -226,7 +226,7 @@ fn byte_at(part: Part) -> Option<u32> {
 }
 
 /// P2R: inserts the predicates or flags that the mask selects into a byte of the register.
-pub(super) fn predicates_to_register(
+pub(crate) fn predicates_to_register(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
@@ -258,7 +258,7 @@ pub(super) fn predicates_to_register(
 }
 
 /// R2P: assigns the bits of a byte of the register to the predicates or flags that the mask selects.
-pub(super) fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
     let count = predicate_count(operands.writes.iter().copied())?;
     let (value, part) = operands.selected(0)?;
     let from = byte_at(part)?;

@@ -11,7 +11,7 @@ use crate::nvidia::operands::{Operands, and, shr, with_sign, word_of};
 use crate::{Expr, Meaning};
 
 /// F2F: between floating-point formats, or to an integral value of the same format.
-pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let operand = operands.reads.first()?;
     let flush = modifiers.flush();
@@ -38,7 +38,7 @@ pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) ->
 }
 
 /// F2I.
-pub(super) fn float_to_integer(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn float_to_integer(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let operand = operands.reads.first()?;
     let flush = modifiers.flush();
@@ -55,7 +55,7 @@ pub(super) fn float_to_integer(modifiers: &[Modifier], operands: &Operands<'_>) 
 }
 
 /// I2F.
-pub(super) fn integer_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn integer_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let operand = operands.reads.first()?;
     let (to, from) = (format(modifiers.next()?)?, integer(modifiers.next()?)?);
@@ -72,14 +72,19 @@ pub(super) fn integer_to_float(modifiers: &[Modifier], operands: &Operands<'_>) 
 }
 
 /// Assigns a result of 32 or 64 bits to one or two registers.
-fn result(op: FloatOp, words: Vec<Expr>, width: u32, operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn result(
+    op: FloatOp,
+    words: Vec<Expr>,
+    width: u32,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
     match width {
         64 => operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half)),
         _ => operands.set_register(Expr::float(op, words)),
     }
 }
 
-fn format(modifier: Modifier) -> Option<Format> {
+pub(crate) fn format(modifier: Modifier) -> Option<Format> {
     Some(match modifier {
         M::F16 => Format::Half,
         M::F32 => Format::Single,
@@ -88,13 +93,13 @@ fn format(modifier: Modifier) -> Option<Format> {
     })
 }
 
-fn integer(modifier: Modifier) -> Option<IntegerType> {
+pub(crate) fn integer(modifier: Modifier) -> Option<IntegerType> {
     const TYPES: [Modifier; 8] = [M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64];
     let number = TYPES.iter().position(|known| *known == modifier)?;
     IntegerType::ALL.get(number).copied()
 }
 
-fn integral(modifiers: &mut ModifierReader<'_>) -> Option<IntegralRounding> {
+pub(crate) fn integral(modifiers: &mut ModifierReader<'_>) -> Option<IntegralRounding> {
     let names = [
         (M::Round, IntegralRounding::Nearest),
         (M::Floor, IntegralRounding::Floor),
@@ -106,7 +111,7 @@ fn integral(modifiers: &mut ModifierReader<'_>) -> Option<IntegralRounding> {
 }
 
 /// Words of a float, with absolute value and negation.
-fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
+pub(crate) fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
     let words = match (operand.value, format) {
         (OperandValue::Half(bits), Format::Half) => vec![Expr::Const(bits.into())],
         (OperandValue::Single(bits), Format::Single) => vec![Expr::Const(bits)],
@@ -133,7 +138,7 @@ fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
 }
 
 /// Words of an integer, with the selected part shifted down.
-fn integer_words(operand: &Operand, kind: IntegerType) -> Option<Vec<Expr>> {
+pub(crate) fn integer_words(operand: &Operand, kind: IntegerType) -> Option<Vec<Expr>> {
     let count = kind.width().div_ceil(32) as u8;
     let words = match operand.value {
         OperandValue::Int(value) => (0..count)

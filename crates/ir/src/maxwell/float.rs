@@ -12,7 +12,7 @@ use crate::nvidia::operands::Operands;
 use crate::{Cell, Expr, Meaning, TernaryOp};
 
 /// FSET: a mask from the comparison of two singles.
-pub(super) fn single_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn single_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let as_float = modifiers.take(M::Bf);
     let truth = single_comparison(&mut modifiers, operands)?;
@@ -20,7 +20,7 @@ pub(super) fn single_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 }
 
 /// FSETP: two predicates from the comparison of two singles.
-pub(super) fn single_set_predicates(
+pub(crate) fn single_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
@@ -30,7 +30,7 @@ pub(super) fn single_set_predicates(
 }
 
 /// DSET: a mask from the comparison of two doubles.
-pub(super) fn double_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn double_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let as_float = modifiers.take(M::Bf);
     let truth = double_comparison(&mut modifiers, operands)?;
@@ -38,7 +38,7 @@ pub(super) fn double_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 }
 
 /// DSETP: two predicates from the comparison of two doubles.
-pub(super) fn double_set_predicates(
+pub(crate) fn double_set_predicates(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
@@ -59,7 +59,7 @@ fn double_comparison(modifiers: &mut ModifierReader<'_>, operands: &Operands<'_>
 }
 
 /// RRO: range reduction for a special function.
-pub(super) fn range_reduction(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn range_reduction(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let op = match modifiers {
         [M::Sincos] => FloatOp::ReduceAngle,
         [M::Ex2] => FloatOp::ReduceExponent,
@@ -69,7 +69,7 @@ pub(super) fn range_reduction(modifiers: &[Modifier], operands: &Operands<'_>) -
 }
 
 /// FCHK: whether a division needs the slow path.
-pub(super) fn division_check(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn division_check(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let [M::Divide] = modifiers else {
         return None;
     };
@@ -82,7 +82,7 @@ pub(super) fn division_check(modifiers: &[Modifier], operands: &Operands<'_>) ->
 }
 
 /// FADD.
-pub(super) fn single_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn single_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let flush = modifiers.flush();
     let op = FloatOp::AddSingle(modifiers.rounding(), flush);
@@ -90,7 +90,7 @@ pub(super) fn single_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 }
 
 /// FMUL.
-pub(super) fn single_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn single_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     // Modifiers must be taken in the order of printing.
     let (flush, scale) = (modifiers.flush(), modifiers.scale());
@@ -99,7 +99,7 @@ pub(super) fn single_product(modifiers: &[Modifier], operands: &Operands<'_>) ->
 }
 
 /// FFMA.
-pub(super) fn single_fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn single_fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let flush = modifiers.flush();
     let op = FloatOp::FmaSingle(modifiers.rounding(), flush);
@@ -120,7 +120,7 @@ fn single_result(
 }
 
 /// FMNMX: the minimum if the predicate holds, else the maximum.
-pub(super) fn single_min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn single_min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let flush = modifiers.flush();
     modifiers.finish()?;
@@ -135,7 +135,7 @@ pub(super) fn single_min_max(modifiers: &[Modifier], operands: &Operands<'_>) ->
 }
 
 /// FCMP: the first operand if the comparison of the third one with 0 holds, else the second.
-pub(super) fn single_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn single_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     // The text has no modifier for `.GT`.
     let comparison = modifiers.comparison().unwrap_or(Comparison::Gt);
@@ -148,19 +148,19 @@ pub(super) fn single_select(modifiers: &[Modifier], operands: &Operands<'_>) -> 
 }
 
 /// DADD.
-pub(super) fn double_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn double_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let op = FloatOp::AddDouble(only_rounding(modifiers)?);
     double_result(op, doubles::<2>(operands)?, operands)
 }
 
 /// DMUL.
-pub(super) fn double_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn double_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let op = FloatOp::MulDouble(only_rounding(modifiers)?);
     double_result(op, doubles::<2>(operands)?, operands)
 }
 
 /// DFMA.
-pub(super) fn double_fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn double_fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let op = FloatOp::FmaDouble(only_rounding(modifiers)?);
     double_result(op, doubles::<3>(operands)?, operands)
 }
@@ -178,7 +178,7 @@ fn double_result(op: FloatOp, words: Vec<Expr>, operands: &Operands<'_>) -> Opti
 }
 
 /// DMNMX: the minimum if the predicate holds, else the maximum.
-pub(super) fn double_min_max(operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn double_min_max(operands: &Operands<'_>) -> Option<Meaning> {
     let words = doubles::<2>(operands)?;
     let choice = operands.predicate(2)?;
     operands.set_register_pair(|half| {
@@ -197,10 +197,9 @@ pub(super) fn double_min_max(operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// MUFU: a special function of a single, or of the high word of a double.
-pub(super) fn special_function(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn special_function(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
-    let name = modifiers.next()?;
-    let function = FUNCTIONS.iter().find(|(known, _)| *known == name)?.1;
+    let function = special_function_named(modifiers.next()?)?;
     let saturates = modifiers.take(M::Sat);
     modifiers.finish()?;
     // The high word of a double is not a single, so it cannot be clamped.
@@ -209,6 +208,12 @@ pub(super) fn special_function(modifiers: &[Modifier], operands: &Operands<'_>) 
     }
     let value = Expr::float(FloatOp::Special(function), [operands.single(0)?]);
     operands.set_register(saturated(value, saturates))
+}
+
+/// Function of MUFU that a modifier names.
+pub(crate) fn special_function_named(name: Modifier) -> Option<SpecialFunction> {
+    let mut functions = FUNCTIONS.iter();
+    functions.find(|(known, _)| *known == name).map(|row| row.1)
 }
 
 /// Functions of MUFU by modifier.
@@ -224,7 +229,7 @@ const FUNCTIONS: [(Modifier, SpecialFunction); 9] = [
     (M::Sqrt, SpecialFunction::Sqrt),
 ];
 
-pub(super) fn saturated(value: Expr, saturates: bool) -> Expr {
+pub(crate) fn saturated(value: Expr, saturates: bool) -> Expr {
     match saturates {
         true => Expr::float(FloatOp::SaturateSingle, [value]),
         false => value,

@@ -15,17 +15,17 @@ use crate::nvidia::operands::{Operands, SINGLE_SIGN, and, or, shl, shr, with_sig
 use crate::{Expr, Meaning};
 
 /// HADD2.
-pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     ADD.meaning(2, modifiers, operands)
 }
 
 /// HMUL2.
-pub(super) fn product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     MUL.meaning(2, modifiers, operands)
 }
 
 /// HFMA2.
-pub(super) fn fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     FMA.meaning(3, modifiers, operands)
 }
 
@@ -127,7 +127,7 @@ fn all_halves(numbers: &[&Component]) -> Option<Vec<Expr>> {
 }
 
 /// HSET2: one mask per half.
-pub(super) fn set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let yes = match modifiers.take(M::Bf) {
         // 1.0 as a half.
@@ -145,7 +145,7 @@ pub(super) fn set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Mea
 }
 
 /// HSETP2: one predicate per half, or with `.H_AND` one predicate for both.
-pub(super) fn set_predicate_pair(
+pub(crate) fn set_predicate_pair(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {

@@ -15,7 +15,7 @@ pub(crate) fn select(operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// LOP3: look-up table of three values.
-pub(super) fn look_up(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn look_up(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let [M::Lut, rest @ ..] = modifiers else {
         return None;
     };
@@ -31,7 +31,7 @@ pub(super) fn look_up(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
 }
 
 /// SHL.
-pub(super) fn shift_left(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn shift_left(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let amount = shift_amount(operands.word(1)?, modifiers)?;
     operands.set_register(shl(operands.word(0)?, amount))
 }
@@ -42,7 +42,7 @@ pub(crate) fn population(operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// PRMT: permutation of bytes.
-pub(super) fn permute(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn permute(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let [a, choice, b] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
     let choice = match modifiers {
         [] => choice,
@@ -53,7 +53,7 @@ pub(super) fn permute(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
 }
 
 /// LOP: a bitwise operation on two operands, possibly inverted.
-pub(super) fn bitwise(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn bitwise(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, modifiers) = modifiers.split_first()?;
     let (chained, test) = split_chained(modifiers);
     let (a, b) = (operands.bits(0)?, operands.bits(1)?);
@@ -68,7 +68,7 @@ pub(super) fn bitwise(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
 }
 
 /// SHR: logical or arithmetic right shift, with `.BREV` of the reversed bits.
-pub(super) fn shift_right(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn shift_right(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, rest) = match modifiers {
         [M::U32, rest @ ..] => (BinaryOp::Shr, rest),
         rest => (BinaryOp::Sar, rest),
@@ -82,7 +82,7 @@ pub(super) fn shift_right(modifiers: &[Modifier], operands: &Operands<'_>) -> Op
 }
 
 /// BFE: bit field of the first operand, with `.BREV` of its reversed bits.
-pub(super) fn field_extract(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn field_extract(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (signed, rest) = match modifiers {
         [M::U32, rest @ ..] => (false, rest),
         rest => (true, rest),
@@ -96,7 +96,7 @@ pub(super) fn field_extract(modifiers: &[Modifier], operands: &Operands<'_>) -> 
 }
 
 /// BFI: the third operand with a bit field replaced by the first.
-pub(super) fn field_insert(operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn field_insert(operands: &Operands<'_>) -> Option<Meaning> {
     let (position, length) = field(operands.word(1)?);
     let mask = shl(ones(length), position.clone());
     let kept = and(operands.word(2)?, not(mask.clone()));
@@ -105,7 +105,7 @@ pub(super) fn field_insert(operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// FLO: position of the highest one, or of the highest bit that differs from the sign.
-pub(super) fn find_leading_one(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn find_leading_one(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, rest) = match modifiers {
         [M::U32, rest @ ..] => (UnaryOp::HighestOne, rest),
         rest => (UnaryOp::HighestNonSign, rest),
@@ -124,7 +124,7 @@ pub(super) fn find_leading_one(modifiers: &[Modifier], operands: &Operands<'_>) 
 }
 
 /// MOV. The second operand is the mask of the lanes of each quad that are written.
-pub(super) fn mov(operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     let value = operands.word(0)?;
     let lanes = match operands.reads.get(1) {
         Some(_) => operands.immediate(1)?,
@@ -216,7 +216,7 @@ fn shift_amount(amount: Expr, modifiers: &[Modifier]) -> Option<Expr> {
 /// low bits (PTX manual, `shf`; experiment: 64-bit shifts). A left shift gives the high word. A right shift gives the
 /// low word, and with `.HI` the high word (Mesa's compiler for Maxwell, which tests it on GPUs; experiment: 64-bit
 /// shifts of old compilers). `.HI` does not exist for left shifts.
-pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, rest) = match modifiers {
         [M::L, rest @ ..] => (TernaryOp::FunnelLeft, rest),
         [M::R, rest @ ..] => (TernaryOp::FunnelRight, rest),
@@ -256,15 +256,20 @@ pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         };
         return operands.set_register(Expr::binary(shift, high, amount));
     }
-    let shifted = Expr::ternary(op, low, high.clone(), amount.clone());
-    if !signed {
-        return operands.set_register(shifted);
-    }
+    operands.set_register(match signed {
+        true => arithmetic_funnel(low, high, amount),
+        false => Expr::ternary(op, low, high, amount),
+    })
+}
+
+/// Low word of a 64-bit number that is shifted to the right with its sign.
+pub(crate) fn arithmetic_funnel(low: Expr, high: Expr, amount: Expr) -> Expr {
+    let shifted = Expr::ternary(TernaryOp::FunnelRight, low, high.clone(), amount.clone());
     // From 32 on, the result is the high word shifted further, with its sign.
     let beyond = Expr::binary(BinaryOp::Sub, amount.clone(), Expr::Const(32));
     let far = Expr::binary(BinaryOp::Sar, high, beyond);
     let near = Expr::binary(BinaryOp::LtU, amount, Expr::Const(32));
-    operands.set_register(Expr::ternary(TernaryOp::Select, near, shifted, far))
+    Expr::ternary(TernaryOp::Select, near, shifted, far)
 }
 
 /// Position and length of a bit field: the two low bytes of an operand.

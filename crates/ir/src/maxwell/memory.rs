@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Meaning of a cache control (CCTL and its variants).
-pub(super) fn cache_control(modifiers: &[Modifier]) -> Option<Meaning> {
+pub(crate) fn cache_control(modifiers: &[Modifier]) -> Option<Meaning> {
     // Meanings describe values, which caches do not change; the timing model has them. A query writes a register, and
     // is not modelled.
     let is_query = modifiers.contains(&M::Qry1);
@@ -21,7 +21,7 @@ pub(super) fn cache_control(modifiers: &[Modifier]) -> Option<Meaning> {
 }
 
 /// B2R: result of a barrier with a reduction.
-pub(super) fn barrier_result(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn barrier_result(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let [M::Result] = modifiers else {
         return None;
     };
@@ -32,7 +32,7 @@ pub(super) fn barrier_result(modifiers: &[Modifier], operands: &Operands<'_>) ->
 }
 
 /// BPT: the trap has a meaning, other breakpoints have none.
-pub(super) fn breakpoint(modifiers: &[Modifier]) -> Option<Meaning> {
+pub(crate) fn breakpoint(modifiers: &[Modifier]) -> Option<Meaning> {
     match modifiers {
         [M::Trap] => Some(Meaning::Trap),
         _ => None,
@@ -64,7 +64,7 @@ fn width(modifiers: &[Modifier]) -> Option<(Width, bool)> {
 }
 
 /// Load or store: LD, ST and their variants for one memory space.
-pub(super) fn access(
+pub(crate) fn access(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
     space: MemorySpace,
@@ -110,7 +110,7 @@ pub(super) fn access(
 }
 
 /// BAR: arrival at a barrier.
-pub(super) fn barrier(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn barrier(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let reduce = |reduction| Some(BarrierArrival::Reduce(reduction, operands.predicate(2)?));
     let arrival = match modifiers {
         [M::Sync] => BarrierArrival::Wait,
@@ -146,7 +146,7 @@ fn barrier_operands(operands: &Operands<'_>) -> Option<[Expr; 2]> {
 }
 
 /// Registers of an operand, the lowest word first; `None` is RZ.
-pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option<u8>> + use<>> {
+pub(crate) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option<u8>> + use<>> {
     let OperandValue::Reg(first) = operand.value else {
         return None;
     };
@@ -159,7 +159,7 @@ pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option
 }
 
 /// Address of an operand `[register+offset]`.
-pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
+pub(crate) fn address(operand: &Operand, long: bool) -> Option<Address> {
     let OperandValue::Memory { base, offset } = operand.value else {
         return None;
     };
@@ -191,7 +191,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
 }
 
 /// LDC: loads one word, two words, or a part of a word from `c[bank][base+offset]`.
-pub(super) fn constants(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn constants(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let OperandValue::ConstIndexed { bank, base, offset } = operands.reads.first()?.value else {
         return None;
     };

@@ -6,29 +6,29 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M};
 use crate::float::{Comparison, Flush, Rounding, single};
 
 /// Reader of the modifiers of an instruction, in the order of printing.
-pub(super) struct ModifierReader<'m> {
+pub(crate) struct ModifierReader<'m> {
     rest: &'m [Modifier],
 }
 
 impl<'m> ModifierReader<'m> {
-    pub(super) fn of(rest: &'m [Modifier]) -> ModifierReader<'m> {
+    pub(crate) fn of(rest: &'m [Modifier]) -> ModifierReader<'m> {
         ModifierReader { rest }
     }
 
     /// Modifiers that have not been taken.
-    pub(super) fn rest(&self) -> &'m [Modifier] {
+    pub(crate) fn rest(&self) -> &'m [Modifier] {
         self.rest
     }
 
     /// Takes the next modifier.
-    pub(super) fn next(&mut self) -> Option<Modifier> {
+    pub(crate) fn next(&mut self) -> Option<Modifier> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(*first)
     }
 
     /// Takes the next modifier if it is `modifier`; returns whether it was.
-    pub(super) fn take(&mut self, modifier: Modifier) -> bool {
+    pub(crate) fn take(&mut self, modifier: Modifier) -> bool {
         let is = self.rest.first() == Some(&modifier);
         if is {
             self.rest = self.rest.get(1..).unwrap_or_default();
@@ -37,7 +37,7 @@ impl<'m> ModifierReader<'m> {
     }
 
     /// Fails unless all modifiers have been taken.
-    pub(super) fn finish(&self) -> Option<()> {
+    pub(crate) fn finish(&self) -> Option<()> {
         self.rest.is_empty().then_some(())
     }
 
@@ -51,12 +51,12 @@ impl<'m> ModifierReader<'m> {
         otherwise
     }
 
-    pub(super) fn flush(&mut self) -> Flush {
+    pub(crate) fn flush(&mut self) -> Flush {
         let names = [(M::Ftz, Flush::Ftz), (M::Fmz, Flush::Fmz)];
         self.one_of(&names, Flush::Keep)
     }
 
-    pub(super) fn rounding(&mut self) -> Rounding {
+    pub(crate) fn rounding(&mut self) -> Rounding {
         let names = [
             (M::Rm, Rounding::Down),
             (M::Rp, Rounding::Up),
@@ -65,7 +65,7 @@ impl<'m> ModifierReader<'m> {
         self.one_of(&names, Rounding::Nearest)
     }
 
-    pub(super) fn scale(&mut self) -> single::Scale {
+    pub(crate) fn scale(&mut self) -> single::Scale {
         use single::Scale;
         let names = [
             (M::D2, Scale::D2),
@@ -78,7 +78,7 @@ impl<'m> ModifierReader<'m> {
         self.one_of(&names, Scale::One)
     }
 
-    pub(super) fn comparison(&mut self) -> Option<Comparison> {
+    pub(crate) fn comparison(&mut self) -> Option<Comparison> {
         // Both lists are in the order of the encoding.
         let number = COMPARISONS.iter().position(|&known| self.take(known))?;
         Comparison::ALL.get(number).copied()
@@ -86,7 +86,7 @@ impl<'m> ModifierReader<'m> {
 }
 
 /// Modifiers of the comparisons, by number.
-pub(super) const COMPARISONS: [Modifier; 16] = [
+pub(crate) const COMPARISONS: [Modifier; 16] = [
     M::F,
     M::Lt,
     M::Eq,

@@ -10,14 +10,14 @@ use crate::nvidia::operands::{add, and, or, shl, shr};
 use crate::{BinaryOp, Expr, TernaryOp, UnaryOp};
 
 /// Range of signed 32-bit numbers.
-pub(super) const SIGNED: RangeInclusive<i128> = i32::MIN as i128..=i32::MAX as i128;
+pub(crate) const SIGNED: RangeInclusive<i128> = i32::MIN as i128..=i32::MAX as i128;
 /// Range of unsigned 32-bit numbers.
-pub(super) const UNSIGNED: RangeInclusive<i128> = 0..=u32::MAX as i128;
+pub(crate) const UNSIGNED: RangeInclusive<i128> = 0..=u32::MAX as i128;
 
 /// Integer of up to 64 bits with its range. It is in two's complement, or unsigned if the range has no negative
 /// number.
 #[derive(Clone)]
-pub(super) struct RangedInt {
+pub(crate) struct RangedInt {
     low: Expr,
     /// High word. `None` if it follows from the low word, because the range fits into 32 bits.
     high: Option<Expr>,
@@ -39,7 +39,7 @@ fn select(choice: Expr, yes: Expr, no: Expr) -> Expr {
 
 impl RangedInt {
     /// Makes a signed or unsigned number from a word.
-    pub(super) fn word(value: Expr, signed: bool) -> RangedInt {
+    pub(crate) fn word(value: Expr, signed: bool) -> RangedInt {
         let (least, most) = match value {
             Expr::Const(n) if signed => ((n as i32).into(), (n as i32).into()),
             Expr::Const(n) => (n.into(), n.into()),
@@ -55,7 +55,7 @@ impl RangedInt {
     }
 
     /// Makes a number from a word that is already extended from `bits` bits.
-    pub(super) fn narrow(value: Expr, bits: u32, signed: bool) -> RangedInt {
+    pub(crate) fn narrow(value: Expr, bits: u32, signed: bool) -> RangedInt {
         let (least, most) = match signed {
             true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
             false => (0, (1 << bits) - 1),
@@ -69,7 +69,7 @@ impl RangedInt {
     }
 
     /// Whether every value lies in the range.
-    pub(super) fn fits(&self, range: &RangeInclusive<i128>) -> bool {
+    pub(crate) fn fits(&self, range: &RangeInclusive<i128>) -> bool {
         self.least >= *range.start() && self.most <= *range.end()
     }
 
@@ -101,11 +101,11 @@ impl RangedInt {
     }
 
     /// Low word.
-    pub(super) fn low(&self) -> Expr {
+    pub(crate) fn low(&self) -> Expr {
         self.low.clone()
     }
 
-    pub(super) fn plus(&self, other: &RangedInt) -> Option<RangedInt> {
+    pub(crate) fn plus(&self, other: &RangedInt) -> Option<RangedInt> {
         let carry = || Expr::ternary(TernaryOp::Carry, self.low(), other.low(), Expr::Const(0));
         RangedInt::of(
             add(self.low(), other.low()),
@@ -115,7 +115,7 @@ impl RangedInt {
         )
     }
 
-    pub(super) fn minus(&self, other: &RangedInt) -> Option<RangedInt> {
+    pub(crate) fn minus(&self, other: &RangedInt) -> Option<RangedInt> {
         let borrow = || Expr::binary(BinaryOp::LtU, self.low(), other.low());
         RangedInt::of(
             sub(self.low(), other.low()),
@@ -125,7 +125,7 @@ impl RangedInt {
         )
     }
 
-    pub(super) fn times(&self, other: &RangedInt) -> Option<RangedInt> {
+    pub(crate) fn times(&self, other: &RangedInt) -> Option<RangedInt> {
         let (a, b) = (self, other);
         let corners = [
             a.least * b.least,
@@ -157,12 +157,12 @@ impl RangedInt {
         )
     }
 
-    pub(super) fn negated(&self) -> Option<RangedInt> {
+    pub(crate) fn negated(&self) -> Option<RangedInt> {
         RangedInt::word(Expr::Const(0), true).minus(self)
     }
 
     /// Shifts right by 1 to 31.
-    pub(super) fn shifted_right(&self, by: u32) -> Option<RangedInt> {
+    pub(crate) fn shifted_right(&self, by: u32) -> Option<RangedInt> {
         let high = self.high();
         let low = or(
             shr(self.low(), Expr::Const(by)),
@@ -176,7 +176,7 @@ impl RangedInt {
     }
 
     /// 1 if the number is less than the other, else 0.
-    pub(super) fn less(&self, other: &RangedInt) -> Expr {
+    pub(crate) fn less(&self, other: &RangedInt) -> Expr {
         let (a, b) = (self, other);
         if a.fits(&SIGNED) && b.fits(&SIGNED) {
             return Expr::binary(BinaryOp::LtS, a.low(), b.low());
@@ -195,7 +195,7 @@ impl RangedInt {
     }
 
     /// 1 if both are equal, else 0.
-    pub(super) fn equals(&self, other: &RangedInt) -> Expr {
+    pub(crate) fn equals(&self, other: &RangedInt) -> Expr {
         let low = Expr::binary(BinaryOp::Eq, self.low(), other.low());
         // Equal low words mean equal numbers only if one range of 32 bits contains both.
         let both = |range| self.fits(range) && other.fits(range);
@@ -222,7 +222,7 @@ impl RangedInt {
         )
     }
 
-    pub(super) fn smaller(&self, other: &RangedInt) -> Option<RangedInt> {
+    pub(crate) fn smaller(&self, other: &RangedInt) -> Option<RangedInt> {
         // The ranges decide, so no comparison is needed.
         if self.most <= other.least {
             return Some(self.clone());
@@ -235,7 +235,7 @@ impl RangedInt {
         RangedInt::choose(self.less(other), self, other, least, most)
     }
 
-    pub(super) fn larger(&self, other: &RangedInt) -> Option<RangedInt> {
+    pub(crate) fn larger(&self, other: &RangedInt) -> Option<RangedInt> {
         if self.most <= other.least {
             return Some(other.clone());
         }
@@ -247,14 +247,14 @@ impl RangedInt {
     }
 
     /// Clamps to a range of at most 32 bits.
-    pub(super) fn clamped(&self, range: &RangeInclusive<i128>) -> Option<RangedInt> {
+    pub(crate) fn clamped(&self, range: &RangeInclusive<i128>) -> Option<RangedInt> {
         let bound = |n: i128| RangedInt::word(Expr::Const(n as u32), n < 0);
         self.larger(&bound(*range.start()))?
             .smaller(&bound(*range.end()))
     }
 
     /// Absolute value.
-    pub(super) fn magnitude(&self) -> Option<RangedInt> {
+    pub(crate) fn magnitude(&self) -> Option<RangedInt> {
         if self.least >= 0 {
             return Some(self.clone());
         }
@@ -279,7 +279,7 @@ impl RangedInt {
 }
 
 /// Extracts `bits` bits of a word from bit `from` on, extended with their sign or with zeros.
-pub(super) fn extract_part(value: Expr, from: u32, bits: u32, signed: bool) -> RangedInt {
+pub(crate) fn extract_part(value: Expr, from: u32, bits: u32, signed: bool) -> RangedInt {
     let moved = match from {
         0 => value,
         from => shr(value, Expr::Const(from)),

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// SULD.
-pub(super) fn load(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn load(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
     // If there are two destinations, the first is a predicate, PT.
     let ([dest] | [_, dest]) = operands.writes.as_slice() else {
@@ -29,13 +29,13 @@ pub(super) fn load(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Me
 }
 
 /// SUST.
-pub(super) fn store(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn store(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
     Some(target.access(SurfaceOp::Store(values(operands)?), size(rest)?))
 }
 
 /// SURED.
-pub(super) fn reduce(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn reduce(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
     let (op, kind) = reduction(rest)?;
     // The table names the largest group of registers, so the surplus is cut off.

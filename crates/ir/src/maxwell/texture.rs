@@ -93,12 +93,12 @@ enum TextureForm {
 }
 
 /// TEX.
-pub(super) fn sample(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn sample(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     long_form(TextureOp::Sample, TextureForm::Long, modifiers, operands)
 }
 
 /// TXD.
-pub(super) fn sample_gradient(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn sample_gradient(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     long_form(
         TextureOp::Sample,
         TextureForm::Gradient,
@@ -108,28 +108,28 @@ pub(super) fn sample_gradient(modifiers: &[Modifier], operands: &Operands<'_>) -
 }
 
 /// TLD.
-pub(super) fn texel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn texel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     long_form(TextureOp::Texel, TextureForm::Long, modifiers, operands)
 }
 
 /// TLD4.
-pub(super) fn gather(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn gather(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, modifiers) = gather_op(modifiers)?;
     long_form(op, TextureForm::Long, modifiers, operands)
 }
 
 /// TEXS.
-pub(super) fn short_sample(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn short_sample(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     short_form(TextureOp::Sample, modifiers, operands)
 }
 
 /// TLDS.
-pub(super) fn short_texel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn short_texel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     short_form(TextureOp::Texel, modifiers, operands)
 }
 
 /// TLD4S.
-pub(super) fn short_gather(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn short_gather(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, modifiers) = gather_op(modifiers)?;
     short_form(op, modifiers, operands)
 }
@@ -210,7 +210,7 @@ impl TextureOperands {
 }
 
 /// TXQ: size of a texture.
-pub(super) fn size_query(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn size_query(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let flags = TextureModifiers::of(modifiers)?;
     let mut texture = TextureOperands::of(TextureForm::Long, &flags, operands)?;
     let [OperandWord::TextureSize] = texture.words.as_slice() else {

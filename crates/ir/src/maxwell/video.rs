@@ -143,7 +143,7 @@ fn both(
 }
 
 /// VADD.
-pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let signed = !modifiers.take(M::Ud);
     let [a, b] = both(&mut modifiers, operands, [true; 2])?;
@@ -159,7 +159,7 @@ pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Mea
 }
 
 /// VABSDIFF.
-pub(super) fn difference(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn difference(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let signed = modifiers.take(M::Sd);
     let [a, b] = both(&mut modifiers, operands, [true; 2])?;
@@ -169,7 +169,7 @@ pub(super) fn difference(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 }
 
 /// VMNMX.
-pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let signed = !modifiers.take(M::Ud);
     let [a, b] = both(&mut modifiers, operands, [true; 2])?;
@@ -182,12 +182,12 @@ pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
 }
 
 /// VSHL.
-pub(super) fn shift_left(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn shift_left(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     shifted(true, ModifierReader::of(modifiers), operands)
 }
 
 /// VSHR.
-pub(super) fn shift_right(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn shift_right(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     shifted(false, ModifierReader::of(modifiers), operands)
 }
 
@@ -229,7 +229,7 @@ fn shifted(
 }
 
 /// VSET: the truth of a comparison.
-pub(super) fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let op = modifiers.next()?;
     let [a, b] = both(&mut modifiers, operands, [true; 2])?;
@@ -240,7 +240,7 @@ pub(super) fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 }
 
 /// VSETP: two predicates from a comparison.
-pub(super) fn predicate(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn predicate(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let op = modifiers.next()?;
     let [a, b] = both(&mut modifiers, operands, [true; 2])?;
@@ -250,7 +250,7 @@ pub(super) fn predicate(modifiers: &[Modifier], operands: &Operands<'_>) -> Opti
 }
 
 /// VMAD: product plus third operand. It is signed if any operand is signed or negated.
-pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut modifiers = ModifierReader::of(modifiers);
     let [first, second] = formats(&mut modifiers, operands, [true; 2])?;
     let (minus_product, minus_third) = (operands.is_negated(0), operands.is_negated(2));
@@ -288,7 +288,7 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
 
 /// VABSDIFF4 of all bytes in order: the low bytes of the absolute differences, or with `.ACC` their sum plus the
 /// third operand. Compilers emit no other form.
-pub(super) fn differences_of_bytes(
+pub(crate) fn differences_of_bytes(
     modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
@@ -324,7 +324,7 @@ pub(super) fn differences_of_bytes(
 }
 
 /// IDP: dot product of bytes, or of halves and bytes, plus the third operand (PTX manual, `dp4a`, `dp2a`).
-pub(super) fn dot_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn dot_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (width, b_from, formats) = match modifiers {
         [M::A4, formats @ ..] => (8, 0, formats),
         [M::A2, M::Lo, formats @ ..] => (16, 0, formats),

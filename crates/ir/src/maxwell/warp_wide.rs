@@ -7,7 +7,7 @@ use crate::nvidia::operands::Operands;
 use crate::{Meaning, ShuffleMode, VoteMode};
 
 /// SHFL.
-pub(super) fn shuffle(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn shuffle(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mode = match modifiers {
         [M::Idx] => ShuffleMode::Index,
         [M::Up] => ShuffleMode::Up,
@@ -26,7 +26,7 @@ pub(super) fn shuffle(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
 }
 
 /// VOTE.
-pub(super) fn vote(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+pub(crate) fn vote(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mode = match modifiers {
         [M::All] => VoteMode::All,
         [M::Any] => VoteMode::Any,

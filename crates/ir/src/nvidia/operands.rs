@@ -106,26 +106,55 @@ impl<'v> Operands<'v> {
         Some([low, with_sign(high, operand, SINGLE_SIGN)])
     }
 
+    /// Words of a source operand as a 64-bit integer, the low one first, with its sign.
+    pub(crate) fn long(&self, index: usize) -> Option<[Expr; 2]> {
+        let operand = self.reads.get(index)?;
+        if operand.absolute || operand.invert || operand.part != Part::Whole {
+            return None;
+        }
+        let [low, high] = match operand.value {
+            OperandValue::Int(number) => {
+                [number, number >> 32].map(|word| Expr::Const(word as u32))
+            }
+            _ => [word_of(operand, 0)?, word_of(operand, 1)?],
+        };
+        Some(match operand.negate {
+            false => [low, high],
+            // The high word of a negated number is the complement, and one more if the low word is 0.
+            true => {
+                let is_zero = Expr::binary(BinaryOp::Eq, low.clone(), Expr::Const(0));
+                [Expr::unary(UnaryOp::Neg, low), add(not(high), is_zero)]
+            }
+        })
+    }
+
     /// Meaning that assigns the words of a 64-bit value to two registers; `None` if anything else is written.
     pub(crate) fn set_register_pair(&self, value: impl Fn(WordHalf) -> Expr) -> Option<Meaning> {
-        let register = self.writes.iter().find_map(|operand| match operand.value {
-            OperandValue::Reg(register) => Some(register),
-            _ => None,
-        })?;
         let no_predicate = self.predicates().iter().all(Option::is_none);
         // A meaning assigns all that the operation writes, and the caller has no value for these.
         if !no_predicate || self.sets_cc() {
             return None;
         }
-        let Some(first) = register else {
+        let Some([low, high]) = self.register_pair()? else {
             // A result in RZ is discarded.
             return Some(Meaning::Set(SmallVec::new()));
         };
-        let second = register_after(first, 1)?;
         Some(Meaning::Set(smallvec![
-            (Cell::gpr(first), value(WordHalf::Low)),
-            (second, value(WordHalf::High)),
+            (low, value(WordHalf::Low)),
+            (high, value(WordHalf::High)),
         ]))
+    }
+
+    /// Two registers that are written, general or uniform; the inner `None` is RZ or URZ.
+    pub(crate) fn register_pair(&self) -> Option<Option<[Cell; 2]>> {
+        self.writes.iter().find_map(|operand| match operand.value {
+            OperandValue::Reg(None) | OperandValue::Uniform(None) => Some(None),
+            OperandValue::Reg(Some(n)) => Some(Some([Cell::gpr(n), register_after(n, 1)?])),
+            OperandValue::Uniform(Some(n)) => {
+                Some(Some([Cell::of(Reg::uniform(n)), uniform_after(n, 1)?]))
+            }
+            _ => None,
+        })
     }
 
     /// Source operand that is an integer immediate.
@@ -235,11 +264,21 @@ pub(crate) fn uniform_after(first: u8, offset: u8) -> Option<Cell> {
 /// Word `number` of an operand (0 is the low one), without its modifiers.
 pub(crate) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
     Some(match operand.value {
-        OperandValue::Reg(None) => Expr::Const(0),
+        OperandValue::Reg(None) | OperandValue::Uniform(None) => Expr::Const(0),
         OperandValue::Reg(Some(n)) => Expr::Cell(register_after(n, number)?),
+        OperandValue::Uniform(Some(n)) => Expr::Cell(uniform_after(n, number)?),
         OperandValue::Const { bank, offset } => {
             let offset = offset.checked_add(4 * i32::from(number))?;
             Expr::Constant(bank, Expr::Const(offset as u32).into())
+        }
+        OperandValue::Address(constant) => {
+            let (bank, address) = constant_address(&constant)?;
+            let at = match (address, 4 * u32::from(number)) {
+                (address, 0) => address,
+                (Expr::Const(address), more) => Expr::Const(address.wrapping_add(more)),
+                (address, more) => add(address, Expr::Const(more)),
+            };
+            Expr::Constant(bank, at.into())
         }
         _ => return None,
     })
@@ -259,13 +298,16 @@ fn unmodified(operand: &Operand) -> Option<Expr> {
         OperandValue::Const { bank, offset } => {
             Expr::Constant(bank, Expr::Const(offset as u32).into())
         }
-        OperandValue::Address(constant) => constant_word(&constant)?,
+        OperandValue::Address(constant) => {
+            let (bank, address) = constant_address(&constant)?;
+            Expr::Constant(bank, address.into())
+        }
         _ => return None,
     })
 }
 
-/// Word of a constant bank at an address that may be in registers; `None` for any other operand in brackets.
-fn constant_word(constant: &BracketOperand) -> Option<Expr> {
+/// Bank and address of a constant, where the address may be in registers; `None` for any other operand in brackets.
+pub(crate) fn constant_address(constant: &BracketOperand) -> Option<(u8, Expr)> {
     let bank = constant.bank.filter(|_| constant.space == "c")?;
     // The suffix of a register would change its value.
     if constant.descriptor.is_some() || !constant.suffix.is_empty() {
@@ -286,7 +328,7 @@ fn constant_word(constant: &BracketOperand) -> Option<Expr> {
             Expr::Const(0) => Expr::Cell(cell),
             sum => add(Expr::Cell(cell), sum),
         });
-    Some(Expr::Constant(bank, address.into()))
+    Some((bank, address))
 }
 
 pub(crate) fn add(a: Expr, b: Expr) -> Expr {

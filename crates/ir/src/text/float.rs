@@ -39,6 +39,7 @@ pub(super) fn print(op: FloatOp) -> String {
         FloatOp::WidenHalf(_) => add("f16.widen"),
         FloatOp::Special(_) => add("mufu"),
         FloatOp::ReduceAngle => add("reduce_angle"),
+        FloatOp::ReduceTurns => add("reduce_turns"),
         FloatOp::ReduceExponent => add("reduce_exponent"),
         FloatOp::NeedsSlowPath => add("needs_slow_path"),
         FloatOp::ToIntegral { .. } => add("round"),
@@ -200,6 +201,7 @@ fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
         ("f16", "widen") => FloatOp::WidenHalf(flush),
         ("mufu", function) => FloatOp::Special(SpecialFunction::from_name(function)?),
         ("reduce_angle", _) => FloatOp::ReduceAngle,
+        ("reduce_turns", _) => FloatOp::ReduceTurns,
         ("reduce_exponent", _) => FloatOp::ReduceExponent,
         ("needs_slow_path", _) => FloatOp::NeedsSlowPath,
         ("gcn", _) => FloatOp::Gcn(GcnFloat {

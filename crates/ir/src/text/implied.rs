@@ -41,7 +41,7 @@ pub(super) fn unstated_meaning(control: &ControlEffect) -> Option<Meaning> {
         | ControlEffect::Pop(_)
         | ControlEffect::LinkedCall(_)
         | ControlEffect::LinkedIndirect { .. }
-        | ControlEffect::Return
+        | ControlEffect::Return { .. }
         | ControlEffect::OpenBarrier(..)
         | ControlEffect::JoinBarrier(_)
         | ControlEffect::BreakBarrier(_)
@@ -58,8 +58,9 @@ impl Implied {
     /// Returns the parts that a meaning, or its absence, and a control effect imply.
     pub(super) fn by(meaning: Option<&Meaning>, control: &ControlEffect) -> Implied {
         let mut found = Found::default();
-        if let ControlEffect::Indirect { base, .. } | ControlEffect::LinkedIndirect { base, .. } =
-            control
+        if let ControlEffect::Indirect { base, .. }
+        | ControlEffect::LinkedIndirect { base, .. }
+        | ControlEffect::Return { base, .. } = control
         {
             found.reads.extend(base);
         }
@@ -99,7 +100,7 @@ impl Found {
                 (Some(_), _) => ValueDependence::Lane,
             },
             Meaning::Load { space, .. } => ValueDependence::Load(*space),
-            Meaning::Vote { .. } => ValueDependence::Uniform,
+            Meaning::Vote { .. } | Meaning::Reduce { .. } => ValueDependence::Uniform,
             // Reductions write no cell.
             Meaning::Atomic { dests, .. } if dests.is_empty() => ValueDependence::Function,
             Meaning::Surface(access) if !matches!(access.op, SurfaceOp::Load(_)) => {
@@ -111,7 +112,7 @@ impl Found {
             | Meaning::TextureSize { .. }
             | Meaning::Surface(_)
             | Meaning::BarrierResult { .. } => ValueDependence::Lane,
-            Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Trap => {
+            Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Meet(_) | Meaning::Trap => {
                 ValueDependence::Function
             }
         }
@@ -154,6 +155,11 @@ impl Found {
             } => {
                 self.writes.extend([ballot, result].into_iter().flatten());
                 self.add(predicate);
+            }
+            Meaning::Meet(lanes) => self.add_all(lanes),
+            Meaning::Reduce { dest, value, .. } => {
+                self.writes.extend(dest);
+                self.add(value);
             }
             Meaning::Atomic {
                 dests,

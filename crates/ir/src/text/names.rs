@@ -9,7 +9,7 @@ use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, Flush, Format, Rounding};
 use crate::{
     AtomicKind, AtomicOp, BarrierReduction, BinaryOp, ImageKind, OutOfBounds, ShuffleMode, UnaryOp,
-    VoteMode, Width, WordHalf,
+    VoteMode, WarpReduction, Width, WordHalf,
 };
 
 /// Returns the name in text, for types that also have other names.
@@ -37,6 +37,8 @@ names!(BinaryOp,
 );
 names!(ShuffleMode, Index "index" Up "up" Down "down" Butterfly "butterfly");
 names!(VoteMode, All "all" Any "any" Same "same");
+names!(WarpReduction, First "first" Sum "sum" MinUnsigned "min_unsigned" MaxUnsigned "max_unsigned"
+    MinSigned "min_signed" MaxSigned "max_signed" And "and" Or "or" Xor "xor");
 names!(Width, U8 "u8" S8 "s8" U16 "u16" S16 "s16" Words "words");
 names!(WordHalf, Low "low" High "high");
 names!(BarrierReduction, Count "count" All "all" Any "any");

@@ -409,7 +409,15 @@ impl Line<'_> {
             }
             "pop" => ControlEffect::Pop(self.cursor.named("a tag")?),
             "linked_call" => ControlEffect::LinkedCall(self.target()?),
-            "return" => ControlEffect::Return,
+            "return" if self.cursor.is_at_end() => ControlEffect::RETURN,
+            "return" => {
+                let (base, anchor, relative) = self.register_target()?;
+                ControlEffect::Return {
+                    base,
+                    anchor,
+                    relative,
+                }
+            }
             "open_barrier" => {
                 let barrier = self.cursor.number("a barrier")?;
                 ControlEffect::OpenBarrier(barrier, self.target()?)

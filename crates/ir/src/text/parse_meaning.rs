@@ -153,6 +153,8 @@ fn meaning(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning, Pr
         }
         "shuffle" => shuffle(cursor, dests, parts)?,
         "vote" => vote(cursor, dests, parts)?,
+        "reduce" => reduction(cursor, dests, parts)?,
+        "meet" => meeting(cursor)?,
         "atomic" => atomic(cursor, dests, parts)?,
         "texture" => texture(cursor, dests, parts)?,
         "texture_size" => {
@@ -296,6 +298,45 @@ fn vote(
         result,
         mode,
         predicate,
+    }))
+}
+
+fn meeting(cursor: &mut Cursor<'_>) -> Result<Option<Meaning>, Problem> {
+    cursor.advance();
+    match cursor.one_of(&["all", "lanes"], "write all, or lanes(MASK)")? {
+        "all" => Ok(Some(Meaning::Meet(None))),
+        _ => {
+            let [lanes] = arguments(cursor)?;
+            Ok(Some(Meaning::Meet(Some(lanes))))
+        }
+    }
+}
+
+fn reduction(
+    cursor: &mut Cursor<'_>,
+    dests: &[Destination],
+    parts: &[&str],
+) -> Result<Option<Meaning>, Problem> {
+    let [
+        Destination {
+            component: None,
+            cell: dest,
+        },
+    ] = dests
+    else {
+        let hint = "assign to one cell, or to `_`";
+        return Err(cursor.problem("a reduction has one destination", hint));
+    };
+    cursor.advance();
+    let [op] = parts else { return Ok(None) };
+    let Some(op) = Named::from_name(op) else {
+        return Ok(None);
+    };
+    let [value] = arguments(cursor)?;
+    Ok(Some(Meaning::Reduce {
+        dest: *dest,
+        op,
+        value,
     }))
 }
 

@@ -221,7 +221,15 @@ impl OpText<'_> {
                 let to = (Dest(*base), Offset(*anchor));
                 write!(f, "  linked_indirect {kind} {} {}", to.0, to.1)
             }
-            ControlEffect::Return => f.write_str("  return"),
+            effect if *effect == ControlEffect::RETURN => f.write_str("  return"),
+            ControlEffect::Return {
+                base,
+                anchor,
+                relative,
+            } => {
+                let kind = if *relative { "relative" } else { "absolute" };
+                write!(f, "  return {kind} {} {}", Dest(*base), Offset(*anchor))
+            }
             ControlEffect::OpenBarrier(barrier, to) => {
                 write!(f, "  open_barrier {barrier} {}", self.target(to))
             }
@@ -446,6 +454,12 @@ impl Display for Meaning {
                 write_dests(f, [*ballot, *result].map(Dest))?;
                 write!(f, "vote.{}({predicate})", mode.name())
             }
+            Meaning::Reduce { dest, op, value } => {
+                write_dests(f, [Dest(*dest)])?;
+                write!(f, "reduce.{}({value})", op.name())
+            }
+            Meaning::Meet(None) => f.write_str("meet all"),
+            Meaning::Meet(Some(lanes)) => write!(f, "meet lanes({lanes})"),
             Meaning::Texture(read) => write_texture(f, read),
             Meaning::TextureSize {
                 handle,

@@ -253,6 +253,7 @@ fn float_ops() -> Vec<FloatOp> {
         FloatOp::MaxDouble,
         FloatOp::SaturateHalf,
         FloatOp::ReduceAngle,
+        FloatOp::ReduceTurns,
         FloatOp::ReduceExponent,
         FloatOp::NeedsSlowPath,
     ];

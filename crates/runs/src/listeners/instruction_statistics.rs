@@ -238,7 +238,7 @@ pub fn can_part(prepared: &Prepared<'_>, at: OpIndex) -> bool {
         // Lanes may have different targets, even without a guard.
         ControlEffect::Indirect { .. }
         | ControlEffect::LinkedIndirect { .. }
-        | ControlEffect::Return
+        | ControlEffect::Return { .. }
         | ControlEffect::Collective(_)
         | ControlEffect::FreeJump(_) => true,
         ControlEffect::Jump(_)

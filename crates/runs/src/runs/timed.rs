@@ -173,7 +173,7 @@ pub fn simulate(
     options: &TimedOptions,
     hooks: RunHooks<'_>,
 ) -> Result<TimedRun, Diagnostic> {
-    let prepared = session.prepare_run(kernel)?;
+    let prepared = session.prepare_timed(kernel)?;
     simulate_prepared(session, &prepared, grid, options, hooks)
 }
 

@@ -1,7 +1,7 @@
 //! Execution of one block of threads.
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{OpIndex, VoteMode};
+use warpbound_ir::{OpIndex, VoteMode, WarpReduction};
 use warpbound_launch::{Launch, Size};
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
@@ -13,8 +13,8 @@ use super::lanes::{
 };
 use super::memory::{GlobalAccess, SharedMemory};
 use super::program::{
-    BarrierEffect, ClockRegister, CompiledOp, Effect, Extent, Flow, Guard, Program, ShuffleEffect,
-    Step, ValueSlot, VoteEffect,
+    BarrierEffect, BarrierSource, ClockRegister, CompiledOp, Dest, Effect, Extent, Flow, Guard,
+    PREDICATE_MASKS, Program, ShuffleEffect, Step, ValueSlot, VoteEffect,
 };
 use super::warp::{ArrivedThreads, Rows, Wait, Warp};
 use super::{Counts, ExecutionListener, Issue};
@@ -163,7 +163,8 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Guard::Always => active,
             Guard::Predicate(predicate, negated) => {
                 // The mask only shows the compiler that the index is in bounds.
-                let holds = self.warps[warp_index].predicates[usize::from(predicate & 7)];
+                let holds =
+                    self.warps[warp_index].predicates[usize::from(predicate) % PREDICATE_MASKS];
                 active & if negated { !holds } else { holds }
             }
             Guard::Words(words, negated) => {
@@ -240,12 +241,56 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             }
             // External and unsupported code is a fault only if a lane executes it.
             _ if taken == 0 => &ControlTransfer::Next,
+            Flow::SaveBarrier(register, dest) => {
+                let named = self.barriers_in(warp_index, *register);
+                if let Some(row) = dest {
+                    self.warps[warp_index].write(Dest::Register(*row), &named, taken);
+                }
+                &ControlTransfer::SaveBarrier(*register)
+            }
+            Flow::WriteBarrier {
+                register,
+                from,
+                cleared,
+            } => {
+                let values = match from {
+                    BarrierSource::Nothing => [0; W],
+                    BarrierSource::Slot(slot) => *self.rows(warp_index).get(*slot),
+                    BarrierSource::Register(other) => self.barriers_in(warp_index, *other),
+                };
+                let model = &mut self.warps[warp_index].model;
+                if let (Some(cleared), Some((here, _))) = (cleared, model.running()) {
+                    let clears = ControlTransfer::SaveBarrier(*cleared);
+                    // The warp stays at the operation, which has another effect.
+                    if model.apply(&clears, taken, here).is_err() {
+                        return Err(self.fault(at, FaultKind::Unsupported));
+                    }
+                }
+                let transfer = ControlTransfer::WriteBarrier {
+                    register: *register,
+                    values: &values,
+                };
+                return self.apply_transfer(warp_index, at, &transfer, taken, counts);
+            }
+            Flow::Meet(None) => &ControlTransfer::Meet(None),
+            Flow::Meet(Some(lanes)) => {
+                let lane = taken.trailing_zeros() as usize % W;
+                let lanes = self.rows(warp_index).get(*lanes)[lane];
+                let transfer = ControlTransfer::Meet(Some(lanes.into()));
+                return self.apply_transfer(warp_index, at, &transfer, taken, counts);
+            }
             Flow::External(name) => {
                 return Err(self.fault(at, FaultKind::ExternalCode(name.clone())));
             }
             Flow::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
         };
         self.apply_transfer(warp_index, at, transfer, taken, counts)
+    }
+
+    /// Numbers of the barriers that a register names in each lane.
+    fn barriers_in(&self, warp_index: usize, register: u8) -> LaneValues<W> {
+        let model = &self.warps[warp_index].model;
+        std::array::from_fn(|lane| model.barrier_in(register, lane))
     }
 
     /// Applies a control transfer of the instruction `at` to the warp's execution model.
@@ -270,6 +315,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 Err(self.fault(at, FaultKind::MissingStackEntry(tag.name())))
             }
             Err(TransferError::NotInModel) => Err(self.fault(at, FaultKind::Unsupported)),
+            Err(TransferError::WaitsForEver) => Err(self.fault(at, FaultKind::WarpDeadlock)),
         }
     }
 
@@ -360,6 +406,9 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             }
             Effect::Shuffle(shuffle) => self.shuffle(warp_index, shuffle, taken),
             Effect::Vote(vote) => self.vote(warp_index, vote, taken),
+            Effect::Reduce(op, dest, value) => {
+                self.reduce_lanes(warp_index, *op, *dest, *value, taken)
+            }
             Effect::Texture(_) | Effect::TextureSize(..) | Effect::Surface(_) => {
                 self.execute_image_op(
                     WarpOp {
@@ -433,6 +482,24 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
+    /// Reduces a value over the `taken` lanes, all of which receive the result.
+    fn reduce_lanes(
+        &mut self,
+        warp_index: usize,
+        op: WarpReduction,
+        dest: Option<Dest>,
+        value: ValueSlot,
+        taken: Mask,
+    ) {
+        let row = self.rows(warp_index).get(value);
+        let values = lanes_of::<W>(taken)
+            .filter_map(|lane| row.get(lane))
+            .copied();
+        if let (Some(result), Some(to)) = (values.reduce(|a, b| op.combine(a, b)), dest) {
+            self.warps[warp_index].write(to, &[result; W], taken);
+        }
+    }
+
     /// Arrives at a barrier; blocks the warp if it waits. The first taken lane gives the number of the barrier and
     /// the number of threads.
     #[inline]
@@ -482,7 +549,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         };
         match step {
             Step::Copy(a) => *row = *rows.get(*a),
-            Step::Predicate(n) => *row = spread(warp.predicates[usize::from(n & 7)]),
+            Step::Predicate(n) => *row = spread(warp.predicates[usize::from(*n) % PREDICATE_MASKS]),
             Step::Splat(number) => *row = [warp.word(*number); W],
             Step::OwnBit(words) => *row = spread(warp.mask(*words)),
             Step::FromLane(register, lanes) => {

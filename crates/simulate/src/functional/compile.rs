@@ -4,19 +4,20 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
-    Meaning, Op, OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf,
-    further_test,
+    Address, BarrierArrival, Cell, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op,
+    OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf, further_test,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{RegisterKind, SpecialReg};
+use warpbound_launch::window;
+use warpbound_simt::ControlTransfer;
 
 use super::Launch;
 use super::lanes::LaneValues;
 use super::program::{
-    BarrierEffect, ClockRegister, CompiledOp, Dest, Effect, Extent, ExtraRegister, Flow, Guard,
-    MemoryOperand, ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot,
-    VoteEffect,
+    BarrierEffect, BarrierSource, ClockRegister, CompiledOp, Dest, Effect, Extent, ExtraRegister,
+    Flow, Guard, MemoryOperand, RegisterRows, ShuffleEffect, Step, SurfaceEffect, SurfaceOperation,
+    TextureEffect, ValueSlot, VoteEffect, predicate_mask,
 };
 use super::steps::{Operand, Steps};
 
@@ -27,7 +28,7 @@ pub(super) struct Compiler<'a, const W: usize> {
     pub(super) timed: bool,
     /// Whether the launch is for an AMD machine, whose waves access memory by rules of their own.
     pub(super) has_waves: bool,
-    pub(super) registers: usize,
+    pub(super) registers: RegisterRows,
     pub(super) grid_values: Vec<LaneValues<W>>,
     /// Indices in `grid_values` of the constants, by their value.
     pub(super) constant_slots: HashMap<u32, u16>,
@@ -37,20 +38,6 @@ pub(super) struct Compiler<'a, const W: usize> {
 }
 
 impl<const W: usize> Compiler<'_, W> {
-    /// Number of general registers that a code names.
-    pub(super) fn register_count(code: &Code) -> usize {
-        let named = |op: &Op| {
-            let cells = op.reads.iter().chain(&op.writes).copied();
-            let vectors = cells.map(Cell::register);
-            let vectors = vectors.filter(|register| register.kind == RegisterKind::Vector);
-            vectors
-                .map(|register| usize::from(register.number) + 1)
-                .max()
-                .unwrap_or(0)
-        };
-        code.ops.iter().map(named).max().unwrap_or(0)
-    }
-
     /// Compiles an operation; one that is not modelled becomes [`Effect::Unsupported`].
     pub(super) fn compile_op(&mut self, op: &Op) -> CompiledOp {
         let condition = op.condition;
@@ -67,6 +54,10 @@ impl<const W: usize> Compiler<'_, W> {
                     .map(|(dest, from)| Effect::Write(vec![(dest, from)])),
                 _ => None,
             },
+            // The flow of the operation writes the register.
+            _ if matches!(op.control, ControlEffect::SaveBarrier(..)) => {
+                Some(Effect::Write(Vec::new()))
+            }
             _ => None,
         };
         let test = condition
@@ -82,7 +73,7 @@ impl<const W: usize> Compiler<'_, W> {
                     true => Effect::NeedsTime,
                     false => Effect::Unsupported,
                 });
-                (effect, self.compile_flow(op, &steps))
+                (effect, self.compile_flow(op, &mut steps))
             }
         };
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
@@ -110,7 +101,7 @@ impl<const W: usize> Compiler<'_, W> {
     }
 
     /// Compiles a control effect. Transfers that the execution model does not have fault when they are executed.
-    fn compile_flow(&mut self, op: &Op, steps: &Steps) -> Flow {
+    fn compile_flow(&mut self, op: &Op, steps: &mut Steps) -> Flow {
         match &op.control {
             ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
             // A return goes to the address in registers: waves have no stack.
@@ -128,6 +119,16 @@ impl<const W: usize> Compiler<'_, W> {
                 base,
                 anchor,
                 relative,
+            }
+            | ControlEffect::LinkedIndirect {
+                base,
+                anchor,
+                relative,
+            }
+            | ControlEffect::Return {
+                base,
+                anchor,
+                relative,
             } if *relative || self.has_waves => {
                 let base = match base {
                     // Without a register, the anchor is the address.
@@ -141,7 +142,56 @@ impl<const W: usize> Compiler<'_, W> {
             }
             ControlEffect::Indirect {
                 relative: false, ..
+            }
+            | ControlEffect::LinkedIndirect {
+                relative: false, ..
             } => Flow::External("a function outside the file".to_owned()),
+            ControlEffect::LinkedCall(ControlTarget::External(name)) => {
+                Flow::External(name.clone())
+            }
+            ControlEffect::LinkedCall(ControlTarget::Op(to)) => {
+                Flow::Transfer(ControlTransfer::Jump(to.0))
+            }
+            ControlEffect::OpenBarrier(register, _) => {
+                Flow::Transfer(ControlTransfer::OpenBarrier(*register))
+            }
+            ControlEffect::JoinBarrier(register) => {
+                Flow::Transfer(ControlTransfer::JoinBarrier(*register))
+            }
+            ControlEffect::BreakBarrier(register) => {
+                Flow::Transfer(ControlTransfer::BreakBarrier(*register))
+            }
+            ControlEffect::SaveBarrier(register, dest) => match dest {
+                None => Flow::SaveBarrier(*register, None),
+                Some(cell) => match self.register_slot(*cell) {
+                    Some(ValueSlot::Warp(row)) => Flow::SaveBarrier(*register, Some(row)),
+                    _ => Flow::Unsupported,
+                },
+            },
+            ControlEffect::WriteBarrier {
+                barrier,
+                source,
+                cleared,
+            } => {
+                let from = match (source, cleared) {
+                    (None, None) => Some(BarrierSource::Nothing),
+                    (None, Some(other)) => Some(BarrierSource::Register(*other)),
+                    (Some(cell), _) => self.cell_slot(*cell, steps).map(BarrierSource::Slot),
+                };
+                from.map_or(Flow::Unsupported, |from| Flow::WriteBarrier {
+                    register: *barrier,
+                    from,
+                    cleared: *cleared,
+                })
+            }
+            ControlEffect::Release => match &op.meaning {
+                Some(Meaning::Meet(None)) => Flow::Meet(None),
+                Some(Meaning::Meet(Some(lanes))) => match self.compile_slot(lanes, steps) {
+                    Some(lanes) => Flow::Meet(Some(lanes)),
+                    None => Flow::Unsupported,
+                },
+                _ => Flow::Transfer(ControlTransfer::Yield),
+            },
             direct => {
                 let transfer = direct.transfer(|to| Some(to.0));
                 transfer.map_or(Flow::Unsupported, Flow::Transfer)
@@ -194,6 +244,10 @@ impl<const W: usize> Compiler<'_, W> {
             // Instructions of warps of 32 lanes: shuffles have segments of up to 32 lanes, ballots are one register
             // with a bit per lane (PTX manual, `shfl`, `vote`).
             Meaning::Shuffle { .. } | Meaning::Vote { .. } if W > 32 => return None,
+            Meaning::Reduce { dest, op, value } => {
+                let value = self.compile_slot(value, steps)?;
+                Effect::Reduce(*op, self.optional_dest(*dest)?, value)
+            }
             Meaning::Shuffle {
                 dest,
                 in_range,
@@ -247,6 +301,8 @@ impl<const W: usize> Compiler<'_, W> {
             Meaning::BarrierResult { dest, truth } => {
                 Effect::BarrierResult(self.optional_dest(*dest)?, self.optional_dest(*truth)?)
             }
+            // The flow of the operation lets the lanes wait.
+            Meaning::Meet(_) => Effect::Write(Vec::new()),
             Meaning::Trap => Effect::Trap,
         })
     }
@@ -431,7 +487,7 @@ impl<const W: usize> Compiler<'_, W> {
 
     /// Destination of a cell; `None` if the cell is not modelled.
     fn dest(&self, cell: Cell) -> Option<Dest> {
-        if let Some(number) = cell.predicate_number() {
+        if let Some(number) = predicate_mask(cell) {
             return Some(Dest::Predicate(number));
         }
         match self.register_slot(cell)? {
@@ -442,12 +498,8 @@ impl<const W: usize> Compiler<'_, W> {
 
     /// Slot of a cell other than a predicate.
     pub(super) fn register_slot(&self, cell: Cell) -> Option<ValueSlot> {
-        let index = match cell {
-            Cell::CC => self.registers + ExtraRegister::Cc.index(),
-            cell if cell.index() < self.registers => cell.index(),
-            _ => return None,
-        };
-        u16::try_from(index).ok().map(ValueSlot::Warp)
+        let row = self.registers.row_of(cell)?;
+        u16::try_from(row).ok().map(ValueSlot::Warp)
     }
 
     /// Slot of a special register; `None` for registers that are not modelled, and for clock registers in a simulation
@@ -456,7 +508,9 @@ impl<const W: usize> Compiler<'_, W> {
         let row: LaneValues<W> = match register {
             SpecialReg::LaneId => std::array::from_fn(|lane| lane as u32),
             SpecialReg::ThreadIndex(axis) => {
-                let own = self.registers + ExtraRegister::ThreadIndex(axis.index()).index();
+                let own = self
+                    .registers
+                    .extra(ExtraRegister::ThreadIndex(axis.index()));
                 return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
             SpecialReg::BlockIndex(axis) => return Some(ValueSlot::Block(axis.index())),
@@ -472,6 +526,9 @@ impl<const W: usize> Compiler<'_, W> {
             }
             // The local memory of a launch begins at 0, and all of it is stack.
             SpecialReg::StackLimit => [0; W],
+            // A block is alone in its cluster.
+            SpecialReg::BlockInCluster => [0; W],
+            SpecialReg::SharedWindowHigh => [window::HIGH; W],
             SpecialReg::LanesEqual => std::array::from_fn(|lane| 1 << lane),
             SpecialReg::LanesBelow => std::array::from_fn(|lane| (1 << lane) - 1),
             SpecialReg::LanesUpTo => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
@@ -539,7 +596,7 @@ fn guard(condition: ExecCondition, extent: Extent) -> Option<Guard> {
             false => Guard::Always,
         });
     };
-    if let Some(number) = cell.predicate_number() {
+    if let Some(number) = predicate_mask(cell) {
         return is_for_lanes.then_some(Guard::Predicate(number, condition.negated));
     }
     let words = match cell.mask_words() {

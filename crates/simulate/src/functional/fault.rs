@@ -83,6 +83,8 @@ pub enum FaultKind {
     MissingStackEntry(&'static str),
     /// All warps that have not exited are blocked at barriers that no other warp can reach.
     Deadlock(Vec<BarrierWait>),
+    /// All lanes of a warp that have not exited wait for each other.
+    WarpDeadlock,
     /// An indirect jump to an address without an instruction.
     InvalidJumpTarget(i64),
     /// A jump or call to code outside the file.
@@ -212,6 +214,9 @@ impl fmt::Display for FaultKind {
                 expected,
             } => write!(f, "{name} is {actual}, the instruction expects {expected}"),
             FaultKind::OutsideSurface { .. } => write_outside_surface(f, self),
+            FaultKind::WarpDeadlock => {
+                f.write_str("all lanes of the warp wait for each other, and none can go on")
+            }
             FaultKind::MissingStackEntry(tag) => write!(f, "there is no {tag} entry on the stack"),
             FaultKind::Deadlock(waits) => write_deadlock(f, waits),
             FaultKind::InvalidJumpTarget(address) => {

@@ -7,7 +7,7 @@ use warpbound_simt::Mask;
 
 use super::Size;
 use super::compile::word_number;
-use super::program::ExtraRegister;
+use super::program::{RegisterRows, predicate_mask};
 
 /// Observer of a launch whose warps follow the execution model `E`, called before each instruction takes effect.
 pub trait ExecutionListener<E> {
@@ -87,8 +87,8 @@ pub struct Issue<'a, E> {
     /// Words of the warp.
     pub(super) words: &'a [u32],
     pub(super) lanes: usize,
-    /// Number of general registers.
-    pub(super) registers: usize,
+    /// Rows of the registers.
+    pub(super) registers: RegisterRows,
 }
 
 impl<E> Issue<'_, E> {
@@ -104,7 +104,7 @@ impl<E> Issue<'_, E> {
 
     /// Values of a cell in the lanes of the warp; 0 for registers that the code does not name.
     pub fn cell(&self, cell: Cell) -> CellValues<'_> {
-        if let Some(number) = cell.predicate_number() {
+        if let Some(number) = predicate_mask(cell) {
             let holds = self.predicates.get(usize::from(number));
             return CellValues::Truths(holds.copied().unwrap_or(0));
         }
@@ -112,11 +112,9 @@ impl<E> Issue<'_, E> {
             let word = self.words.get(usize::from(number));
             return CellValues::Equal(word.copied().unwrap_or(0));
         }
-        let index = match cell {
-            Cell::CC => self.registers + ExtraRegister::Cc.index(),
-            cell if cell.index() < self.registers => cell.index(),
-            // A register that the code does not name has never been written.
-            _ => return CellValues::Truths(0),
+        // A register that the code does not name has never been written.
+        let Some(index) = self.registers.row_of(cell) else {
+            return CellValues::Truths(0);
         };
         // The rows are flattened, lane after lane of each register.
         let first = index * self.lanes;

@@ -114,11 +114,15 @@ fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
 #[inline]
 pub(crate) fn space_of(space: MemorySpace, address: u64) -> (MemorySpace, u64) {
     const SHARED: u64 = window::SHARED as u64;
+    const SHARED_SINCE_HOPPER: u64 = (window::HIGH as u64) << 32;
     const LOCAL: u64 = window::LOCAL as u64;
     // An address below the base wraps around to a large number, which lies outside.
     let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
     match space {
         MemorySpace::Generic if in_window(SHARED) => (MemorySpace::Shared, SHARED),
+        MemorySpace::Generic if in_window(SHARED_SINCE_HOPPER) => {
+            (MemorySpace::Shared, SHARED_SINCE_HOPPER)
+        }
         MemorySpace::Generic if in_window(LOCAL) => (MemorySpace::Local, LOCAL),
         MemorySpace::Generic => (MemorySpace::Global, 0),
         space => (space, 0),

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Code, ImageKind, Op, OpIndex, OpScope,
-    OutOfBounds, ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Cell, Code, ImageKind, Op, OpIndex, OpScope,
+    OutOfBounds, ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, WarpReduction, Width,
 };
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{RegisterKind, SpecialReg};
@@ -31,6 +31,87 @@ pub(super) enum ValueSlot {
     /// Word of the warp, in operations that are executed once for the warp.
     Word(u8),
 }
+
+/// Rows of the registers that a code names: vector registers, then registers of the uniform datapath, of which each lane
+/// has a copy (SOUNDNESS 21.2, `uniform-private`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct RegisterRows {
+    vectors: usize,
+    uniforms: usize,
+}
+
+impl RegisterRows {
+    /// Rows for all registers of a code.
+    pub(super) fn of(code: &Code) -> RegisterRows {
+        let mut rows = RegisterRows::default();
+        for op in &code.ops {
+            for register in op
+                .reads
+                .iter()
+                .chain(&op.writes)
+                .map(|cell| cell.register())
+            {
+                let count = match register.kind {
+                    RegisterKind::Vector => &mut rows.vectors,
+                    RegisterKind::Uniform => &mut rows.uniforms,
+                    _ => continue,
+                };
+                *count = (*count).max(usize::from(register.number) + 1);
+            }
+        }
+        rows
+    }
+
+    /// Number of vector registers.
+    pub(super) fn vectors(self) -> usize {
+        self.vectors
+    }
+
+    /// Number of rows.
+    pub(super) fn count(self) -> usize {
+        self.vectors + self.uniforms
+    }
+
+    /// Row of a cell, with the [`ExtraRegister`]s after the rows of registers; `None` for cells without a row.
+    #[inline]
+    pub(super) fn row_of(self, cell: Cell) -> Option<usize> {
+        // The cells of vector registers come first.
+        if cell.index() < self.vectors {
+            return Some(cell.index());
+        }
+        let register = cell.register();
+        let number = usize::from(register.number);
+        match register.kind {
+            RegisterKind::Uniform if number < self.uniforms => Some(self.vectors + number),
+            RegisterKind::Flag => Some(self.extra(ExtraRegister::Cc)),
+            _ => None,
+        }
+    }
+
+    /// Row of an extra register.
+    #[inline]
+    pub(super) fn extra(self, register: ExtraRegister) -> usize {
+        self.count() + register.index()
+    }
+}
+
+/// Number of a predicate among the masks of a warp: those of lanes, then those of the uniform datapath; `None` for other
+/// cells.
+#[inline]
+pub(super) fn predicate_mask(cell: Cell) -> Option<u8> {
+    if let Some(number) = cell.predicate_number() {
+        return Some(number);
+    }
+    let register = cell.register();
+    let is_uniform = register.kind == RegisterKind::UniformPredicate;
+    is_uniform.then_some(UNIFORM_PREDICATES + register.number)
+}
+
+/// Number of the first mask of a uniform predicate.
+const UNIFORM_PREDICATES: u8 = 8;
+
+/// Masks of predicates of a warp.
+pub(super) const PREDICATE_MASKS: usize = 2 * UNIFORM_PREDICATES as usize;
 
 /// Values of a warp that are stored after its general registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,6 +260,8 @@ pub(super) enum Effect {
     Wave(Box<WaveAccess>),
     Shuffle(ShuffleEffect),
     Vote(VoteEffect),
+    /// Reduction of a value over the active lanes.
+    Reduce(WarpReduction, Option<Dest>, ValueSlot),
     Texture(Box<TextureEffect>),
     /// Texture handle; components of the size and their destination registers.
     TextureSize(ValueSlot, Vec<(u8, u16)>),
@@ -310,9 +393,30 @@ pub(super) enum Flow {
     SetActive([u8; 2]),
     /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
+    /// A barrier register goes to a row, if any, and names no barrier any longer.
+    SaveBarrier(u8, Option<u16>),
+    /// A barrier register receives the barriers of a slot, if any; another one may be cleared.
+    WriteBarrier {
+        register: u8,
+        from: BarrierSource,
+        cleared: Option<u8>,
+    },
+    /// Lanes wait for those of a mask, or for all.
+    Meet(Option<ValueSlot>),
     /// To the named code outside the file.
     External(String),
     Unsupported,
+}
+
+/// Where a barrier register takes its barriers from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BarrierSource {
+    /// A constant: no barrier.
+    Nothing,
+    /// A slot with a barrier for each lane.
+    Slot(ValueSlot),
+    /// Another barrier register.
+    Register(u8),
 }
 
 /// A compiled operation.
@@ -335,7 +439,7 @@ pub(crate) struct Program<'a, const W: usize> {
     /// Values of [`ValueSlot::Grid`].
     pub(super) grid_values: Vec<LaneValues<W>>,
     /// Number of general registers of a thread.
-    pub(super) registers: usize,
+    pub(super) registers: RegisterRows,
     /// Number of words of the warp: all, or none if no operation names one.
     pub(super) words: usize,
     /// Largest number of scratch slots of an operation.
@@ -370,7 +474,7 @@ impl<'a, const W: usize> Program<'a, W> {
             launch,
             timed,
             has_waves: code.family.has_exec_mask(),
-            registers: Compiler::<W>::register_count(code),
+            registers: RegisterRows::of(code),
             grid_values: Vec::new(),
             constant_slots: HashMap::new(),
             scratch: 0,

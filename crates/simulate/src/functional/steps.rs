@@ -9,7 +9,7 @@ use warpbound_isa::SpecialReg;
 
 use super::compile::{Compiler, word_number};
 use super::lanes::{binary, ternary};
-use super::program::{ClockRegister, Extent, Step, ValueSlot};
+use super::program::{ClockRegister, Extent, Step, ValueSlot, predicate_mask};
 
 /// Result of a compiled expression: a constant, or a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -226,7 +226,7 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
         if is_once {
             return None;
         }
-        let Some(number) = cell.predicate_number() else {
+        let Some(number) = predicate_mask(cell) else {
             return self.compiler.register_slot(cell).map(Operand::Slot);
         };
         let operand = Operand::Const(number.into());

@@ -4,7 +4,7 @@ use warpbound_ir::BarrierReduction;
 use warpbound_simt::{ExecutionModel, Mask};
 
 use super::lanes::{LaneValues, blend, gather};
-use super::program::{Dest, ExtraRegister, Program, ValueSlot};
+use super::program::{Dest, ExtraRegister, PREDICATE_MASKS, Program, RegisterRows, ValueSlot};
 use super::{Launch, Size};
 
 /// State of a warp of `W` lanes that diverge by the rules of `E`. Its size is 4 bytes per register and thread, 16 bytes
@@ -18,7 +18,7 @@ pub(crate) struct Warp<E, const W: usize> {
     pub(super) threads: u32,
     /// General registers, then [`ExtraRegister`]s.
     pub(super) rows: Vec<LaneValues<W>>,
-    pub(super) predicates: [Mask; 8],
+    pub(super) predicates: [Mask; PREDICATE_MASKS],
     /// Words of the warp, by number; none if the program names none.
     pub(super) words: Vec<u32>,
     /// Local memory of the lanes, lane after lane; allocated at the first access.
@@ -61,7 +61,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
         let first = number * W as u32;
         // At least 1, because a block has no warp without threads; so the shift below is by less than 64.
         let count = (block.iter().product::<u32>() - first).min(W as u32);
-        let mut rows = vec![[0; W]; program.registers + ExtraRegister::COUNT];
+        let mut rows = vec![[0; W]; program.registers.count() + ExtraRegister::COUNT];
         // CUDA numbers the threads of a block x + y·X + z·X·Y; a warp has consecutive ones (SOUNDNESS 5.9).
         for (axis, place) in [
             (0, |thread, x, _| thread % x),
@@ -69,7 +69,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
             (2, |thread, x, y| thread / x / y),
         ] as [(u8, fn(u32, u32, u32) -> u32); 3]
         {
-            let row = &mut rows[program.registers + ExtraRegister::ThreadIndex(axis).index()];
+            let row = &mut rows[program.registers.extra(ExtraRegister::ThreadIndex(axis))];
             *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
         }
         let active = Mask::MAX >> (64 - count);
@@ -78,7 +78,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
             first_thread: first,
             threads: count,
             rows,
-            predicates: [0; 8],
+            predicates: [0; PREDICATE_MASKS],
             words: vec![0; program.words],
             local: Vec::new(),
             barrier_wait: None,
@@ -89,7 +89,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
                 warp.set_word(number, value);
             }
             // The code may name fewer registers than the launch defines.
-            let rows = warp.rows.iter_mut().take(program.registers);
+            let rows = warp.rows.iter_mut().take(program.registers.vectors());
             for (row, values) in rows.zip(entry.vectors(number)) {
                 for (to, from) in row.iter_mut().zip(values) {
                     *to = from;
@@ -127,8 +127,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
     }
 
     /// Thread index of a lane in its block.
-    pub(super) fn thread_index(&self, registers: usize, lane: usize) -> Size {
-        [0, 1, 2].map(|axis| self.rows[registers + ExtraRegister::ThreadIndex(axis).index()][lane])
+    pub(super) fn thread_index(&self, registers: RegisterRows, lane: usize) -> Size {
+        [0, 1, 2].map(|axis| self.rows[registers.extra(ExtraRegister::ThreadIndex(axis))][lane])
     }
 
     /// Writes lane values in the `taken` lanes.
@@ -152,7 +152,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
     /// Writes a predicate in the `taken` lanes.
     #[inline(always)]
     pub(super) fn write_predicate(&mut self, number: u8, holds: Mask, taken: Mask) {
-        let mask = &mut self.predicates[usize::from(number & 7)];
+        let mask = &mut self.predicates[usize::from(number) % PREDICATE_MASKS];
         *mask = *mask & !taken | holds & taken;
     }
 }

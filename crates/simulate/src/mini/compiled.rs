@@ -187,7 +187,7 @@ fn compile_flow(op: &Op) -> Option<Flow> {
         | ControlEffect::Pop(_)
         | ControlEffect::LinkedCall(_)
         | ControlEffect::LinkedIndirect { .. }
-        | ControlEffect::Return
+        | ControlEffect::Return { .. }
         | ControlEffect::OpenBarrier(..)
         | ControlEffect::JoinBarrier(_)
         | ControlEffect::BreakBarrier(_)

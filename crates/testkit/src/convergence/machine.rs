@@ -311,7 +311,7 @@ impl Warp<'_> {
                 self.lanes[index].returns.push(at + 1);
                 next = to.index();
             }
-            ControlEffect::Return => {
+            ControlEffect::Return { .. } => {
                 next = self.lanes[index].returns.pop().expect("it was called");
             }
             // A lane that takes part in nothing passes.

@@ -451,7 +451,7 @@ impl Maker {
             };
             self.emit(control, LaneDecision::Always);
         }
-        self.emit(ControlEffect::Return, LaneDecision::Always);
+        self.emit(ControlEffect::RETURN, LaneDecision::Always);
     }
 
     fn finish(mut self, seed: u64, functions: Vec<CodeFunction>) -> BarrierProgram {

@@ -279,7 +279,7 @@ impl<'a> RecordedCode<'a> {
             ControlEffect::LinkedCall(ControlTarget::Op(to)) => vec![called(*to)],
             ControlEffect::Indirect { .. } => targets()?.into_iter().map(same).collect(),
             ControlEffect::LinkedIndirect { .. } => targets()?.into_iter().map(called).collect(),
-            ControlEffect::Return => match returns.split_last() {
+            ControlEffect::Return { .. } => match returns.split_last() {
                 Some((to, rest)) => vec![(Some(*to), rest.to_vec())],
                 None => return Err(format!("a return without a call at {at:?}")),
             },

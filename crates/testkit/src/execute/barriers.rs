@@ -89,7 +89,7 @@ impl<L: Labels> Warp<'_, L> {
                 let parts = vec![(point(*callee, label), taken), (next, active & !taken)];
                 return Some(self.apply_parts(parts, active, next));
             }
-            ControlEffect::Return => {
+            ControlEffect::Return { .. } => {
                 let mut parts = Vec::new();
                 for lane in lanes_of(taken) {
                     add_lane(&mut parts, self.returns[lane].pop()?, lane);

@@ -145,7 +145,7 @@ fn planted_calls_that_join_lanes_are_found() {
     let with_stack = |code: &Code| {
         with(code, |control| match control {
             ControlEffect::LinkedCall(to) => Some(ControlEffect::Call(to.clone())),
-            ControlEffect::Return => Some(ControlEffect::Pop(StackToken::Ret)),
+            ControlEffect::Return { .. } => Some(ControlEffect::Pop(StackToken::Ret)),
             _ => None,
         })
     };

@@ -47,16 +47,21 @@ modifiers! {
     B4e = "B4E",
     Ba = "BA",
     Bf = "BF",
+    Bf16V2 = "BF16_V2",
     Bfly = "BFLY",
     Brev = "BREV",
+    C = "C",
     Cas = "CAS",
+    Cast = "CAST",
     Cbcc = "CBCC",
     Ceil = "CEIL",
     Cg = "CG",
     Chi = "CHI",
     Ci = "CI",
     Cl = "CL",
+    Clear = "CLEAR",
     Clo = "CLO",
+    Constant = "CONSTANT",
     Cos = "COS",
     Cs = "CS",
     Csfu = "CSFU",
@@ -70,13 +75,18 @@ modifiers! {
     D4 = "D4",
     D8 = "D8",
     Dec = "DEC",
+    DeferBlocking = "DEFER_BLOCKING",
     Divide = "DIVIDE",
     Down = "DOWN",
     E = "E",
     Ecl = "ECL",
     Ecr = "ECR",
+    Ef = "EF",
+    El = "EL",
     Eq = "EQ",
     Equ = "EQU",
+    Eu = "EU",
+    Ex = "EX",
     Ex2 = "EX2",
     Exch = "EXCH",
     F = "F",
@@ -94,12 +104,13 @@ modifiers! {
     G = "G",
     Ge = "GE",
     Geu = "GEU",
+    Gpu = "GPU",
     Gt = "GT",
     Gtu = "GTU",
     Hi = "HI",
     Hs = "HS",
-    Iadd = "IADD",
     HAnd = "H_AND",
+    Iadd = "IADD",
     Idx = "IDX",
     Ign = "IGN",
     Inc = "INC",
@@ -112,6 +123,9 @@ modifiers! {
     Lo = "LO",
     Ls = "LS",
     Lt = "LT",
+    Ltc128b = "LTC128B",
+    Ltc256b = "LTC256B",
+    Ltc64b = "LTC64B",
     Ltu = "LTU",
     Lu = "LU",
     Lut = "LUT",
@@ -122,6 +136,7 @@ modifiers! {
     Max = "MAX",
     Min = "MIN",
     Mma = "MMA",
+    Mmio = "MMIO",
     Mov = "MOV",
     Mrg = "MRG",
     Mrg16h = "MRG_16H",
@@ -129,20 +144,26 @@ modifiers! {
     Mrg8b0 = "MRG_8B0",
     Mrg8b2 = "MRG_8B2",
     Mx = "MX",
+    Na = "NA",
     Nan = "NAN",
     Ndv = "NDV",
     Ne = "NE",
     Neu = "NEU",
     Nodep = "NODEP",
+    Ntz = "NTZ",
     Num = "NUM",
     Nz = "NZ",
     Off = "OFF",
     Oft = "OFT",
     Or = "OR",
     P = "P",
+    Pand = "PAND",
     PassB = "PASS_B",
+    Pf1 = "PF1",
+    Pf2 = "PF2",
     Po = "PO",
     Popc = "POPC",
+    Private = "PRIVATE",
     Psl = "PSL",
     Qry1 = "QRY1",
     R = "R",
@@ -168,6 +189,7 @@ modifiers! {
     S64 = "S64",
     S8 = "S8",
     Sat = "SAT",
+    Scr = "SCR",
     Sd = "SD",
     Sff = "SFF",
     Sft = "SFT",
@@ -177,9 +199,16 @@ modifiers! {
     Shr7 = "SHR_7",
     Sin = "SIN",
     Sincos = "SINCOS",
+    Sm = "SM",
+    Spin = "SPIN",
     Sqrt = "SQRT",
+    Strong = "STRONG",
+    Sum = "SUM",
+    Sx32 = "SX32",
     Sync = "SYNC",
+    Sys = "SYS",
     T = "T",
+    Tanh = "TANH",
     Trap = "TRAP",
     Trunc = "TRUNC",
     U = "U",
@@ -188,9 +217,13 @@ modifiers! {
     U32 = "U32",
     U64 = "U64",
     U8 = "U8",
+    U8x4 = "U8x4",
     Ud = "UD",
     Up = "UP",
+    Vc = "VC",
     W = "W",
+    Weak = "WEAK",
+    Wide = "WIDE",
     Wt = "WT",
     X = "X",
     Xhi = "XHI",
@@ -203,12 +236,12 @@ modifiers! {
 pub(crate) type Modifiers = SmallVec<[Modifier; 6]>;
 
 /// Maximum number of bytes of a modifier's word, so that a word fits into an integer.
-const WORD_BYTES: usize = 8;
+const WORD_BYTES: usize = 16;
 
 /// Modifiers by their words as big-endian numbers, ascending. Comparing numbers is much faster than comparing texts.
-static MODIFIERS: [(u64, Modifier); LISTED.len()] = sorted();
+static MODIFIERS: [(u128, Modifier); LISTED.len()] = sorted();
 
-const fn sorted() -> [(u64, Modifier); LISTED.len()] {
+const fn sorted() -> [(u128, Modifier); LISTED.len()] {
     let mut sorted = [(0, Modifier::Other); LISTED.len()];
     let mut at = 0;
     while at < LISTED.len() {
@@ -226,11 +259,11 @@ const fn sorted() -> [(u64, Modifier); LISTED.len()] {
     sorted
 }
 
-const fn number_of(word: &str) -> u64 {
+const fn number_of(word: &str) -> u128 {
     let mut number = 0;
     let mut at = 0;
     while at < word.len() {
-        number = number << 8 | word.as_bytes()[at] as u64;
+        number = number << 8 | word.as_bytes()[at] as u128;
         at += 1;
     }
     number
@@ -248,11 +281,11 @@ impl Modifier {
         let Some((b'.', words)) = text.as_bytes().split_first() else {
             return;
         };
-        let (mut number, mut length) = (0u64, 0);
+        let (mut number, mut length) = (0u128, 0);
         // The added dot ends the last word.
         for &byte in words.iter().chain(b".") {
             if byte != b'.' {
-                number = number << 8 | u64::from(byte);
+                number = number << 8 | u128::from(byte);
                 length += 1;
                 continue;
             }

@@ -132,9 +132,7 @@ impl Transfer {
             FlowKind::Pop(token) => InstrFlow::Pop(token),
             FlowKind::LinkedCall => InstrFlow::LinkedCall(direct),
             FlowKind::LinkedIndirect => {
-                // `CALL.REL R6 0x40` has a relative target beside the register, `CALL.ABS R6 0x40` a number.
-                let relative = matches!(self.target, Some(OperandValue::Target(_)));
-                match self.through_register(relative, addr, dialect) {
+                match self.through_register(self.is_relative(), addr, dialect) {
                     InstrFlow::Indirect {
                         base,
                         anchor,
@@ -147,7 +145,18 @@ impl Transfer {
                     other => other,
                 }
             }
-            FlowKind::Return => InstrFlow::Return,
+            FlowKind::Return => match self.through_register(self.is_relative(), addr, dialect) {
+                InstrFlow::Indirect {
+                    base,
+                    anchor,
+                    relative,
+                } => InstrFlow::Return {
+                    base,
+                    anchor,
+                    relative,
+                },
+                other => other,
+            },
             FlowKind::OpenBarrier => match self.barriers[0] {
                 Some(barrier) => InstrFlow::OpenBarrier(barrier, direct),
                 None => InstrFlow::Unsupported,
@@ -175,6 +184,12 @@ impl Transfer {
             FlowKind::Exit => InstrFlow::Exit,
             FlowKind::Unsupported => InstrFlow::Unsupported,
         }
+    }
+
+    /// Whether an address in a register counts from another: `CALL.REL R6 0x40` has a relative target beside the register,
+    /// and `CALL.ABS R6 0x40` a number.
+    fn is_relative(&self) -> bool {
+        matches!(self.target, Some(OperandValue::Target(_)))
     }
 
     /// Jump to an address in a register.

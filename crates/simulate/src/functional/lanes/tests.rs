@@ -108,6 +108,7 @@ fn float_ops() -> Vec<FloatOp> {
         MaxDouble,
         SaturateHalf,
         ReduceAngle,
+        ReduceTurns,
         ReduceExponent,
         NeedsSlowPath,
     ];

@@ -1,0 +1,127 @@
+//! Conversions. Formats that are not printed are single and signed words of 32 bits. For example, `F2I.U64.TRUNC R2, R4`
+//! converts a single.
+
+use warpbound_isa::nvidia::{Modifier, Modifier as M};
+
+use crate::Meaning;
+use crate::float::convert::{IntegerType, IntegralRounding};
+use crate::float::{FloatOp, Format};
+use crate::maxwell::convert::{float_words, format, integer, integer_words, integral, result};
+use crate::maxwell::modifier_reader::ModifierReader;
+use crate::nvidia::operands::Operands;
+
+/// Signed words of 32 bits.
+fn signed_word() -> Option<IntegerType> {
+    integer(M::S32)
+}
+
+/// Takes a format if one is next.
+fn take_format(modifiers: &mut ModifierReader<'_>) -> Option<Format> {
+    let found = modifiers.rest().first().copied().and_then(format);
+    if found.is_some() {
+        modifiers.next();
+    }
+    found
+}
+
+/// Takes an integer type if one is next.
+fn take_integer(modifiers: &mut ModifierReader<'_>) -> Option<IntegerType> {
+    let found = modifiers.rest().first().copied().and_then(integer);
+    if found.is_some() {
+        modifiers.next();
+    }
+    found
+}
+
+/// F2F: between floating-point formats.
+pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let operand = operands.reads.first()?;
+    let flush = modifiers.flush();
+    let (to, from) = (format(modifiers.next()?)?, format(modifiers.next()?)?);
+    let op = FloatOp::ToFormat {
+        from,
+        to,
+        rounding: modifiers.rounding(),
+        flush,
+        saturate: modifiers.take(M::Sat),
+    };
+    modifiers.finish()?;
+    result(op, float_words(operand, from)?, to.width(), operands)
+}
+
+/// FRND: to an integral value of the same format.
+pub(super) fn round(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let operand = operands.reads.first()?;
+    let flush = modifiers.flush();
+    let format = take_format(&mut modifiers).unwrap_or(Format::Single);
+    let op = FloatOp::ToIntegral {
+        format,
+        integral: integral(&mut modifiers).unwrap_or(IntegralRounding::Nearest),
+        flush,
+        saturate: false,
+    };
+    modifiers.finish()?;
+    result(op, float_words(operand, format)?, format.width(), operands)
+}
+
+/// F2I. `.NTZ` prints that a NaN becomes 0, as it does for words without it (PTX manual, `cvt`).
+pub(super) fn float_to_integer(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let operand = operands.reads.first()?;
+    let flush = modifiers.flush();
+    let to = take_integer(&mut modifiers).or_else(signed_word)?;
+    let from = take_format(&mut modifiers).unwrap_or(Format::Single);
+    let op = FloatOp::ToInteger {
+        from,
+        to,
+        integral: integral(&mut modifiers).unwrap_or(IntegralRounding::Nearest),
+        flush,
+    };
+    let nan_is_zero = modifiers.take(M::Ntz);
+    modifiers.finish()?;
+    // What a NaN of another format becomes with `.NTZ` is not known.
+    if nan_is_zero && (from != Format::Single || to.width() != 32) {
+        return None;
+    }
+    result(op, float_words(operand, from)?, to.width(), operands)
+}
+
+/// I2F.
+pub(super) fn integer_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let to = take_format(&mut modifiers).unwrap_or(Format::Single);
+    let from = take_integer(&mut modifiers).or_else(signed_word)?;
+    from_integer(to, from, modifiers, operands)
+}
+
+/// I2FP: as I2F, executed by another unit.
+pub(super) fn integer_to_single(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let to = take_format(&mut modifiers).filter(|format| *format == Format::Single)?;
+    let from = take_integer(&mut modifiers)?;
+    from_integer(to, from, modifiers, operands)
+}
+
+fn from_integer(
+    to: Format,
+    from: IntegerType,
+    mut modifiers: ModifierReader<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let operand = operands.reads.first()?;
+    let rounding = modifiers.rounding();
+    modifiers.finish()?;
+    let op = FloatOp::FromInteger {
+        from,
+        to,
+        rounding,
+        absolute: operand.absolute,
+        negate: operand.negate,
+    };
+    result(op, integer_words(operand, from)?, to.width(), operands)
+}

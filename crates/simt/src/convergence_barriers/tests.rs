@@ -1,0 +1,95 @@
+use super::*;
+
+type Warp = ConvergenceBarriers<u32>;
+type Step<'a> = (ControlTransfer<'a, u32>, Mask);
+
+/// Warp of four lanes at point 0.
+fn warp() -> Warp {
+    Warp::new(0, 0b1111, DivergenceOrder::TakenFirst)
+}
+
+/// Applies a transfer at the running point, whose next point is the one after it.
+fn apply(warp: &mut Warp, (transfer, taken): Step<'_>) -> Result<bool, TransferError> {
+    let (at, _) = warp.running().expect("a group");
+    warp.apply(&transfer, taken, at + 1)
+}
+
+#[test]
+fn lanes_wait_for_all_that_opened_the_barrier() {
+    let mut warp = warp();
+    apply(&mut warp, (ControlTransfer::OpenBarrier(3), 0b1111)).expect("opens");
+    assert_eq!(
+        apply(&mut warp, (ControlTransfer::Jump(10), 0b0011)),
+        Ok(true)
+    );
+    assert_eq!(warp.running(), Some((10, 0b0011)));
+    // These lanes wait at point 10, and the others run.
+    apply(&mut warp, (ControlTransfer::JoinBarrier(3), 0b0011)).expect("waits");
+    assert_eq!(warp.running(), Some((2, 0b1100)));
+    apply(&mut warp, (ControlTransfer::Jump(10), 0b1100)).expect("jumps");
+    apply(&mut warp, (ControlTransfer::JoinBarrier(3), 0b1100)).expect("opens");
+    assert_eq!(warp.running(), Some((11, 0b1111)));
+}
+
+#[test]
+fn lanes_that_break_or_exit_are_not_waited_for() {
+    for leaves in [ControlTransfer::BreakBarrier(0), ControlTransfer::Exit] {
+        let mut warp = warp();
+        apply(&mut warp, (ControlTransfer::OpenBarrier(0), 0b1111)).expect("opens");
+        apply(&mut warp, (ControlTransfer::Jump(10), 0b0001)).expect("jumps");
+        apply(&mut warp, (ControlTransfer::JoinBarrier(0), 0b0001)).expect("waits");
+        assert_eq!(warp.running(), Some((2, 0b1110)));
+        let ends = leaves == ControlTransfer::Exit;
+        apply(&mut warp, (leaves, 0b1110)).expect("leaves");
+        let first = if ends { (11, 0b0001) } else { (3, 0b1110) };
+        assert_eq!(warp.running(), Some(first));
+    }
+}
+
+#[test]
+fn a_barrier_in_a_register_is_the_same_later() {
+    let mut warp = warp();
+    apply(&mut warp, (ControlTransfer::OpenBarrier(6), 0b1111)).expect("opens");
+    let saved: Vec<u32> = (0..4).map(|lane| warp.barrier_in(6, lane)).collect();
+    apply(&mut warp, (ControlTransfer::SaveBarrier(6), 0b1111)).expect("saves");
+    assert_eq!(warp.barrier_in(6, 0), 0);
+    // A callee opens and passes a barrier of its own.
+    apply(&mut warp, (ControlTransfer::OpenBarrier(6), 0b1111)).expect("opens");
+    apply(&mut warp, (ControlTransfer::JoinBarrier(6), 0b1111)).expect("passes");
+    let write = ControlTransfer::WriteBarrier {
+        register: 6,
+        values: &saved,
+    };
+    apply(&mut warp, (write, 0b1111)).expect("writes");
+    apply(&mut warp, (ControlTransfer::Jump(20), 0b0100)).expect("jumps");
+    apply(&mut warp, (ControlTransfer::JoinBarrier(6), 0b0100)).expect("waits");
+    assert_eq!(warp.running(), Some((5, 0b1011)));
+}
+
+#[test]
+fn all_lanes_meet_and_lanes_that_wait_for_each_other_are_let_go_or_reported() {
+    let mut warp = warp();
+    apply(&mut warp, (ControlTransfer::OpenBarrier(0), 0b1111)).expect("opens");
+    apply(&mut warp, (ControlTransfer::Jump(10), 0b0011)).expect("jumps");
+    // Two lanes wait for all four, of whom two wait at the barrier for these.
+    apply(&mut warp, (ControlTransfer::Meet(None), 0b0011)).expect("waits");
+    apply(&mut warp, (ControlTransfer::JoinBarrier(0), 0b1100)).expect("passes alone");
+    assert_eq!(warp.running(), Some((3, 0b1100)));
+    apply(&mut warp, (ControlTransfer::Exit, 0b1100)).expect("ends");
+    assert_eq!(warp.running(), Some((11, 0b0011)));
+    // Lanes that wait for all others at two places wait for ever.
+    apply(&mut warp, (ControlTransfer::Jump(30), 0b0001)).expect("jumps");
+    apply(&mut warp, (ControlTransfer::Meet(None), 0b0001)).expect("waits");
+    let meets = apply(&mut warp, (ControlTransfer::Meet(None), 0b0010));
+    assert_eq!(meets, Err(TransferError::WaitsForEver));
+}
+
+#[test]
+fn lanes_that_spin_let_waiting_lanes_go_on() {
+    let mut warp = warp();
+    apply(&mut warp, (ControlTransfer::OpenBarrier(0), 0b1111)).expect("opens");
+    apply(&mut warp, (ControlTransfer::Jump(10), 0b0001)).expect("jumps");
+    apply(&mut warp, (ControlTransfer::JoinBarrier(0), 0b0001)).expect("waits");
+    apply(&mut warp, (ControlTransfer::Yield, 0b1110)).expect("yields");
+    assert_eq!(warp.running(), Some((11, 0b0001)));
+}
