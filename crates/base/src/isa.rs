@@ -35,6 +35,14 @@ impl Isa {
         }
     }
 
+    /// Bytes at the beginning of the shared memory of a block that the system keeps for itself (experiments with compilers).
+    pub fn reserved_shared(self) -> u32 {
+        match self {
+            Isa::Sm(sm) if sm.number >= 90 => 0x400,
+            Isa::Sm(_) | Isa::Gfx(_) | Isa::MiniSimt => 0,
+        }
+    }
+
     /// Whether kernels of this instruction set are analysed.
     pub fn is_supported(self) -> bool {
         let facts = self.family().map(Family::facts);

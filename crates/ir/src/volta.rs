@@ -15,9 +15,9 @@ mod logic;
 mod memory;
 mod warp_wide;
 
-use warpbound_isa::View;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::{Modifier, Opcode};
+use warpbound_isa::{OperandValue, View};
 
 use crate::Meaning;
 use crate::maxwell::{
@@ -29,7 +29,12 @@ use crate::nvidia::operands::Operands;
 /// Returns the meaning of an instruction; `None` if it is unknown.
 #[allow(clippy::too_many_lines, reason = "a table: one row per opcode")]
 pub(crate) fn meaning(view: &View) -> Option<Meaning> {
-    let o = &Operands::new(view);
+    let o = &mut Operands::new(view);
+    // Some forms have a field for a predicate that they do not write, in which compilers put P0.
+    o.writes.retain(|operand| {
+        operand.shown || !matches!(operand.value, OperandValue::Pred { pred: Some(_), .. })
+    });
+    let o = &*o;
     let m = view.modifiers.as_slice();
     match view.opcode {
         Opcode::Mov | Opcode::Umov => logic::moved(m, o),

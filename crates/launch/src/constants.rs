@@ -77,7 +77,9 @@ pub fn bind(
         grid: file.grid,
         block: file.block,
         // `limits::check_limits` has limited the sum.
-        shared: shared.saturating_add(file.dynamic_shared),
+        shared: shared
+            .saturating_add(file.dynamic_shared)
+            .saturating_add(image.isa().reserved_shared()),
         local: local(kernel, file).map_err(fault)?,
         constants,
         textures,

@@ -79,7 +79,11 @@ pub(super) fn special_function(modifiers: &[Modifier], operands: &Operands<'_>) 
     let mut modifiers = ModifierReader::of(modifiers);
     let function = special_function_named(modifiers.next()?)?;
     modifiers.finish()?;
-    let given = operands.single(0)?;
+    let given = match operands.reads.first()?.value {
+        // Functions of doubles read the high word.
+        OperandValue::Double(bits) => Expr::Const((bits >> 32) as u32),
+        _ => operands.single(0)?,
+    };
     let reduced = match function {
         SpecialFunction::Sin | SpecialFunction::Cos => Expr::float(FloatOp::ReduceTurns, [given]),
         SpecialFunction::Ex2 => Expr::float(FloatOp::ReduceExponent, [given]),

@@ -151,6 +151,12 @@ fn long_sum([a, a_high]: [Expr; 2], [b, b_high]: [Expr; 2]) -> [Expr; 2] {
     [add(a, b), add(add(a_high, b_high), carry)]
 }
 
+/// Carry out of the sum of two 64-bit numbers.
+fn carry_of([a, a_high]: &[Expr; 2], [b, b_high]: &[Expr; 2]) -> Expr {
+    let low = Expr::ternary(TernaryOp::Carry, a.clone(), b.clone(), Expr::Const(0));
+    Expr::ternary(TernaryOp::Carry, a_high.clone(), b_high.clone(), low)
+}
+
 /// Applies an operation to the bytes of two words, each a number below 256, and keeps the low byte of each result.
 fn by_bytes(a: &Expr, b: &Expr, of: impl Fn(Expr, Expr) -> Expr) -> Expr {
     let byte = |word: &Expr, at: u32| and(shr(word.clone(), Expr::Const(at)), Expr::Const(0xff));
@@ -199,11 +205,21 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
                 return None;
             };
             let product = [low(), Expr::binary(op, a, b)];
-            let [low, high] = long_sum(product, operands.long(2)?);
+            let added = operands.long(2)?;
+            let carried = carry_of(&product, &added);
+            let [low, high] = long_sum(product, added);
+            let mut writes: SmallVec<[(Cell, Expr); 2]> = SmallVec::new();
             match rest {
-                [M::Wide, ..] => set_pair(operands, low, high),
-                _ => operands.set_register(high),
+                [M::Wide, ..] => {
+                    if let Some([first, second]) = operands.register_pair()? {
+                        writes.extend([(first, low), (second, high)]);
+                    }
+                }
+                _ => writes.extend(operands.register()?.map(|cell| (cell, high))),
             }
+            let predicate = operands.predicates().first().copied().flatten();
+            writes.extend(predicate.map(|cell| (cell, carried)));
+            Some(Meaning::Set(writes))
         }
         _ => None,
     }
@@ -213,8 +229,13 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
 /// number of 64 bits, and the high word of the shifted number is added.
 pub(super) fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let shift = operands.immediate(3)?;
-    let (a, false) = operands.signed(0)? else {
-        return None;
+    let (a, negated) = operands.signed(0)?;
+    // A negated number of 64 bits, and its carry, are not modelled.
+    let has_carry = operands.predicates().iter().any(Option::is_some);
+    let a = match (negated, modifiers) {
+        (false, _) => a,
+        (true, []) if !has_carry => operands.word(0)?,
+        _ => return None,
     };
     let (takes_high, rest) = match modifiers {
         [M::Hi, rest @ ..] => (true, rest),

@@ -77,11 +77,7 @@ pub(super) fn access(
     let address = access_address(at, long)?;
     if loads {
         // A predicate that is written tells of memory that is not there.
-        if operands
-            .writes
-            .iter()
-            .any(|operand| is_shown_predicate(operand))
-        {
+        if operands.predicates().iter().any(Option::is_some) {
             return None;
         }
         let mut dests = operands
@@ -107,11 +103,6 @@ pub(super) fn access(
         space,
         address,
     })
-}
-
-/// Whether an operand is a predicate that the text shows, and which is not PT.
-fn is_shown_predicate(operand: &Operand) -> bool {
-    operand.shown && matches!(operand.value, OperandValue::Pred { pred: Some(_), .. })
 }
 
 /// Address of an operand `[register+uniform register+offset]`. A descriptor, `desc[UR4][R2.64]`, states how caches treat the
