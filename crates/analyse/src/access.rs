@@ -32,7 +32,7 @@ pub use known::KnownCounts;
 pub use numbers::AccessCounts;
 pub use shape::{AccessMode, AccessShape, constant_address};
 pub use stated::StatedAccess;
-pub use units::{BankRule, MemoryUnits};
+pub use units::{BankRule, MemoryUnits, RequestRule};
 
 /// Relation between the addresses of the lanes of a warp, for reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -217,6 +217,11 @@ impl Family {
         )
     }
 
+    /// Whether diverged lanes wait on a stack, which analyses follow to execute the warps of a launch.
+    pub const fn has_activation_stack(self) -> bool {
+        matches!(self.facts().reconvergence, Reconvergence::ActivationStack)
+    }
+
     /// Whether the code keeps the masks of active lanes in registers of the warp, as waves of GCN3 do.
     pub const fn has_exec_mask(self) -> bool {
         matches!(self.facts().reconvergence, Reconvergence::ExecMask)

@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessCounts, AccessMode, AccessPattern, AccessShape, MemoryUnits, StatedAccess,
+    AccessClass, AccessCounts, AccessMode, AccessPattern, AccessShape, MemoryUnits, RequestRule,
+    StatedAccess,
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_analyse::launch_profile::{
@@ -80,8 +81,9 @@ impl TimedFindings {
         };
         let stated = stated_accesses(prepared, &options.facts)?;
         let mut found = AccessFindings::of(analysed);
-        // Profiles follow the stack of a warp, so waves, which keep masks instead, are not executed.
-        let Some(file) = options.launches.only_file().filter(|_| !units.keeps_masks) else {
+        // Profiles follow the stack of a warp, so only warps with one are executed.
+        let followed = prepared.family().has_activation_stack();
+        let Some(file) = options.launches.only_file().filter(|_| followed) else {
             found.state(&stated, units);
             return Ok(TimedFindings {
                 classes: found.classes,
@@ -159,15 +161,15 @@ fn record_launch(
 }
 
 /// Finds the accesses by which some thread of a launch certainly leaves the buffers of global memory, as far as a few
-/// steps show. None are found in GCN3 code, because waves are not followed.
+/// steps show. None are found in code without an activation stack, because its warps are not followed.
 pub(crate) fn accesses_outside_buffers(
     session: &Session,
     prepared: &Prepared<'_>,
     flow: &KernelFlow,
     file: &LaunchFile,
 ) -> Result<BTreeSet<OpIndex>, Diagnostic> {
-    let units = MemoryUnits::of(prepared.family()).filter(|units| !units.keeps_masks);
-    let Some(units) = units else {
+    let followed = prepared.family().has_activation_stack();
+    let Some(units) = MemoryUnits::of(prepared.family()).filter(|_| followed) else {
         return Ok(BTreeSet::new());
     };
     let options = ProfileOptions {
@@ -207,7 +209,8 @@ impl<'a> AccessFindings<'a> {
         let mut found = AccessFindings::of(analysed);
         // An exact class has these numbers for every base, so an execution cannot lower them.
         let is_open = found.classes.values().any(|class| !class.is_exact);
-        let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
+        let followed = analysed.prepared.family().has_activation_stack();
+        let Some(file) = file.filter(|_| is_open && followed) else {
             return Ok(found);
         };
         // The report of accesses lists no assumption about contents, so none is used.
@@ -380,19 +383,28 @@ fn assumptions(
 
 /// Lists the assumptions of access classes about the machine and about addresses.
 pub(crate) fn memory_assumptions(units: &MemoryUnits) -> impl Iterator<Item = BoundAssumption> {
-    let own = match units.keeps_masks {
-        false => [
+    const NVIDIA_ALIGNED: (&str, &str) = (
+        "aligned",
+        "addresses are multiples of the size of the access: others end the run",
+    );
+    let own = match (units.keeps_masks, units.requests) {
+        (false, RequestRule::Groups(_)) => [
             (
                 "memory-units",
                 "lines have 128 bytes, sectors 32; requests are of 8, 4 or 2 threads, pools of 32, 16 or 8; there are 32 \
                  banks of 32 bits",
             ),
-            (
-                "aligned",
-                "addresses are multiples of the size of the access: others end the run",
-            ),
+            NVIDIA_ALIGNED,
         ],
-        true => [
+        (false, RequestRule::Warp) => [
+            (
+                "memory-units",
+                "lines have 128 bytes, sectors 32; a warp makes one request; pools are of 32, 16 or 8 threads, at most; there \
+                 are 32 banks of 32 bits",
+            ),
+            NVIDIA_ALIGNED,
+        ],
+        (true, _) => [
             (
                 "memory-units",
                 "lines have 64 bytes; requests are of 64, 32, 21 or 16 lanes; LDS has 32 banks, whose conflicts are \

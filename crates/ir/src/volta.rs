@@ -13,6 +13,7 @@ mod float;
 mod integer;
 mod logic;
 mod memory;
+mod texture;
 mod warp_wide;
 
 use warpbound_isa::instr::MemorySpace;
@@ -107,6 +108,14 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Bar => memory::barrier(m, o),
         Opcode::B2r => maxwell_memory::barrier_result(m, o),
         Opcode::Bpt => maxwell_memory::breakpoint(m),
+
+        Opcode::Tex => texture::sample(view, o),
+        Opcode::Txd => texture::sample_gradient(view, o),
+        Opcode::Tld => texture::texel(view, o),
+        Opcode::Tld4 => texture::gather(view, o),
+        Opcode::Txq => texture::size_query(view, o),
+        Opcode::Suld => texture::surface_load(m, o),
+        Opcode::Sust => texture::surface_store(m, o),
 
         Opcode::Shfl => maxwell_warp_wide::shuffle(m, o),
         Opcode::Vote | Opcode::Voteu => maxwell_warp_wide::vote(m, o),

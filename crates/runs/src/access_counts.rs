@@ -6,6 +6,7 @@
 //! bytes if the first address is a multiple of 128.
 
 mod waves;
+mod whole_warps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,7 @@ use warpbound_simt::lanes_of;
 use warpbound_simulate::functional::MemoryAccess;
 
 pub use waves::count_access_of_wave;
+pub use whole_warps::count_access_of_whole_warp;
 
 /// Counts an access from the addresses of its lanes. Lanes of one generic access may use different memory spaces, so
 /// there is an entry for each space that some of them access.
@@ -50,11 +52,12 @@ pub fn count_access(access: &MemoryAccess<'_>) -> Vec<(MemorySpace, AccessCounts
 /// Returns the memory space that a generic address refers to, and the address in it.
 fn space_of_generic(address: u64) -> (MemorySpace, u64) {
     for (space, base) in [
-        (MemorySpace::Shared, window::SHARED),
-        (MemorySpace::Local, window::LOCAL),
+        (MemorySpace::Shared, u64::from(window::SHARED)),
+        (MemorySpace::Shared, u64::from(window::HIGH) << 32),
+        (MemorySpace::Local, u64::from(window::LOCAL)),
     ] {
         // An address below the window wraps around to an offset beyond its size.
-        let offset = address.wrapping_sub(base.into());
+        let offset = address.wrapping_sub(base);
         if offset < window::SIZE {
             return (space, offset);
         }

@@ -21,6 +21,7 @@ pub(super) fn count(
 ) -> AccessCounts {
     match (space, units.banks) {
         (MemorySpace::Shared, BankRule::Pools(lanes)) => pools(lanes, form.bytes, addresses),
+        (MemorySpace::Shared, BankRule::ActivePools(lanes)) => active_pools(lanes, form, addresses),
         (MemorySpace::Shared, BankRule::Groups(lanes)) => groups(lanes, form, addresses),
         (MemorySpace::Local, _) => local(units, form.bytes, addresses),
         (MemorySpace::Constant, _) => constant(addresses),
@@ -45,7 +46,7 @@ fn global(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessC
         lines: distinct(addresses, line),
         ..AccessCounts::default()
     };
-    for lanes in addresses.chunks(MemoryUnits::group_lanes(units.request_lanes, bytes)) {
+    for lanes in addresses.chunks(units.lanes_of_request(bytes)) {
         counts.requests += u32::from(lanes.iter().any(Option::is_some));
         counts.transactions += distinct(lanes, line);
         counts.sectors += distinct(lanes, sector);
@@ -63,11 +64,12 @@ fn local(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCo
         lines: words * distinct(addresses, row),
         ..AccessCounts::default()
     };
-    for lanes in addresses.chunks(units.request_lanes as usize) {
-        let rows = words * distinct(lanes, row);
+    for lanes in addresses.chunks(units.lanes_of_request(4)) {
         counts.requests += words * u32::from(lanes.iter().any(Option::is_some));
-        counts.transactions += rows;
-        counts.sectors += rows;
+        counts.transactions += words * distinct(lanes, row);
+        // The lanes of a sector have a word each in it.
+        let sectors = lanes.chunks(units.sector_bytes as usize / 4);
+        counts.sectors += words * sectors.map(|lanes| distinct(lanes, row)).sum::<u32>();
     }
     counts
 }
@@ -85,6 +87,22 @@ fn pools(lanes: u32, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
         counts.requests += 1;
         counts.conflicts += degree - 1;
         counts.transactions += degree;
+    }
+    counts
+}
+
+/// Counts an access to shared memory whose pools without active lanes take no turn. Lanes of atomic operations are not
+/// merged.
+fn active_pools(lanes: u32, form: &CountedForm, addresses: &[Option<u64>]) -> AccessCounts {
+    let unit = u64::from(form.bytes.max(4));
+    let banks = MemoryUnits::BANKS * 4 / unit;
+    let merges = form.mode != AccessMode::Atomic;
+    let mut counts = AccessCounts::default();
+    for lanes in addresses.chunks(MemoryUnits::group_lanes(lanes, form.bytes)) {
+        let degree = fullest_bank(lanes, banks, merges, |address| address / unit);
+        counts.requests += u32::from(degree > 0);
+        counts.transactions += degree;
+        counts.conflicts += degree.saturating_sub(1);
     }
     counts
 }

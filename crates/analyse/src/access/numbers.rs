@@ -6,7 +6,7 @@ use super::units::{BankRule, MemoryUnits};
 /// Numbers of one execution of an access by a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AccessCounts {
-    /// Requests. Global and local memory: groups of consecutive lanes ([`MemoryUnits::request_lanes`]). Shared
+    /// Requests. Global and local memory: groups of consecutive lanes ([`MemoryUnits::requests`]). Shared
     /// memory: pools of lanes, or groups of lanes for each word of the access.
     pub requests: u32,
     /// Global and local memory: lines, counted separately for each request. Shared memory: accesses to the banks of

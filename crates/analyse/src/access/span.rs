@@ -24,6 +24,9 @@ pub(super) fn worst(
     };
     match (space, units.banks) {
         (MemorySpace::Shared, BankRule::Pools(each)) => pools(each, &span, lanes),
+        (MemorySpace::Shared, BankRule::ActivePools(each)) => {
+            active_pools(each, form, &span, lanes)
+        }
         (MemorySpace::Shared, BankRule::Groups(each)) => lane_groups(each, form, &span, lanes),
         (MemorySpace::Local, _) if units.keeps_masks => private(units, &span, lanes),
         (MemorySpace::Local, _) => local(units, form.bytes, &span, lanes),
@@ -106,7 +109,7 @@ fn global(units: &MemoryUnits, span: &Span<'_>, lanes: &[bool]) -> AccessCounts 
         lines: span.units(units.line_bytes, lanes),
         ..AccessCounts::default()
     };
-    let each = MemoryUnits::group_lanes(units.request_lanes, span.bytes as u32);
+    let each = units.lanes_of_request(span.bytes as u32);
     for lanes in groups(lanes, each) {
         counts.requests += 1;
         counts.transactions += span.units(units.line_bytes, lanes);
@@ -122,10 +125,11 @@ fn local(units: &MemoryUnits, bytes: u32, span: &Span<'_>, lanes: &[bool]) -> Ac
         lines: rows(lanes),
         ..AccessCounts::default()
     };
-    for lanes in groups(lanes, units.request_lanes as usize) {
+    for lanes in groups(lanes, units.lanes_of_request(4)) {
         counts.requests += words;
         counts.transactions += rows(lanes);
-        counts.sectors += rows(lanes);
+        let sectors = groups(lanes, units.sector_bytes as usize / 4);
+        counts.sectors += sectors.map(rows).sum::<u32>();
     }
     counts
 }
@@ -138,7 +142,7 @@ fn private(units: &MemoryUnits, span: &Span<'_>, lanes: &[bool]) -> AccessCounts
     let together = global(units, &any, lanes);
     let words = u32::try_from(span.bytes.div_ceil(4)).unwrap_or(u32::MAX);
     let units_apart = words.saturating_mul(number(lanes));
-    let requests = groups(lanes, units.request_lanes as usize).count() as u32;
+    let requests = groups(lanes, units.lanes_of_request(4)).count() as u32;
     together.max(AccessCounts {
         requests: words.saturating_mul(requests),
         transactions: units_apart,
@@ -151,6 +155,18 @@ fn private(units: &MemoryUnits, span: &Span<'_>, lanes: &[bool]) -> AccessCounts
 fn pools(each: u32, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let each = MemoryUnits::group_lanes(each, span.bytes as u32);
     let pools = lanes.len().div_ceil(each) as u32;
+    let conflicts = conflicts_in_pools(each, span, lanes);
+    AccessCounts {
+        // A pool without active lanes takes a turn as well.
+        requests: pools,
+        transactions: pools + conflicts,
+        conflicts,
+        ..AccessCounts::default()
+    }
+}
+
+/// Returns an upper bound on the conflicts of pools of `each` lanes.
+fn conflicts_in_pools(each: usize, span: &Span<'_>, lanes: &[bool]) -> u32 {
     // Words of one bank are a multiple of a row of banks apart. With the first word at the end of its unit, the last
     // one is as far away as its address.
     let unit = span.bytes.max(4);
@@ -159,11 +175,21 @@ fn pools(each: u32, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
         words.saturating_mul(unit) / (MemoryUnits::BANKS * 4) + 1
     };
     let conflicts = |lanes| span.most(lanes, 1, &in_one_bank) - 1;
-    let conflicts = groups(lanes, each).map(conflicts).sum();
+    groups(lanes, each).map(conflicts).sum()
+}
+
+/// Counts an access to shared memory whose pools without active lanes take no turn.
+fn active_pools(each: u32, form: &CountedForm, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
+    let each = MemoryUnits::group_lanes(each, span.bytes as u32);
+    let requests = groups(lanes, each).count() as u32;
+    let conflicts = match form.mode {
+        // Each lane takes a turn of its own.
+        AccessMode::Atomic => number(lanes) - requests,
+        _ => conflicts_in_pools(each, span, lanes),
+    };
     AccessCounts {
-        // A pool without active lanes takes a turn as well.
-        requests: pools,
-        transactions: pools + conflicts,
+        requests,
+        transactions: requests + conflicts,
         conflicts,
         ..AccessCounts::default()
     }

@@ -31,7 +31,7 @@ impl StatedAccess {
             MemorySpace::Shared => {
                 lower(&mut limit.conflicts, self.conflicts);
                 lower(&mut limit.byte_conflicts, self.conflicts);
-                if let BankRule::Pools(_) = units.banks {
+                if let BankRule::Pools(_) | BankRule::ActivePools(_) = units.banks {
                     let transactions = counts.requests.saturating_add(limit.conflicts);
                     limit.transactions = limit.transactions.min(transactions);
                 }

@@ -11,11 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::access::{
     AccessClass, AccessCounts, AccessMode, AccessShape, MemoryUnits, StatedAccess, constant_address,
 };
-use warpbound_base::Named as _;
+use warpbound_base::{Family, Named as _};
 use warpbound_ir::{Cell, Expr, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_report::audit::AuditedAccess;
-use warpbound_runs::{access_counts::count_access, access_counts::count_access_of_wave};
+use warpbound_runs::access_counts::{
+    count_access, count_access_of_wave, count_access_of_whole_warp,
+};
 use warpbound_simt::{Mask, lanes_of};
 use warpbound_simulate::functional::{Issue, MemoryAccess};
 
@@ -116,9 +118,10 @@ impl<'a> AccessMonitor<'a> {
         if access.taken == 0 || !lanes_of(access.taken).all(aligned) {
             return;
         }
-        let parts = match is_wave {
-            false => count_access(access),
-            true => count_access_of_wave(access, class.shape.mode),
+        let parts = match self.claims.code.family {
+            Family::Maxwell | Family::MiniSimt => count_access(access),
+            Family::Volta => count_access_of_whole_warp(access),
+            Family::Gcn3 => count_access_of_wave(access, class.shape.mode),
         };
         self.compare(class, &parts, access.taken, found);
         // Only vector accesses are translated, so the assumption is about them alone (SOUNDNESS 11.7).

@@ -7,8 +7,8 @@
 //! the launch.
 
 use smallvec::SmallVec;
-use warpbound_isa::OperandValue;
-use warpbound_isa::nvidia::{Modifier, Modifier as M};
+use warpbound_isa::nvidia::{BracketOperand, Modifier, Modifier as M};
+use warpbound_isa::{OperandValue, Reg};
 
 use super::memory::registers;
 use crate::nvidia::operands::{Operands, register_after};
@@ -32,6 +32,17 @@ pub(crate) fn load(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Me
 pub(crate) fn store(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
     Some(target.access(SurfaceOp::Store(values(operands)?), size(rest)?))
+}
+
+/// SUST of the first `words` values of the group that its row names.
+pub(crate) fn store_words(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+    words: usize,
+) -> Option<Meaning> {
+    let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
+    let values = values(operands)?.into_iter().take(words);
+    Some(target.access(SurfaceOp::Store(values.collect()), size(rest)?))
 }
 
 /// SURED.
@@ -89,6 +100,13 @@ impl SurfaceTarget {
         let mut sources = operands.reads.iter();
         let base = sources.find_map(|operand| match operand.value {
             OperandValue::Memory { base, offset: 0 } => Some(base),
+            OperandValue::Address(BracketOperand {
+                base: Some(base),
+                uniform: None,
+                offset: 0,
+                suffix: "",
+                ..
+            }) => Some(base),
             _ => None,
         })?;
         let mut coordinates = SmallVec::new();
@@ -100,7 +118,15 @@ impl SurfaceTarget {
             false => None,
         };
         // The surface object is in a register, or in constant bank 0 at a word index.
+        let uniform = operands
+            .reads
+            .iter()
+            .find_map(|operand| match operand.value {
+                OperandValue::Uniform(Some(n)) => Some(Expr::Cell(Cell::of(Reg::uniform(n)))),
+                _ => None,
+            });
         let handle = match operands.reads.last()?.value {
+            _ if uniform.is_some() => uniform?,
             OperandValue::Reg(first) => register(first, 0)?,
             OperandValue::Int(slot) => {
                 let slot = u32::try_from(slot).ok()?;

@@ -15,14 +15,22 @@ use crate::nvidia::operands::{Operands, and, register_after};
 use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureOp, TextureRead};
 
 /// Consecutive registers of an operand, consumed one by one.
-struct RegisterSequence {
+pub(crate) struct RegisterSequence {
     /// Next register; `None` is RZ, and then all of them are.
     next: Option<u8>,
     left: u8,
 }
 
 impl RegisterSequence {
-    fn of(operand: &Operand) -> Option<RegisterSequence> {
+    /// All registers are RZ.
+    pub(crate) fn zeros() -> RegisterSequence {
+        RegisterSequence {
+            next: None,
+            left: u8::MAX,
+        }
+    }
+
+    pub(crate) fn of(operand: &Operand) -> Option<RegisterSequence> {
         match operand.value {
             OperandValue::Reg(next) => Some(RegisterSequence {
                 next,
@@ -32,7 +40,7 @@ impl RegisterSequence {
         }
     }
 
-    fn take(&mut self) -> Option<Expr> {
+    pub(crate) fn take(&mut self) -> Option<Expr> {
         self.left = self.left.checked_sub(1)?;
         let Some(register) = self.next else {
             return Some(Expr::Const(0));
@@ -42,7 +50,7 @@ impl RegisterSequence {
         Some(Expr::Cell(cell))
     }
 
-    fn take_many(&mut self, count: usize) -> Option<SmallVec<[Expr; 3]>> {
+    pub(crate) fn take_many(&mut self, count: usize) -> Option<SmallVec<[Expr; 3]>> {
         (0..count).map(|_| self.take()).collect()
     }
 }
@@ -135,7 +143,7 @@ pub(crate) fn short_gather(modifiers: &[Modifier], operands: &Operands<'_>) -> O
 }
 
 /// Operation of a gather, from the component in its first modifier, and the other modifiers.
-fn gather_op(modifiers: &[Modifier]) -> Option<(TextureOp, &[Modifier])> {
+pub(crate) fn gather_op(modifiers: &[Modifier]) -> Option<(TextureOp, &[Modifier])> {
     let (first, rest) = modifiers.split_first()?;
     let component = match first {
         M::R => 0,
@@ -356,7 +364,7 @@ fn short_form(op: TextureOp, modifiers: &[Modifier], operands: &Operands<'_>) ->
     })))
 }
 
-fn kind(word: OperandWord) -> Option<ImageKind> {
+pub(crate) fn kind(word: OperandWord) -> Option<ImageKind> {
     let OperandWord::Dimension(dimension) = word else {
         return None;
     };
@@ -373,7 +381,7 @@ fn kind(word: OperandWord) -> Option<ImageKind> {
 }
 
 /// Layer number in the low 16 bits; compilers saturate it beforehand.
-fn short_layer(word: Expr) -> Expr {
+pub(crate) fn short_layer(word: Expr) -> Expr {
     and(word, Expr::Const(0xffff))
 }
 

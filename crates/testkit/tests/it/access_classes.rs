@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape, BankRule, KnownCounts,
-    MemoryUnits,
+    MemoryUnits, RequestRule,
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_audit::claims;
@@ -552,8 +552,9 @@ fn planted_thread_left_out_of_an_access() {
 #[test]
 fn machines_have_the_units_of_access_classes() {
     let units = MemoryUnits::NVIDIA;
-    let BankRule::Pools(pool) = units.banks else {
-        panic!("they have pools");
+    let (BankRule::Pools(pool), RequestRule::Groups(request)) = (units.banks, units.requests)
+    else {
+        panic!("they have pools and groups");
     };
     assert!(GpuModel::names_of(Family::Maxwell).count() > 5);
     for name in GpuModel::names_of(Family::Maxwell) {
@@ -566,7 +567,7 @@ fn machines_have_the_units_of_access_classes() {
             for (parameter, value) in [
                 (Parameter::L1Line, units.line_bytes),
                 (Parameter::L2Sector, units.sector_bytes),
-                (Parameter::L1RequestThreads, units.request_lanes.into()),
+                (Parameter::L1RequestThreads, request.into()),
                 (Parameter::SharedBanks, MemoryUnits::BANKS),
                 (Parameter::SharedPoolThreads, pool.into()),
             ] {

@@ -4,7 +4,7 @@
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessShape, BankRule, KnownCounts,
-    MemoryUnits,
+    MemoryUnits, RequestRule,
 };
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::launch_ranges::LaunchRanges;
@@ -592,7 +592,8 @@ fn planted_waves_of_32_lanes() {
 #[test]
 fn machines_have_the_units_of_access_classes() {
     let units = MemoryUnits::GCN3;
-    let BankRule::Groups(group) = units.banks else {
+    let (BankRule::Groups(group), RequestRule::Groups(request)) = (units.banks, units.requests)
+    else {
         panic!("they have groups");
     };
     assert_eq!(GpuModel::names_of(Family::Gcn3).count(), 2);
@@ -604,7 +605,7 @@ fn machines_have_the_units_of_access_classes() {
                 (Parameter::L1Line, units.line_bytes),
                 (Parameter::ScalarLine, units.line_bytes),
                 (Parameter::L2Sector, units.sector_bytes),
-                (Parameter::L1RequestThreads, units.request_lanes.into()),
+                (Parameter::L1RequestThreads, request.into()),
                 (Parameter::LdsBanks, MemoryUnits::BANKS),
                 (Parameter::LdsGroup, group.into()),
             ] {
