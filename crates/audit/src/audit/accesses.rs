@@ -74,16 +74,26 @@ impl<'a> AccessMonitor<'a> {
     /// Receives an instruction before its access. Indexed constants are compared here, as the simulator reports no
     /// access for them.
     pub(super) fn issue<E>(&mut self, issue: &Issue<'_, E>, found: &mut Vec<Violation>) {
+        self.issue_of(issue, issue.taken, found);
+    }
+
+    /// As [`AccessMonitor::issue`], for a part of the lanes that take part.
+    pub(super) fn issue_of<E>(
+        &mut self,
+        issue: &Issue<'_, E>,
+        taken: Mask,
+        found: &mut Vec<Violation>,
+    ) {
         self.at = issue.at;
         let claims = self.claims;
         let Some(class) = claims.accesses.get(&issue.at) else {
             return;
         };
         let address = claims.code.get(issue.at).and_then(constant_address);
-        if let (Some(address), true) = (address, issue.taken != 0) {
+        if let (Some(address), true) = (address, taken != 0) {
             let of_lane = |lane| evaluate(address, &|cell| issue.cell(cell).get(lane));
             // Lanes that read the same word share a transaction.
-            let words: BTreeSet<u32> = lanes_of(issue.taken)
+            let words: BTreeSet<u32> = lanes_of(taken)
                 .filter_map(|lane| Some(of_lane(lane)? & !3))
                 .collect();
             let counts = AccessCounts {
@@ -92,7 +102,7 @@ impl<'a> AccessMonitor<'a> {
                 ..AccessCounts::default()
             };
             let parts = [(MemorySpace::Constant, counts)];
-            self.compare(class, &parts, issue.taken, found);
+            self.compare(class, &parts, taken, found);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Warps with convergence barriers, compared with the claims about them.
 //!
-//! The claims are about a warp with a stack, whose steps contain those of the groups of a GPU (SOUNDNESS 21.3). So each lane
-//! is followed on its own, with its calling context: where it goes must be a step of the graph, and lanes that execute an
-//! operation together must agree on what the graph claims for the stack's lanes. For example, lanes that leave a loop early
-//! and wait at a barrier are one group here, and a part of the entry of the loop there.
+//! The claims are about a warp with a stack, each of whose steps lies in a step of a group of the GPU (SOUNDNESS 21.3). So
+//! each lane is followed on its own, with its calling context: where it goes must be a step of the graph. Lanes that the stack
+//! keeps together are a *unit*: they split at a branch, and come together where a region ends whose barrier the analyses
+//! trust. A group of the GPU consists of units. For example, two lanes that leave a loop by BREAK at different times meet at
+//! the barrier after it, where the GPU joins them, but the stack does not, and so they remain two units.
 
 use warpbound_analyse::context::Contexts;
 use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex};
@@ -26,6 +27,7 @@ pub(super) struct GroupedWarp {
     last: Option<(OpIndex, Mask)>,
     /// Whether a lane went where no operation leads. No further step of the warp is checked then.
     is_lost: bool,
+    last_unit: u32,
 }
 
 /// Lane, with the operation that it executed last.
@@ -35,6 +37,10 @@ struct FollowedLane {
     /// Whether the condition of the last operation held; `None` before the first one.
     taken: Option<bool>,
     loops: LoopCounter,
+    /// Unit of lanes that the stack keeps together.
+    unit: u32,
+    /// Trusted regions that the lane is in, each by the operation that opens it, with its unit when it entered.
+    regions: Vec<(OpIndex, u32)>,
 }
 
 impl GroupedWarp {
@@ -47,6 +53,8 @@ impl GroupedWarp {
             at: start,
             taken: None,
             loops: LoopCounter::new(claims),
+            unit: 0,
+            regions: Vec::new(),
         };
         // Lanes above the highest live lane never execute anything.
         let count = 64 - live.leading_zeros();
@@ -56,6 +64,59 @@ impl GroupedWarp {
             live,
             last: None,
             is_lost: false,
+            last_unit: 0,
+        }
+    }
+
+    /// Splits the units of which only a part executes the next operation, and returns the units in a group.
+    fn units_in(&mut self, active: Mask) -> Vec<Mask> {
+        let mut units: Vec<(u32, Mask)> = Vec::new();
+        for lane in lanes_of(active) {
+            let Some(unit) = self.lanes.get(lane).map(|lane| lane.unit) else {
+                continue;
+            };
+            match units.iter_mut().find(|(known, _)| *known == unit) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => units.push((unit, 1 << lane)),
+            }
+        }
+        for &(unit, lanes) in &units {
+            let is_elsewhere = |lane: usize| {
+                let other = self.lanes.get(lane);
+                lanes >> lane & 1 == 0 && other.is_some_and(|other| other.unit == unit)
+            };
+            if lanes_of(self.live).any(is_elsewhere) {
+                self.last_unit += 1;
+                for lane in lanes_of(lanes) {
+                    if let Some(lane) = self.lanes.get_mut(lane) {
+                        lane.unit = self.last_unit;
+                    }
+                }
+            }
+        }
+        units.into_iter().map(|(_, lanes)| lanes).collect()
+    }
+}
+
+impl FollowedLane {
+    /// Enters or leaves a region by an operation that the lane has executed.
+    fn pass(&mut self, claims: &Claims<'_>, op: &Op) {
+        let regions = &claims.flow.thread.regions;
+        match op.control {
+            ControlEffect::OpenBarrier(..) if !regions.demoted.contains_key(&self.at.op) => {
+                self.regions.push((self.at.op, self.unit));
+            }
+            ControlEffect::JoinBarrier(_) => {
+                let is_end = |(region, _): &(OpIndex, u32)| {
+                    let ends = regions.ends.get(region);
+                    ends.is_some_and(|ends| ends.contains(&self.at.op))
+                };
+                if let Some(place) = self.regions.iter().rposition(is_end) {
+                    self.unit = self.regions[place].1;
+                    self.regions.truncate(place);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -118,18 +179,19 @@ impl ClaimMonitor<'_> {
         found: &mut Vec<Violation>,
     ) {
         let claims = self.claims;
-        let mut groups: Vec<(ClaimPoint, Mask)> = Vec::new();
         for lane in lanes_of(issue.active) {
             let Some(followed) = warp.lanes.get_mut(lane) else {
                 continue;
             };
             let point = match followed.taken {
                 None => Some(followed.at).filter(|start| start.op == issue.at),
-                Some(taken) => {
-                    let op = claims.code.get(followed.at.op);
-                    let here = op.map(|op| (followed.at, op));
-                    here.and_then(|here| step(claims, &mut self.contexts, here, taken, issue.at))
-                }
+                Some(taken) => claims.code.get(followed.at.op).and_then(|op| {
+                    if taken {
+                        followed.pass(claims, op);
+                    }
+                    let here = (followed.at, op);
+                    step(claims, &mut self.contexts, here, taken, issue.at)
+                }),
             };
             let Some(point) = point else {
                 warp.is_lost = true;
@@ -154,15 +216,20 @@ impl ClaimMonitor<'_> {
                 };
                 self.count_header(&mut followed.loops, node, executed);
             }
-            // Lanes of several callers may run together.
-            match groups.iter_mut().find(|(known, _)| *known == point) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => groups.push((point, 1 << lane)),
-            }
         }
-        let agree = |cell: Cell, lanes: Mask| all_equal(issue.cell(cell), lanes);
-        for (point, lanes) in groups {
-            claims.check_active(point, lanes, &agree, found);
+        self.units = warp.units_in(issue.active);
+        let op = claims.code.get(issue.at);
+        // Copies of a uniform register may differ where nothing reads it; the group has one value where something does.
+        let is_read = |cell: Cell| op.is_some_and(|op| op.reads.contains(&cell));
+        let agree = |cell: Cell, lanes: Mask| {
+            cell.is_uniform() && !is_read(cell) || all_equal(issue.cell(cell), lanes)
+        };
+        for &lanes in &self.units {
+            let first = warp.lanes.get(lanes.trailing_zeros() as usize);
+            if let Some(first) = first {
+                claims.check_active(first.at, lanes, &agree, found);
+            }
+            self.accesses.issue_of(issue, issue.taken & lanes, found);
         }
     }
 }
@@ -201,7 +268,7 @@ impl ExecutionListener<ConvergenceModel> for ClaimMonitor<'_> {
         self.seen.issued += 1;
         let mut found = Vec::new();
         self.last_warp = warp_id;
-        self.accesses.issue(issue, &mut found);
+        self.units.clear();
         if let Some((at, lanes)) = warp.last {
             check_loaded(claims, at, lanes, issue, &mut found);
         }
@@ -228,7 +295,13 @@ impl ExecutionListener<ConvergenceModel> for ClaimMonitor<'_> {
 
     fn access(&mut self, access: &MemoryAccess<'_>) {
         let mut found = Vec::new();
-        self.accesses.access(access, &mut found);
+        for &lanes in &self.units {
+            let part = MemoryAccess {
+                taken: access.taken & lanes,
+                ..*access
+            };
+            self.accesses.access(&part, &mut found);
+        }
         self.record_violations(found, self.last_warp);
     }
 }

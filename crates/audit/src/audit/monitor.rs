@@ -243,6 +243,8 @@ pub struct ClaimMonitor<'a> {
     warps: HashMap<Key, MonitoredWarp>,
     /// Warps with convergence barriers that have started and not ended.
     pub(super) grouped: HashMap<Key, GroupedWarp>,
+    /// Units of lanes that execute the last operation of such a warp.
+    pub(super) units: Vec<Mask>,
     pub(super) accesses: AccessMonitor<'a>,
     /// Warp that issued the last instruction.
     pub(super) last_warp: WarpId,
@@ -275,6 +277,7 @@ impl<'a> ClaimMonitor<'a> {
             running: None,
             warps: HashMap::new(),
             grouped: HashMap::new(),
+            units: Vec::new(),
             accesses: AccessMonitor::new(claims),
             last_warp: WarpId {
                 block: [0; 3],
