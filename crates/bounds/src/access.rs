@@ -437,6 +437,15 @@ impl ReportBuilder<'_> {
         let class = self.found.classes.get(&at);
         let shape = match (class, effect) {
             (Some(class), _) => class.shape,
+            // A constant at a fixed address is an operand.
+            (None, Some((effect, _))) if effect.space == MemorySpace::Constant => {
+                let op = self.prepared.code.get(at);
+                let is_known = op.is_some_and(|op| op.meaning.is_some());
+                if is_known {
+                    return None;
+                }
+                AccessShape::plain(effect.space, 4)
+            }
             (None, Some((effect, bytes))) => AccessShape::plain(effect.space, bytes),
             (None, None) => return None,
         };

@@ -171,6 +171,15 @@ const LEGEND: &str = "
   sectors: sectors of 32 bytes of each request; lines: distinct lines of 128 bytes of all requests
 ";
 
+/// Legend of the columns for warps that make one request.
+const WHOLE_WARP_LEGEND: &str = "
+  each number is the most that one execution by a warp can cause, whichever of its threads take part; those marked =
+  are the numbers of each execution by all threads of a full warp
+  requests: one of the warp; of shared memory, pools of 32, 16 or 8 threads for accesses of 4, 8 or 16 bytes
+  transactions: distinct lines of 128 bytes; of shared memory, accesses to the banks; of constants, distinct words
+  sectors: distinct sectors of 32 bytes; lines: as transactions
+";
+
 /// Legend of the columns for waves.
 const WAVE_LEGEND: &str = "
   each number is the most that one execution by a wave can cause, whichever of its lanes take part; those marked =
@@ -193,7 +202,8 @@ impl AccessReport {
             // A compute unit forms requests of other sizes and has lines of 64 bytes.
             out.push_str(match self.family {
                 Family::Gcn3 => WAVE_LEGEND,
-                Family::Maxwell | Family::Volta | Family::MiniSimt => LEGEND,
+                Family::Volta => WHOLE_WARP_LEGEND,
+                Family::Maxwell | Family::MiniSimt => LEGEND,
             });
         }
         // Notes are about accesses that are not in the table, so they follow even an empty table.

@@ -19,7 +19,7 @@ use crate::repository::{Repository, files_with_extension};
 use crate::workers::for_each_task;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [--gfx803] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [--gfx803] [--in FOLDER --arch ARCH] [NAME...]
 
 Runs every kernel that has a reference (only those of kernels/cuda/NAME.cu, if names are given), as built for each chip, in
 COUNT launches, with the sides of branches in both orders, on all cores, and compares
@@ -34,6 +34,7 @@ them: how many were executed, and how many had all numbers of their class in som
 
   --runs COUNT   launches of each kernel (100): the first three are fixed, the others random
   --gfx803       kernels of kernels/gcn3 in place of those of kernels/cuda
+  --in FOLDER    kernels of FOLDER/NAME.ARCH.cubin in place of those of kernels/built, for GPUs from Volta on
 
 With --cycles: simulates single warps of all launches in kernels/launches (whose names begin with a NAME, if any are given) on
 four machines and compares each run with the bound in cycles for the loop counts that the warp shows, with and without
@@ -74,11 +75,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         return crate::audit_cycles::run(repository, &rest);
     }
     let (mut runs, mut names, mut extension) = (100u64, Vec::new(), "cubin");
+    let (mut folder, mut arch) = (repository.built_kernels(), None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--runs" => runs = rest.next().context("--runs without a number")?.parse()?,
             "--gfx803" => extension = "co",
+            "--in" => folder = rest.next().context("--in without a folder")?.into(),
+            "--arch" => arch = Some(rest.next().context("--arch without an architecture")?),
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name),
         }
@@ -86,9 +90,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let references = references(extension);
     let wanted = |r: &&KernelReference| names.is_empty() || names.contains(&r.source);
     let mut tasks = Vec::new();
-    for path in files_with_extension(&repository.built_kernels(), extension)? {
+    for path in files_with_extension(&folder, extension)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let source = name.split('.').next().unwrap_or_default();
+        let mut parts = name.split('.');
+        let source = parts.next().unwrap_or_default();
+        if arch.is_some_and(|arch| parts.next() != Some(arch)) {
+            continue;
+        }
         for reference in references.iter().filter(wanted) {
             if reference.source == source {
                 tasks.push((path.clone(), reference));

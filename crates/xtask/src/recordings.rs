@@ -22,7 +22,9 @@ Compares what a GPU did with the graphs and bounds of the kernels that it ran (S
   --counts CSV  executions of each instruction, summed over the warps of a launch, with the columns source, kernel
                 (mangled), launch, offset (bytes), sass, warps, threads, executing. CUBINS has SOURCE.*.cubin. A launch that is
                 called SOURCE.KERNEL.N is the one of that name in kernels/launches, so that its sizes and parameters are
-                known. Each count is held to the rows of the count system, as `warpbound audit --counts` does
+                known. Each count is held to the rows of the count system, as `warpbound audit --counts` does. Further columns
+                are tags of L1 and sectors of L2 of global accesses, and wavefronts of shared memory, which are held to the
+                classes of accesses
   --logs TSV    lines `program, warp, events`; an event is `point:mask:clock`, where a group of lanes with this mask read the
                 clock. PROGRAMS has PROGRAM.cu and PROGRAM.cubin; `LOG(N` in the source is point N. A warp with a stack runs
                 the recorded paths of the lanes: each of its steps must lie in one event, and the events of a point must

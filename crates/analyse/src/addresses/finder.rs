@@ -237,7 +237,12 @@ impl<'a> AddressFinder<'a> {
     fn is_uniform_special(&self, register: SpecialReg) -> bool {
         let whole = |threads: u64| threads.is_multiple_of(u64::from(self.context.warp_width));
         match (register, self.context.block) {
-            (SpecialReg::BlockIndex(_), _) => true,
+            (
+                SpecialReg::BlockIndex(_)
+                | SpecialReg::BlockInCluster
+                | SpecialReg::SharedWindowHigh,
+                _,
+            ) => true,
             (SpecialReg::ThreadIndex(Axis::Y), Some([x, _, _])) => whole(x.into()),
             (SpecialReg::ThreadIndex(Axis::Z), Some([x, y, _])) => {
                 whole(u64::from(x) * u64::from(y))

@@ -20,6 +20,9 @@ use crate::launch_ranges::LaunchRanges;
 use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
+/// Maximum number of blocks of a cluster (CUDA C++ Programming Guide, thread block clusters).
+const MAX_CLUSTER: u32 = 16;
+
 /// Maximum length of a chain of values that is followed; a longer one ends with an unknown of its own.
 const MAX_DEPTH: u32 = 400;
 
@@ -359,6 +362,8 @@ impl<'a> Symbolic<'a> {
             SpecialReg::LaneId => self.code.lanes() - 1,
             SpecialReg::ThreadIndex(axis) => self.launch.most_threads(axis) - 1,
             SpecialReg::BlockIndex(axis) => self.launch.most_blocks(axis) - 1,
+            SpecialReg::BlockInCluster => MAX_CLUSTER - 1,
+            SpecialReg::SharedWindowHigh => u32::MAX,
             _ => return None,
         };
         // With one thread or block along the axis, the index is always 0.
@@ -432,7 +437,12 @@ impl<'a> Symbolic<'a> {
         let mut all = self.atoms.all_in(word).into_iter();
         all.all(|id| match self.atoms.get(id) {
             Atom::Value(_, cell) => !cell.is_per_lane(),
-            Atom::Special(register) => matches!(register, SpecialReg::BlockIndex(_)),
+            Atom::Special(register) => matches!(
+                register,
+                SpecialReg::BlockIndex(_)
+                    | SpecialReg::BlockInCluster
+                    | SpecialReg::SharedWindowHigh
+            ),
             Atom::Iteration(_) | Atom::Nested(_) => false,
             Atom::Constant(..) | Atom::Unary(..) | Atom::Binary(..) | Atom::Ternary(..) => true,
         })

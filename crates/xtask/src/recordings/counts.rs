@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use warpbound_bounds::access::access_classes;
 use warpbound_bounds::bound;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
+use warpbound_load::Kernel;
 use warpbound_measure::{CountsAuditOptions, MeasuredCounts, audit_counts};
 use warpbound_query::{BoundOptions, ImageSelection, Session, StatedLaunches};
 use warpbound_testkit::kernels;
@@ -23,6 +26,17 @@ struct RecordedLaunch {
     table: String,
     /// Executions by warps, over all instructions.
     executed: u64,
+    accesses: Vec<RecordedAccess>,
+}
+
+/// Recorded numbers of the accesses of an instruction, over all its executions.
+struct RecordedAccess {
+    /// Bytes from the begin of the kernel.
+    offset: u32,
+    /// Executions by warps.
+    warps: u64,
+    /// Tags of L1 and sectors of L2 of global accesses, and wavefronts of shared memory, where the table has them.
+    numbers: [Option<u64>; 3],
 }
 
 #[derive(Default)]
@@ -35,6 +49,9 @@ struct Tally {
     sized: usize,
     refused: BTreeMap<String, String>,
     unchecked: usize,
+    /// Recorded instructions with a class of accesses, and with a number of lines, sectors or turns, each: compared, and
+    /// equal to the numbers of the class.
+    accesses: [[usize; 2]; 3],
     /// Bound of a warp times the warps, over the recorded instructions of all warps.
     ratios: Vec<(f64, String)>,
     contradictions: Vec<String>,
@@ -84,23 +101,25 @@ fn read(csv: &str) -> anyhow::Result<BTreeMap<String, RecordedLaunch>> {
         let mut parts = line.splitn(4, ',');
         let mut part = || parts.next().with_context(|| format!("line {number}"));
         let (source, kernel, launch, rest) = (part()?, part()?, part()?, part()?);
-        let (row, warps) = row(rest).with_context(|| format!("line {number}"))?;
+        let (row, access) = row(rest).with_context(|| format!("line {number}"))?;
         let entry = launches.entry(launch.to_owned());
         let launch = entry.or_insert_with(|| RecordedLaunch {
             source: source.to_owned(),
             kernel: kernel.to_owned(),
             table: "offset,sass,warps,threads,executing_threads\n".to_owned(),
             executed: 0,
+            accesses: Vec::new(),
         });
-        launch.executed += warps;
+        launch.executed += access.warps;
+        launch.accesses.push(access);
         writeln!(launch.table, "{row}")?;
     }
     Ok(launches)
 }
 
-/// Returns the columns of a row from the offset to the lanes that execute, and the executions by warps. The text of the
-/// instruction may have commas in quotation marks.
-fn row(rest: &str) -> Option<(String, u64)> {
+/// Returns the columns of a row from the offset to the lanes that execute, and its accesses. The text of the instruction may
+/// have commas in quotation marks.
+fn row(rest: &str) -> Option<(String, RecordedAccess)> {
     let (offset, rest) = rest.split_once(',')?;
     let (sass, numbers) = match rest.strip_prefix('"') {
         Some(quoted) => quoted.split_once("\",")?,
@@ -109,7 +128,13 @@ fn row(rest: &str) -> Option<(String, u64)> {
     let mut numbers = numbers.split(',');
     let (warps, threads, executing) = (numbers.next()?, numbers.next()?, numbers.next()?);
     let row = format!("{offset},\"{sass}\",{warps},{threads},{executing}");
-    Some((row, warps.parse().ok()?))
+    let mut further = || numbers.next().and_then(|number| number.parse().ok());
+    let access = RecordedAccess {
+        offset: offset.parse().ok()?,
+        warps: warps.parse().ok()?,
+        numbers: [further(), further(), further()],
+    };
+    Some((row, access))
 }
 
 /// Returns the launch of a name `SOURCE.KERNEL.N`, if our own kernels have it.
@@ -124,7 +149,7 @@ impl Tally {
     fn launch(
         &mut self,
         session: &Session,
-        kernel: &warpbound_load::Kernel,
+        kernel: &Kernel,
         name: &str,
         recorded: &RecordedLaunch,
     ) -> anyhow::Result<()> {
@@ -154,6 +179,9 @@ impl Tally {
             let what = format!("{name} {at} {}: {}", finding.claim, finding.message);
             self.contradictions.push(what);
         }
+        if let Some(launch) = &launch {
+            self.compare_accesses(session, kernel, (name, launch), &recorded.accesses)?;
+        }
         let bound = bound(session, kernel, &options.bound)?;
         if let Some((bound, warps)) = bound.verdict.bound().zip(report.warps) {
             let all = bound as f64 * warps as f64;
@@ -170,6 +198,61 @@ impl Tally {
         Ok(())
     }
 
+    /// Compares recorded accesses with the classes in their launch.
+    fn compare_accesses(
+        &mut self,
+        session: &Session,
+        kernel: &Kernel,
+        (name, launch): (&str, &LaunchFile),
+        recorded: &[RecordedAccess],
+    ) -> anyhow::Result<()> {
+        let prepared = session.prepare(kernel)?;
+        let options = BoundOptions {
+            block: Some(launch.block),
+            launches: StatedLaunches::one(launch),
+            ..BoundOptions::default()
+        };
+        let context = options.launch(prepared.kernel, session.image.isa())?;
+        // A kernel that the analyses refuse has no classes.
+        let Ok(flow) = session.flow(&prepared, &context, &options) else {
+            return Ok(());
+        };
+        let classes = access_classes(session, &prepared, &flow, launch)?;
+        for access in recorded {
+            let at = prepared.kernel.entry.offset(access.offset.into());
+            let Some(at) = at.and_then(|at| prepared.code.at(at)) else {
+                continue;
+            };
+            let Some(class) = classes.get(&at) else {
+                continue;
+            };
+            let global = class.limit(MemorySpace::Global).unwrap_or_default();
+            let shared = class.limit(MemorySpace::Shared).unwrap_or_default();
+            let limits = [
+                ("tags", global.transactions),
+                ("sectors", global.sectors),
+                ("turns of shared memory", shared.transactions),
+            ];
+            for (number, (noun, limit)) in limits.into_iter().enumerate() {
+                let Some(seen) = access.numbers[number].filter(|_| limit > 0) else {
+                    continue;
+                };
+                let most = access.warps * u64::from(limit);
+                let [compared, equal] = &mut self.accesses[number];
+                *compared += 1;
+                *equal += usize::from(seen == most);
+                if seen > most {
+                    self.contradictions.push(format!(
+                        "{name} {}: {seen} {noun} in {} executions, at most {limit} each",
+                        prepared.location(at),
+                        access.warps
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn print(&mut self) {
         println!(
             "{} launches, {} of them with known sizes and parameters: {} instructions, {} blocks and {} loops compared; {} contradictions",
@@ -179,6 +262,12 @@ impl Tally {
             self.blocks,
             self.loops,
             self.contradictions.len()
+        );
+        let [tags, sectors, turns] = self.accesses;
+        println!(
+            "accesses with a class, equal to its numbers in all executions: tags {} of {}, sectors {} of {}, turns of shared \
+             memory {} of {}",
+            tags[1], tags[0], sectors[1], sectors[0], turns[1], turns[0]
         );
         println!("{} statements not compared", self.unchecked);
         for (kernel, why) in &self.refused {
