@@ -3,6 +3,7 @@
 mod counts;
 mod logs;
 mod price;
+mod results;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use crate::repository::Repository;
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- recordings --counts CSV CUBINS
        cargo run --release -p warpbound-xtask -- recordings --logs TSV PROGRAMS
+       cargo run --release -p warpbound-xtask -- recordings --results JSONL CUBINS
        cargo run --release -p warpbound-xtask -- recordings --price CUBINS
 
 Compares what a GPU did with the graphs and bounds of the kernels that it ran (SOUNDNESS 21.7).
@@ -29,6 +31,9 @@ Compares what a GPU did with the graphs and bounds of the kernels that it ran (S
                 clock. PROGRAMS has PROGRAM.cu and PROGRAM.cubin; `LOG(N` in the source is point N. A warp with a stack runs
                 the recorded paths of the lanes: each of its steps must lie in one event, and the events of a point must
                 have counts that the count system allows
+  --results JSONL  final contents of the buffers of launches: a line of JSON for each, with launch (a file of kernels/launches),
+                source, kernel and buffers, each with name, sha256, and as far as known values_hex and addresses_zeroed_at. Runs
+                the same launches of CUBINS/SOURCE.*.cubin without time, and compares the bits
   --price CUBINS  bounds without each assumption about GPUs with convergence barriers, against the bounds with them
 
 Fails if a record contradicts a claim.";
@@ -44,8 +49,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         [flag, tsv, programs] if flag == "--logs" => {
             logs::run(&text(Path::new(tsv))?, Path::new(programs))?
         }
+        [flag, lines, cubins] if flag == "--results" => {
+            results::run(repository, &text(Path::new(lines))?, Path::new(cubins))?
+        }
         [flag, cubins] if flag == "--price" => return price::run(repository, Path::new(cubins)),
-        _ => bail!("--counts, --logs or --price with the paths that `--help` names"),
+        _ => bail!("--counts, --logs, --results or --price with the paths that `--help` names"),
     };
     for what in contradictions.iter().take(SHOWN) {
         println!("  {what}");
