@@ -4,6 +4,7 @@ mod counts;
 mod logs;
 mod price;
 mod results;
+mod special;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- recordings --counts CSV CUBINS
        cargo run --release -p warpbound-xtask -- recordings --logs TSV PROGRAMS
        cargo run --release -p warpbound-xtask -- recordings --results JSONL CUBINS
+       cargo run --release -p warpbound-xtask -- recordings --special FOLDER
        cargo run --release -p warpbound-xtask -- recordings --price CUBINS
 
 Compares what a GPU did with the graphs and bounds of the kernels that it ran (SOUNDNESS 21.7).
@@ -34,6 +36,8 @@ Compares what a GPU did with the graphs and bounds of the kernels that it ran (S
   --results JSONL  final contents of the buffers of launches: a line of JSON for each, with launch (a file of kernels/launches),
                 source, kernel and buffers, each with name, sha256, and as far as known values_hex and addresses_zeroed_at. Runs
                 the same launches of CUBINS/SOURCE.*.cubin without time, and compares the bits
+  --special FOLDER  results of special functions: FUNCTION.bin has pairs of words, operand and result, of rcp, rsq, sqrt, lg2,
+                ex2, sin, cos (with subnormal numbers flushed; angles in radians), rcp64h or rsq64h (high words of doubles)
   --price CUBINS  bounds without each assumption about GPUs with convergence barriers, against the bounds with them
 
 Fails if a record contradicts a claim.";
@@ -52,8 +56,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         [flag, lines, cubins] if flag == "--results" => {
             results::run(repository, &text(Path::new(lines))?, Path::new(cubins))?
         }
+        [flag, folder] if flag == "--special" => special::run(Path::new(folder))?,
         [flag, cubins] if flag == "--price" => return price::run(repository, Path::new(cubins)),
-        _ => bail!("--counts, --logs, --results or --price with the paths that `--help` names"),
+        _ => bail!("--counts, --logs, --results, --special or --price with the paths that `--help` names"),
     };
     for what in contradictions.iter().take(SHOWN) {
         println!("  {what}");

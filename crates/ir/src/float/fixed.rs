@@ -10,8 +10,6 @@ use super::exact::Exact;
 const LN_2: u64 = 0xb172_17f7_d1cf_79ac;
 /// 2 / ln 2, times 2^62.
 const TWO_OVER_LN_2: u64 = 0xb8aa_3b29_5c17_f0bc;
-/// Pi / 2, times 2^63.
-const HALF_PI: u64 = 0xc90f_daa2_2168_c235;
 /// 2 / pi: the first 256 fraction bits, after 64 zeros.
 const TWO_OVER_PI: [u64; 5] = [
     0,
@@ -20,9 +18,6 @@ const TWO_OVER_PI: [u64; 5] = [
     0xdb62_9599_3c43_9041,
     0xfe51_63ab_debb_c561,
 ];
-
-/// Quarter turn in the unit of [`turned`] and [`sine`].
-pub(super) const QUARTER: u32 = 1 << 23;
 
 #[inline(always)]
 fn times(a: u64, b: u64) -> u64 {
@@ -101,51 +96,6 @@ pub(super) fn turned(exponent: i32, significand: u32) -> u32 {
     (window.wrapping_mul(significand.into()) >> 103) as u32
 }
 
-/// Computes the sine of an angle of at most a quarter turn ([`QUARTER`]); relative error at most 2^-60.
-pub(super) fn sine(angle: u32) -> Exact {
-    if angle > QUARTER / 2 {
-        cosine_of_small(QUARTER - angle)
-    } else {
-        sine_of_small(angle)
-    }
-}
-
-/// y/(first(first+1)) (1 - y/((first+2)(first+3)) (1 - ...)), with y the square of the angle.
-fn alternating(angle: u32, first: u64) -> u64 {
-    let radians = ((u128::from(angle) * u128::from(HALF_PI)) >> 22) as u64;
-    let square = times(radians, radians);
-    let mut inner = 0;
-    for k in (0..=9).rev() {
-        let term = square / ((first + 2 * k) * (first + 2 * k + 1));
-        inner = term - times(term, inner);
-    }
-    inner
-}
-
-fn sine_of_small(angle: u32) -> Exact {
-    let radians = u128::from(angle) * u128::from(HALF_PI);
-    // The leading bit moves to 62, since the factor is at most 2^64 and the product must fit into 128 bits.
-    let leading = 127 - radians.leading_zeros().min(127) as i32;
-    let normal = if leading > 62 {
-        radians >> (leading - 62)
-    } else {
-        radians << (62 - leading)
-    };
-    Exact {
-        negative: false,
-        exponent: leading - 62 - 63 - 23 - 64,
-        significand: normal * ((1 << 64) - u128::from(alternating(angle, 2))),
-    }
-}
-
-fn cosine_of_small(angle: u32) -> Exact {
-    Exact {
-        negative: false,
-        exponent: -64,
-        significand: (1 << 64) - u128::from(alternating(angle, 1)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     //! Against 256 bits, by other formulas.
@@ -154,7 +104,6 @@ mod tests {
     use num_traits::{Signed, Zero};
 
     use super::*;
-    use crate::float::{Format, Rounding};
 
     const BITS: usize = 256;
 
@@ -216,8 +165,6 @@ mod tests {
             let distance = (expected - BigInt::from(*word)).abs();
             assert!(distance < if i == 3 { 1 << 20 } else { 1 }.into());
         }
-        let half_pi = BigInt::from(HALF_PI) << (BITS - 63);
-        assert!(close(&half_pi, &(pi() / 2), 64));
         // 2^(1 / ln 2) = e = 1/0! + 1/1! + ...
         let (mut e, mut term) = (BigInt::zero(), one());
         for k in 1..60 {
@@ -263,43 +210,6 @@ mod tests {
             let expected = expected << (BITS - 110);
             let got = exact(logarithm(exponent, significand));
             assert!(close(&got, &expected, 59), "{exponent} {significand:x}");
-        }
-    }
-
-    #[test]
-    fn sines() {
-        let pi = pi();
-        for i in 1..2_000 {
-            let angle = (mixed(i) >> 41 >> (i % 23)) as u32 + 1;
-            // The sine of a 1024th part of the angle by its series, then ten times
-            // sin 2x = 2 sin x cos x, cos 2x = 1 - 2 (sin x)^2.
-            let x: BigInt = (BigInt::from(angle) * &pi) >> (24 + 10);
-            let square: BigInt = (&x * &x) >> BITS;
-            let (mut term, mut s) = (x, BigInt::zero());
-            for k in 1..20 {
-                s += &term;
-                term = -((&term * &square) >> BITS) / (2 * k * (2 * k + 1));
-            }
-            let mut c = BigInt::sqrt(&((one() << BITS) - &s * &s));
-            for _ in 0..10 {
-                let double: BigInt = (&s * &c) >> (BITS - 1);
-                c = one() - ((&s * &s) >> (BITS - 1));
-                s = double;
-            }
-            assert!(close(&exact(sine(angle)), &s, 60), "{angle:x}");
-        }
-    }
-
-    /// The sine is rounded correctly for every angle: no error within the bound changes a result.
-    #[test]
-    fn error_bound_suffices_for_sines() {
-        let nearest = |x: Exact| x.round(Format::Single, Rounding::Nearest);
-        for angle in 0..=QUARTER {
-            let x = sine(angle);
-            let error = x.significand >> 59;
-            let with = |significand| nearest(Exact { significand, ..x });
-            assert_eq!(with(x.significand - error), nearest(x), "{angle:x}");
-            assert_eq!(with(x.significand + error), nearest(x), "{angle:x}");
         }
     }
 }

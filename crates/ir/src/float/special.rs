@@ -1,17 +1,19 @@
 //! Multifunction unit: RRO and MUFU.
 //!
-//! NVIDIA publishes error bounds, not the bits. The functions here are rounded correctly, with the exceptions in the
-//! table. They differ from a chip in the last bits; both are within the published bound:
+//! The unit interpolates between values in tables ([`interpolation`]), and this module computes the same bits: those that an
+//! H200 gave for 2^20 operands of each function (`xtask recordings --special`), and by B. Carleton
+//! (github.com/bcarlet/ptx-math) those of GPUs of architectures 5.x to 7.5 for all operands of `.RCP`, `.RSQ`, `.LG2`, of `.SQRT`
+//! from 6.x on, of `.EX2` with its RRO, and of `.SIN` and `.COS` but for their RRO. That other GPUs give the same is an
+//! assumption. The published bounds of errors hold:
 //!
-//! | MUFU | hardware, as published | here |
-//! |---|---|---|
-//! | `.RCP` | 1 ulp | correctly rounded |
-//! | `.RSQ` | relative 2^-22.9 | correctly rounded |
-//! | `.SQRT` | relative 2^-23 | correctly rounded |
-//! | `.LG2` | absolute 2^-22 in (0.5, 2), else relative 2^-22 | 0.5 + 2^-33 ulp |
-//! | `.EX2` after RRO | 2 ulp | 1.2 ulp (0.7 of it from RRO, which rounds to 2^-23) |
-//! | `.SIN`, `.COS` after RRO | absolute 2^-20.5 up to 2 pi, 2^-14.7 up to 100 pi | absolute 2^-22 everywhere |
-//! | `.RCP64H`, `.RSQ64H` | none | relative 2^-21 |
+//! | MUFU | error, as published |
+//! |---|---|
+//! | `.RCP` | 1 ulp |
+//! | `.RSQ` | relative 2^-22.9 |
+//! | `.SQRT` | relative 2^-23 |
+//! | `.LG2` | absolute 2^-22 in (0.5, 2), else relative 2^-22 |
+//! | `.EX2` after RRO | 2 ulp |
+//! | `.SIN`, `.COS` after RRO | absolute 2^-20.5 up to 2 pi, 2^-14.7 up to 100 pi |
 //!
 //! Source of the bounds and of the results for zeros, infinities and NaNs: PTX ISA, `rcp`, `sqrt`, `rsqrt`, `lg2`,
 //! `ex2`, `sin`, `cos` (`.approx`), `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`. The bound of `.SQRT` is from the
@@ -23,25 +25,27 @@
 //!
 //! # RRO
 //!
-//! Compilers put an RRO before each MUFU `.SIN`, `.COS` and `.EX2` (in our kernels `float_mix`; only for Volta
-//! and later, they multiply by 1/(2 pi) instead). Its result is not a
+//! For Maxwell and Pascal, compilers put an RRO before each MUFU `.SIN`, `.COS` and `.EX2` (in our kernels `float_mix`). Later
+//! MUFUs take the exponent of 2 and the angle in turns themselves. The result of RRO is not a
 //! floating-point number but sign, eight bits (30:23) and a fraction of 23 bits:
 //!
 //! | | bits 30:23 | fraction |
 //! |---|---|---|
 //! | `.SINCOS` | quarter turns modulo 4 | of a quarter turn, rounded down |
-//! | `.EX2` | integer part of the magnitude | of the magnitude, rounded to nearest |
+//! | `.EX2` | integer part of the magnitude | of the magnitude, rounded down |
 //! | both | `0x80` NaN, `0x81` infinite (for `.EX2` also from 128 on) | 0 |
 //!
-//! For `.SINCOS` this is the form found by B. Carleton, whose models agree with sm_5x and sm_6x for every operand
-//! (github.com/bcarlet/ptx-math); the chip reduces large angles less precisely, this module exactly. The same form
-//! for `.EX2` is an assumption. The sign bit is where a float has it, so that the modifiers of MUFU's operand act on
+//! For `.SINCOS` this is the form found by B. Carleton; the chip reduces angles less precisely, this module exactly. The sign
+//! bit is where a float has it, so that the modifiers of MUFU's operand act on
 //! it. The results of MUFU `.SIN`, `.COS` and `.EX2` for other operands follow from the form. For example, RRO.SINCOS
 //! of the single nearest to pi/2 gives one quarter turn and the fraction 0, and MUFU.SIN of it is 1.
 
-use super::exact::{Exact, Unpacked};
+mod coefficients;
+mod interpolation;
+
+use super::exact::Unpacked;
 use super::single::{self, NAN};
-use super::{Flush, Format, Rounding, fixed};
+use super::{Flush, Format, fixed};
 
 const SIGN: u32 = 0x8000_0000;
 const INFINITY: u32 = 0x7f80_0000;
@@ -101,54 +105,126 @@ impl SpecialFunction {
     }
 }
 
-/// Operand as a double, with subnormal numbers flushed.
-fn operand(x: u32) -> f64 {
-    f64::from(f32::from_bits(single::flushed(x, Flush::Ftz)))
+/// Operand with subnormal numbers flushed.
+fn operand(x: u32) -> Unpacked {
+    Unpacked::unpack(Format::Single, single::flushed(x, Flush::Ftz).into())
 }
 
-/// Rounds to single, with NaNs made canonical and subnormal results flushed.
-fn result(x: f64) -> u32 {
-    if x.is_nan() {
-        NAN
-    } else {
-        single::flushed((x as f32).to_bits(), Flush::Ftz)
+/// Bits of the fraction of a single.
+const FRACTION: u32 = 23;
+
+/// Fraction and exponent of a normal number, which is 1 and the fraction, times two to the exponent.
+fn parts(x: u32) -> (u32, i32) {
+    (x & 0x7f_ffff, (x >> FRACTION & 0xff) as i32 - 127)
+}
+
+/// A single; a zero of its sign below the normal numbers, an infinity above them.
+fn pack(sign: u32, exponent: i32, fraction: u32) -> u32 {
+    match exponent + 127 {
+        ..=0 => sign,
+        255.. => sign | INFINITY,
+        field => sign | (field as u32) << FRACTION | fraction,
     }
 }
 
-/// MUFU.RCP: 1/x; ±Inf for ±0, ±0 for ±Inf. Correctly rounded: a quotient of singles rounded to 53
-/// bits and then to 24 is rounded as if once (Figueroa, "When is double rounding innocuous?", 1995).
+/// MUFU.RCP: 1/x; ±Inf for ±0, ±0 for ±Inf.
 pub fn rcp(x: u32) -> u32 {
-    result(1.0 / operand(x))
+    let sign = x & SIGN;
+    match operand(x) {
+        Unpacked::Nan => NAN,
+        Unpacked::Infinite(_) => sign,
+        Unpacked::Finite(x) if x.significand == 0 => sign | INFINITY,
+        Unpacked::Finite(_) => {
+            let (fraction, exponent) = parts(x);
+            let (fraction, down) = reciprocal(fraction);
+            pack(sign, -exponent - down, fraction)
+        }
+    }
 }
 
-/// MUFU.SQRT: the square root; ±0 for ±0, NaN for other negative numbers. Correctly rounded, as
-/// [`rcp`].
+/// Fraction of 1/x for x in [1, 2), and by how much its exponent is below 0.
+fn reciprocal(fraction: u32) -> (u32, i32) {
+    let sum = interpolation::RCP.sum(fraction, false);
+    // Only 1 itself has a reciprocal that is not below 1.
+    match sum >> interpolation::RCP.one {
+        0 => (interpolation::RCP.fraction_of(sum << 1), 1),
+        _ => (interpolation::RCP.fraction_of(sum), 0),
+    }
+}
+
+/// MUFU.SQRT: the square root; ±0 for ±0, NaN for other negative numbers.
 pub fn sqrt(x: u32) -> u32 {
-    result(operand(x).sqrt())
+    match operand(x) {
+        Unpacked::Nan | Unpacked::Infinite(true) => NAN,
+        Unpacked::Infinite(false) => INFINITY,
+        Unpacked::Finite(number) if number.significand == 0 => x & SIGN,
+        Unpacked::Finite(number) if number.negative => NAN,
+        Unpacked::Finite(_) => {
+            let (fraction, exponent) = parts(x);
+            let sum = interpolation::SQRT.sum(fraction, exponent & 1 != 0);
+            pack(0, exponent >> 1, interpolation::SQRT.fraction_of(sum))
+        }
+    }
 }
 
-/// MUFU.RSQ: 1/sqrt x; ±Inf for ±0, NaN for other negative numbers. Correctly rounded: tested for
-/// every significand with exponents of both parities.
+/// MUFU.RSQ: 1/sqrt x; ±Inf for ±0, NaN for other negative numbers.
 pub fn rsq(x: u32) -> u32 {
-    // The host's sqrt(-0) is -0, so 1/sqrt(-0) is -Inf, as on the GPU.
-    result(1.0 / operand(x).sqrt())
+    match operand(x) {
+        Unpacked::Nan | Unpacked::Infinite(true) => NAN,
+        Unpacked::Infinite(false) => 0,
+        Unpacked::Finite(number) if number.significand == 0 => x & SIGN | INFINITY,
+        Unpacked::Finite(number) if number.negative => NAN,
+        Unpacked::Finite(_) => {
+            let (fraction, exponent) = parts(x);
+            let (fraction, down) = reciprocal_root(fraction, exponent & 1 != 0);
+            pack(0, -(exponent >> 1) - down, fraction)
+        }
+    }
+}
+
+/// Fraction of 1/sqrt x for x in [1, 2), or in [2, 4) with an odd exponent, and by how much its exponent is below 0.
+fn reciprocal_root(fraction: u32, is_odd: bool) -> (u32, i32) {
+    if fraction == 0 && !is_odd {
+        return (0, 0);
+    }
+    let sum = interpolation::RSQRT.sum(fraction, is_odd);
+    (interpolation::RSQRT.fraction_of(sum << 1), 1)
 }
 
 /// MUFU.LG2: the binary logarithm; -Inf for ±0, NaN for negative numbers.
 pub fn lg2(x: u32) -> u32 {
-    let x = single::flushed(x, Flush::Ftz);
-    match Unpacked::unpack(Format::Single, x.into()) {
+    /// Bits of the sum that are cut off before it is normalised.
+    const CUT: u32 = 20;
+    match operand(x) {
         Unpacked::Nan | Unpacked::Infinite(true) => NAN,
         Unpacked::Infinite(false) => INFINITY,
-        Unpacked::Finite(x) if x.significand == 0 => SIGN | INFINITY,
-        Unpacked::Finite(x) if x.negative => NAN,
-        Unpacked::Finite(x) => round(fixed::logarithm(x.exponent, x.significand as u32)),
+        Unpacked::Finite(number) if number.significand == 0 => SIGN | INFINITY,
+        Unpacked::Finite(number) if number.negative => NAN,
+        Unpacked::Finite(_) => {
+            let (fraction, exponent) = parts(x);
+            if fraction == 0 && exponent == 0 {
+                return 0;
+            }
+            let unit = interpolation::LG2.one;
+            // The sum is below 2, and exponents are below 128, so the result has less than 64 bits.
+            let sum = interpolation::LG2.sum(fraction, false) as i64 + (i64::from(exponent) << unit);
+            let sign = if exponent < 0 { SIGN } else { 0 };
+            normalised(sign, sum.unsigned_abs() >> CUT << CUT, unit)
+        }
     }
 }
 
-fn round(x: Exact) -> u32 {
-    let bits = x.round(Format::Single, Rounding::Nearest) as u32;
-    single::flushed(bits, Flush::Ftz)
+/// Single of a sum in which bit `unit` stands for 1. Bits below the fraction are cut off.
+fn normalised(sign: u32, sum: u64, unit: u32) -> u32 {
+    if sum == 0 {
+        return sign;
+    }
+    let leading = u64::BITS - 1 - sum.leading_zeros();
+    let fraction = match leading.checked_sub(FRACTION) {
+        Some(down) => sum >> down,
+        None => sum << (FRACTION - leading),
+    };
+    pack(sign, leading as i32 - unit as i32, fraction as u32 & 0x7f_ffff)
 }
 
 /// RRO.SINCOS: an angle in radians as quarter turns (module documentation). The reduction is exact
@@ -183,36 +259,32 @@ pub fn reduce_turns(x: u32) -> u32 {
     }
 }
 
-/// MUFU.SIN of an angle from [`reduce_angle`]; a zero of the operand's sign for zeros, NaN for NaNs
-/// and infinities. Correctly rounded for the reduced angle.
+/// MUFU.SIN of an angle from [`reduce_angle`] or [`reduce_turns`]; a zero of the operand's sign for zeros, NaN for NaNs and
+/// infinities.
 pub fn sin(x: u32) -> u32 {
-    turn(x, 0, x & SIGN != 0)
+    let quadrant = x >> FRACTION;
+    // In odd quadrants sin(quarter + x) = sin(quarter - x); the complement is that, but for the last unit.
+    let angle = if quadrant & 1 == 0 { x } else { !x };
+    let negative = (x & SIGN != 0) != (quadrant & 2 != 0);
+    sine(x, angle, negative)
 }
 
-/// MUFU.COS of an angle from [`reduce_angle`]; 1 for zeros, NaN for NaNs and infinities. Correctly
-/// rounded for the reduced angle.
+/// MUFU.COS of an angle from [`reduce_angle`] or [`reduce_turns`]; 1 for zeros, NaN for NaNs and infinities.
 pub fn cos(x: u32) -> u32 {
-    turn(x, 1, false)
+    let quadrant = x >> FRACTION;
+    let angle = if quadrant & 1 == 0 { !x } else { x };
+    sine(x, angle, (quadrant + 1) & 2 != 0)
 }
 
-fn turn(x: u32, quarters: u32, negative: bool) -> u32 {
+/// Sine of a fraction of a quarter turn in the low bits of `angle`, with a sign; NaN if `x` stands for one.
+fn sine(x: u32, angle: u32, negative: bool) -> u32 {
     // Bit 30 marks NaNs and infinities, whose sine is a NaN.
     if x & RANGE_NAN != 0 {
         return NAN;
     }
-    // Only the two low bits count, so the sign above them does no harm.
-    let quadrant = (x >> 23) + quarters;
-    let fraction = x & (fixed::QUARTER - 1);
-    // In odd quadrants sin(quarter + x) = sin(quarter - x).
-    let sine = fixed::sine(if quadrant & 1 == 0 {
-        fraction
-    } else {
-        fixed::QUARTER - fraction
-    });
-    round(Exact {
-        negative: negative != (quadrant & 2 != 0),
-        ..sine
-    })
+    let sign = if negative { SIGN } else { 0 };
+    let sum = interpolation::SIN.sum(angle & 0x7f_ffff, false);
+    normalised(sign, sum, interpolation::SIN.one)
 }
 
 /// RRO.EX2: a number as sign, integer part and fraction (module documentation).
@@ -224,15 +296,12 @@ pub fn reduce_exponent(x: u32) -> u32 {
     } else if magnitude >= 128.0 {
         sign | RANGE_INFINITE
     } else {
-        // Rounds to a multiple of 2^-23, because the sum is in [2^29, 2^30), where doubles have that unit.
-        const ANCHOR: f64 = (1u64 << 29) as f64;
-        let rounded = (f64::from(magnitude) + ANCHOR) - ANCHOR;
-        sign | (rounded * f64::from(1 << 23)) as u32
+        // The product is exact, and the conversion cuts its fraction off.
+        sign | (f64::from(magnitude) * f64::from(1 << FRACTION)) as u32
     }
 }
 
-/// MUFU.EX2 of a number from [`reduce_exponent`]: 2^x; +Inf from 128 on, +0 below -126. Correctly
-/// rounded for the reduced number.
+/// MUFU.EX2 of a number from [`reduce_exponent`]: 2^x; +Inf from 128 on, +0 below -126.
 pub fn ex2(x: u32) -> u32 {
     let negative = x & SIGN != 0;
     let magnitude = x & !SIGN;
@@ -243,42 +312,74 @@ pub fn ex2(x: u32) -> u32 {
             (true, true) => 0,
         };
     }
-    let value = if negative {
-        -(magnitude as i32)
-    } else {
-        magnitude as i32
+    let (whole, fraction) = ((magnitude >> FRACTION) as i32, magnitude & 0x7f_ffff);
+    // The complement of a fraction stands for 1 less it, but for the last unit.
+    let (whole, fraction) = match (negative, fraction) {
+        (false, _) => (whole, fraction),
+        (true, 0) => (-whole, 0),
+        (true, fraction) => (-whole - 1, !fraction & 0x7f_ffff),
     };
-    // Two's complement and the arithmetic shift below round down, so the fraction is in [0, 1) for either sign.
-    let fraction = (value & 0x7f_ffff) as u64;
-    round(Exact {
-        negative: false,
-        exponent: (value >> 23) - 64,
-        significand: (1 << 64) + u128::from(fixed::power_of_two(fraction << 41)),
-    })
+    let sum = interpolation::EX2.sum(fraction, false);
+    pack(0, whole, interpolation::EX2.fraction_of(sum))
 }
+
+/// Bits of the fraction of a double in its high word.
+const HIGH_FRACTION: u32 = 20;
+
+/// Exponent of the high word of a double, and its fraction with as many bits as one of a single.
+fn high_parts(x: u32) -> (u32, i32) {
+    let fraction = x & 0xf_ffff;
+    let exponent = (x >> HIGH_FRACTION & 0x7ff) as i32 - 1023;
+    (fraction << (FRACTION - HIGH_FRACTION), exponent)
+}
+
+/// High word of a double; a zero of its sign below the normal numbers.
+fn pack_high(sign: u32, exponent: i32, fraction: u32) -> u32 {
+    match exponent + 1023 {
+        ..=0 => sign,
+        field => {
+            sign | (field as u32) << HIGH_FRACTION | fraction >> (FRACTION - HIGH_FRACTION)
+        }
+    }
+}
+
+/// Operand of a function of high words, with subnormal numbers flushed.
+fn high_operand(x: u32) -> Unpacked {
+    let flushed = Format::Double.flushed(u64::from(x) << 32);
+    Unpacked::unpack(Format::Double, flushed)
+}
+
+/// Infinite double, its high word.
+const HIGH_INFINITY: u32 = 0x7ff0_0000;
 
 /// MUFU.RCP64H: the high word of 1/x for the double x with this high word and a low word of 0; ±Inf
 /// for zeros and subnormal numbers, ±0 for results that would be subnormal.
 pub fn rcp64h(x: u32) -> u32 {
-    high_word(1.0 / high_operand(x))
+    let sign = x & SIGN;
+    match high_operand(x) {
+        Unpacked::Nan => NAN,
+        Unpacked::Infinite(_) => sign,
+        Unpacked::Finite(number) if number.significand == 0 => sign | HIGH_INFINITY,
+        Unpacked::Finite(_) => {
+            let (fraction, exponent) = high_parts(x);
+            let (fraction, down) = reciprocal(fraction);
+            pack_high(sign, -exponent - down, fraction)
+        }
+    }
 }
 
 /// MUFU.RSQ64H: the high word of 1/sqrt x for the double x with this high word and a low word of 0;
 /// ±Inf for zeros and subnormal numbers, NaN for other negative numbers.
 pub fn rsq64h(x: u32) -> u32 {
-    high_word(1.0 / high_operand(x).sqrt())
-}
-
-fn high_operand(x: u32) -> f64 {
-    f64::from_bits(Format::Double.flushed(u64::from(x) << 32))
-}
-
-/// Rounds to the twenty fraction bits of the high word.
-fn high_word(x: f64) -> u32 {
-    if x.is_nan() {
-        return NAN;
+    match high_operand(x) {
+        Unpacked::Nan | Unpacked::Infinite(true) => NAN,
+        Unpacked::Infinite(false) => 0,
+        Unpacked::Finite(number) if number.significand == 0 => x & SIGN | HIGH_INFINITY,
+        Unpacked::Finite(number) if number.negative => NAN,
+        Unpacked::Finite(_) => {
+            let (fraction, exponent) = high_parts(x);
+            let (fraction, down) = reciprocal_root(fraction, exponent & 1 != 0);
+            pack_high(0, -(exponent >> 1) - down, fraction)
+        }
     }
-    let bits = Format::Double.flushed(x.to_bits());
-    // A carry out of the fraction increments the exponent, as the encoding requires.
-    ((bits + (1 << 31)) >> 32) as u32
 }
