@@ -68,7 +68,7 @@ fn local(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCo
         counts.requests += words * u32::from(lanes.iter().any(Option::is_some));
         counts.transactions += words * distinct(lanes, row);
         // The lanes of a sector have a word each in it.
-        let sectors = lanes.chunks(units.sector_bytes as usize / 4);
+        let sectors = lanes.chunks(units.lanes_of_sector());
         counts.sectors += words * sectors.map(|lanes| distinct(lanes, row)).sum::<u32>();
     }
     counts

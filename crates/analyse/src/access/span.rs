@@ -128,7 +128,7 @@ fn local(units: &MemoryUnits, bytes: u32, span: &Span<'_>, lanes: &[bool]) -> Ac
     for lanes in groups(lanes, units.lanes_of_request(4)) {
         counts.requests += words;
         counts.transactions += rows(lanes);
-        let sectors = groups(lanes, units.sector_bytes as usize / 4);
+        let sectors = groups(lanes, units.lanes_of_sector());
         counts.sectors += sectors.map(rows).sum::<u32>();
     }
     counts

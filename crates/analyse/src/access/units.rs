@@ -95,6 +95,14 @@ impl MemoryUnits {
         }
     }
 
+    /// Returns the number of lanes of a request whose words at one offset of local memory share a sector.
+    pub(super) fn lanes_of_sector(&self) -> usize {
+        match self.requests {
+            RequestRule::Groups(lanes) => lanes as usize,
+            RequestRule::Warp => (self.sector_bytes / 4).max(1) as usize,
+        }
+    }
+
     /// Returns the number of lanes that are served together, if it is `lanes` for accesses of one word. For example,
     /// 8 lanes become 2 lanes for 16 bytes per lane.
     pub(super) fn group_lanes(lanes: u32, bytes: u32) -> usize {

@@ -104,7 +104,7 @@ pub(super) fn predicate_mask(cell: Cell) -> Option<u8> {
     }
     let register = cell.register();
     let is_uniform = register.kind == RegisterKind::UniformPredicate;
-    is_uniform.then_some(UNIFORM_PREDICATES + register.number)
+    is_uniform.then(|| UNIFORM_PREDICATES + register.number)
 }
 
 /// Number of the first mask of a uniform predicate.

