@@ -31,6 +31,8 @@ pub enum AtomicOp {
     Exchange,
     /// Second operand if the old value equals the first, else the old value.
     CompareSwap,
+    /// As [`AtomicOp::CompareSwap`]; the result is not the old value, but 1 if it was replaced and else 0 (ATOMS.CAST.SPIN).
+    TestedSwap,
     /// Old value with the bits of the first operand cleared, then or-ed with the second (AMD's ds_mskor).
     MaskedOr,
 }
@@ -148,7 +150,7 @@ impl AtomicOp {
             (AtomicOp::Or, _) => old | operand,
             (AtomicOp::Xor, _) => old ^ operand,
             (AtomicOp::Exchange, _) => operand,
-            (AtomicOp::CompareSwap, _) => {
+            (AtomicOp::CompareSwap | AtomicOp::TestedSwap, _) => {
                 if old == operand {
                     other
                 } else {
@@ -161,6 +163,14 @@ impl AtomicOp {
                 _,
             ) => return None,
         })
+    }
+
+    /// Result of an operation that has found the old value.
+    pub fn result(self, old: u64, operand: u64) -> u64 {
+        match self {
+            AtomicOp::TestedSwap => (old == operand).into(),
+            _ => old,
+        }
     }
 
     /// Computes the new value of a float in LDS. Documents leave three things open: which NaN a result is, which zero

@@ -58,7 +58,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
         [flag, folder] if flag == "--special" => special::run(Path::new(folder))?,
         [flag, cubins] if flag == "--price" => return price::run(repository, Path::new(cubins)),
-        _ => bail!("--counts, --logs, --results, --special or --price with the paths that `--help` names"),
+        _ => bail!(
+            "--counts, --logs, --results, --special or --price with the paths that `--help` names"
+        ),
     };
     for what in contradictions.iter().take(SHOWN) {
         println!("  {what}");

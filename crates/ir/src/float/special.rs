@@ -207,7 +207,8 @@ pub fn lg2(x: u32) -> u32 {
             }
             let unit = interpolation::LG2.one;
             // The sum is below 2, and exponents are below 128, so the result has less than 64 bits.
-            let sum = interpolation::LG2.sum(fraction, false) as i64 + (i64::from(exponent) << unit);
+            let sum =
+                interpolation::LG2.sum(fraction, false) as i64 + (i64::from(exponent) << unit);
             let sign = if exponent < 0 { SIGN } else { 0 };
             normalised(sign, sum.unsigned_abs() >> CUT << CUT, unit)
         }
@@ -224,7 +225,11 @@ fn normalised(sign: u32, sum: u64, unit: u32) -> u32 {
         Some(down) => sum >> down,
         None => sum << (FRACTION - leading),
     };
-    pack(sign, leading as i32 - unit as i32, fraction as u32 & 0x7f_ffff)
+    pack(
+        sign,
+        leading as i32 - unit as i32,
+        fraction as u32 & 0x7f_ffff,
+    )
 }
 
 /// RRO.SINCOS: an angle in radians as quarter turns (module documentation). The reduction is exact
@@ -337,9 +342,7 @@ fn high_parts(x: u32) -> (u32, i32) {
 fn pack_high(sign: u32, exponent: i32, fraction: u32) -> u32 {
     match exponent + 1023 {
         ..=0 => sign,
-        field => {
-            sign | (field as u32) << HIGH_FRACTION | fraction >> (FRACTION - HIGH_FRACTION)
-        }
+        field => sign | (field as u32) << HIGH_FRACTION | fraction >> (FRACTION - HIGH_FRACTION),
     }
 }
 

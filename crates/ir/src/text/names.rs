@@ -44,7 +44,7 @@ names!(WordHalf, Low "low" High "high");
 names!(BarrierReduction, Count "count" All "all" Any "any");
 names!(AtomicOp,
     Add "add" Sub "sub" ReverseSub "reverse_sub" Min "min" Max "max" Increment "increment" Decrement "decrement" And "and" Or "or" Xor "xor"
-    Exchange "exchange" CompareSwap "compare_swap" MaskedOr "masked_or"
+    Exchange "exchange" CompareSwap "compare_swap" TestedSwap "tested_swap" MaskedOr "masked_or"
 );
 names!(ImageKind, D1 "1d" D2 "2d" D3 "3d" Layered1 "1d_layered" Layered2 "2d_layered");
 names!(OutOfBounds, Zero "zero" Clamp "clamp" Trap "trap");

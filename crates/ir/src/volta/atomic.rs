@@ -26,8 +26,11 @@ pub(super) fn atomic(
     if !order.iter().all(|modifier| is_order(*modifier)) {
         return None;
     }
-    // A predicate that is written tells of memory that is not there.
-    if operands.predicates().iter().any(Option::is_some) {
+    // ATOMS.CAST.SPIN stores if the memory has the expected value, and tells whether it did so, from Ampere on in a predicate.
+    let tests = matches!(named, [M::Cast, M::Spin, ..]);
+    let told = operands.predicates().first().copied().flatten();
+    // Of other operations, the predicate tells of memory that is not there.
+    if !tests && told.is_some() {
         return None;
     }
     let [to, given @ ..] = operands.reads.as_slice() else {
@@ -40,13 +43,21 @@ pub(super) fn atomic(
         .flatten()
         .map(|register| register.map(Cell::gpr))
         .collect();
+    let dests = match told {
+        Some(cell) => SmallVec::from_elem(Some(cell), 1),
+        None => dests,
+    };
     let (op, kind, values) = match named {
         // Each lane adds 1; the hardware counts lanes with one address.
         [M::Popc, M::Inc, M::B32] if dests.iter().all(Option::is_none) => {
             (AtomicOp::Add, AtomicKind::U32, vec![Expr::Const(1)])
         }
         _ => {
-            let (op, kind) = operation(named)?;
+            let (op, kind) = match named {
+                [M::Cast, M::Spin] => (AtomicOp::TestedSwap, AtomicKind::U32),
+                [M::Cast, M::Spin, M::B64] => (AtomicOp::TestedSwap, AtomicKind::U64),
+                _ => operation(named)?,
+            };
             let mut values = Vec::new();
             for operand in given {
                 let value = |register: Option<u8>| match register {
@@ -60,7 +71,7 @@ pub(super) fn atomic(
                 }
             }
             let expected = match op {
-                AtomicOp::CompareSwap => 2 * kind.size() / 4,
+                AtomicOp::CompareSwap | AtomicOp::TestedSwap => 2 * kind.size() / 4,
                 _ => kind.size() / 4,
             };
             if values.len() != expected {

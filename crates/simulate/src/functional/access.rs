@@ -238,7 +238,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         request: Request<'_>,
         op: AtomicOp,
         kind: AtomicKind,
-        dests: &[Option<u16>],
+        dests: &[Option<Dest>],
         operands: &[ValueSlot],
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
@@ -298,10 +298,14 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 self.shared.mark_written(address - base, size);
             }
             // Addresses and operands have been copied, so a destination may be one of their registers.
-            let rows = &mut self.warps[request.warp_index].rows;
+            let warp = &mut self.warps[request.warp_index];
+            let result = op.result(old, operand);
             for (word, dest) in dests.iter().enumerate() {
-                if let Some(row) = dest {
-                    rows[usize::from(*row)][lane] = (old >> (32 * word)) as u32;
+                let word = (result >> (32 * word)) as u32;
+                match dest {
+                    Some(Dest::Register(row)) => warp.rows[usize::from(*row)][lane] = word,
+                    Some(dest) => warp.write(*dest, &[word; W], 1 << lane),
+                    None => {}
                 }
             }
         }

@@ -235,7 +235,10 @@ impl<const W: usize> Compiler<'_, W> {
                 address,
                 operands,
             } => Effect::Atomic {
-                dests: self.register_rows(dests)?,
+                dests: dests
+                    .iter()
+                    .map(|dest| self.optional_dest(*dest))
+                    .collect::<Option<_>>()?,
                 op: *op,
                 kind: *kind,
                 operands: self.compile_exprs(operands, steps)?,

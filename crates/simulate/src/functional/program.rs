@@ -250,7 +250,7 @@ pub(super) enum Effect {
         access: MemoryOperand,
     },
     Atomic {
-        dests: Vec<Option<u16>>,
+        dests: Vec<Option<Dest>>,
         op: AtomicOp,
         kind: AtomicKind,
         operands: Vec<ValueSlot>,

@@ -5,6 +5,7 @@
 //! (`access.rs`). The others are executed lane by lane and word by word here: for example, a flat load with some
 //! lanes in the window of private memory.
 
+use smallvec::SmallVec;
 use warpbound_ir::{AtomicKind, AtomicOp, Width};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::gcn::{LANES, aperture, scratch_place};
@@ -153,7 +154,11 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                     op,
                     kind,
                     operands,
-                } => self.atomic(request, *op, *kind, dests, operands, context),
+                } => {
+                    let dests = dests.iter().map(|row| row.map(Dest::Register));
+                    let dests: SmallVec<[Option<Dest>; 2]> = dests.collect();
+                    self.atomic(request, *op, *kind, &dests, operands, context)
+                }
             };
         }
         let by_words = &AccessByWords {

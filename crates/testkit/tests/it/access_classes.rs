@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape, BankRule, KnownCounts,
-    MemoryUnits, RequestRule,
+    AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessPattern, AccessShape, BankRule,
+    KnownCounts, MemoryUnits, RequestRule,
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_audit::claims;
@@ -19,7 +19,7 @@ use warpbound_load::Image;
 use warpbound_machine::{GpuModel, Parameter};
 use warpbound_measure::memory_divergence;
 use warpbound_query::{BoundOptions, Session};
-use warpbound_runs::access_counts::count_access;
+use warpbound_runs::access_counts::{count_access, count_access_of_whole_warp};
 use warpbound_runs::{RunOptions, TimedOptions, simulate_with};
 use warpbound_simt::{Mask, lowest_lanes};
 use warpbound_simulate::functional::{
@@ -66,6 +66,7 @@ struct AccessForm {
     executing: Option<Vec<bool>>,
     /// Whether lanes beyond some address may access memory that is far away.
     wraps: bool,
+    units: MemoryUnits,
 }
 
 impl AccessForm {
@@ -87,8 +88,17 @@ impl AccessForm {
             1 => Some(threads.map(|thread| thread % 64 == 0).collect()),
             _ => None,
         };
+        let (units, mode) = match rng.u32(0..8) {
+            0..4 => (MemoryUnits::NVIDIA, AccessMode::Plain),
+            4..7 => (MemoryUnits::VOLTA, AccessMode::Plain),
+            _ => (MemoryUnits::VOLTA, AccessMode::Atomic),
+        };
         AccessForm {
-            shape: AccessShape::plain(SPACES[rng.usize(0..SPACES.len())], bytes),
+            shape: AccessShape {
+                mode,
+                ..AccessShape::plain(SPACES[rng.usize(0..SPACES.len())], bytes)
+            },
+            units,
             coefficients,
             modulus,
             // Half of the bases are aligned to the access.
@@ -112,7 +122,7 @@ impl AccessForm {
             range: None,
             wraps: self.wraps,
         };
-        AccessClassifier::new(&launch, MemoryUnits::NVIDIA, &KnownCounts::default()).classify(
+        AccessClassifier::new(&launch, self.units, &KnownCounts::default()).classify(
             self.shape,
             &addresses,
             self.executing.as_deref(),
@@ -154,13 +164,20 @@ impl AccessForm {
 
     /// Counts an access by the lanes of a mask.
     fn count(&self, addresses: &[u64; 32], taken: Mask) -> Vec<(MemorySpace, AccessCounts)> {
-        count_access(&MemoryAccess {
+        let access = MemoryAccess {
             space: self.shape.space,
-            kind: AccessKind::Load,
+            kind: match self.shape.mode {
+                AccessMode::Atomic => AccessKind::Atomic,
+                _ => AccessKind::Load,
+            },
             size: self.shape.bytes,
             addresses,
             taken,
-        })
+        };
+        match self.units == MemoryUnits::VOLTA {
+            true => count_access_of_whole_warp(&access),
+            false => count_access(&access),
+        }
     }
 }
 
@@ -356,7 +373,7 @@ fn ranges_are_never_exceeded() {
                 most: 4096 + distance,
             },
         };
-        let class = AccessClassifier::new(&launch, MemoryUnits::NVIDIA, &KnownCounts::default())
+        let class = AccessClassifier::new(&launch, form.units, &KnownCounts::default())
             .classify(form.shape, &addresses, None);
         let first = (1 << 20) + rng.u64(0..256);
         let last = first + distance;
@@ -399,6 +416,7 @@ fn numbers_by_hand() {
             block,
             executing: None,
             wraps: false,
+            units: MemoryUnits::NVIDIA,
         };
         let class = form.class();
         let AccessCounts {
@@ -507,6 +525,7 @@ fn planted_thread_index_y_constant_in_a_warp() {
 #[test]
 fn planted_local_access_of_64_bits_counted_as_one_word() {
     let local = |rng: &mut fastrand::Rng| AccessForm {
+        units: MemoryUnits::NVIDIA,
         shape: AccessShape::plain(MemorySpace::Local, 8),
         ..AccessForm::random(rng)
     };
@@ -518,6 +537,7 @@ fn planted_local_access_of_64_bits_counted_as_one_word() {
 #[test]
 fn planted_uniform_access_of_16_bytes_counted_as_one_request() {
     let uniform = |rng: &mut fastrand::Rng| AccessForm {
+        units: MemoryUnits::NVIDIA,
         shape: AccessShape::plain(MemorySpace::Global, 16),
         coefficients: [0; 3],
         executing: None,
@@ -527,6 +547,32 @@ fn planted_uniform_access_of_16_bytes_counted_as_one_request() {
     // One thread: one request, one sector.
     let found = contradictions(uniform, |claimed| claimed.block = Some([1, 1, 1]));
     assert!(found > 300, "{found}");
+}
+
+/// Doubles of one request that are counted as those of two, and lanes of atomic operations that are merged.
+#[test]
+fn planted_units_of_another_family() {
+    let wide = |rng: &mut fastrand::Rng| AccessForm {
+        shape: AccessShape::plain(MemorySpace::Global, 8),
+        units: MemoryUnits::NVIDIA,
+        executing: None,
+        ..AccessForm::random(rng)
+    };
+    assert_eq!(contradictions(wide, |_| {}), 0);
+    let found = contradictions(wide, |claimed| claimed.units = MemoryUnits::VOLTA);
+    assert!(found > 1000, "{found}");
+    let atomic = |rng: &mut fastrand::Rng| AccessForm {
+        shape: AccessShape {
+            mode: AccessMode::Atomic,
+            ..AccessShape::plain(MemorySpace::Shared, 4)
+        },
+        units: MemoryUnits::VOLTA,
+        coefficients: [0; 3],
+        ..AccessForm::random(rng)
+    };
+    assert_eq!(contradictions(atomic, |_| {}), 0);
+    let found = contradictions(atomic, |claimed| claimed.shape.mode = AccessMode::Plain);
+    assert!(found > 1000, "{found}");
 }
 
 #[test]

@@ -78,4 +78,5 @@ mod wave_launch_bounds;
 mod wave_loops;
 mod wave_rules;
 mod wave_splits;
+mod wide_kernels;
 mod words;

@@ -1,0 +1,105 @@
+//! Kernels for GPUs from Volta on: their runs have the expected results, and keep the claims.
+
+use std::path::{Path, PathBuf};
+
+use warpbound_audit::audit::{AuditOptions, PathOrder, audit};
+use warpbound_launch::LaunchFile;
+use warpbound_query::{BoundOptions, Session};
+use warpbound_runs::{RunOptions, execute};
+use warpbound_testkit::kernels::{self, KernelReference};
+
+/// Chips whose cubins are in the repository.
+const CHIPS: [&str; 4] = ["sm_75", "sm_87", "sm_90", "sm_120"];
+
+/// Launches of each kernel: three fixed ones, and random ones.
+const LAUNCHES: u64 = 6;
+
+/// Kernels that are not run as a whole, with the reason that the run states.
+const REFUSED: [(&str, &str); 1] = [("external_call", "external")];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/wide")
+}
+
+fn session(reference: &KernelReference, chip: &str) -> Option<Session> {
+    let file = format!("{}.{chip}.cubin", reference.source);
+    let contents = std::fs::read(folder().join(&file)).ok()?;
+    Some(Session::open(&file, &contents).expect("it loads"))
+}
+
+/// Calls `check` for each kernel with a reference, chip and launch.
+fn for_each_launch(mut check: impl FnMut(&str, &Session, &KernelReference, &LaunchFile)) -> usize {
+    let mut launches = 0;
+    for reference in kernels::all() {
+        if REFUSED
+            .iter()
+            .any(|(source, _)| *source == reference.source)
+        {
+            continue;
+        }
+        for chip in CHIPS {
+            let Some(session) = session(&reference, chip) else {
+                continue;
+            };
+            for number in 0..LAUNCHES {
+                let launch = (reference.launch)(number);
+                let name = format!(
+                    "{}.{chip} {} launch {number}",
+                    reference.source, reference.kernel
+                );
+                check(&name, &session, &reference, &launch);
+                launches += 1;
+            }
+        }
+    }
+    launches
+}
+
+#[test]
+fn runs_have_the_expected_results_in_both_orders() {
+    let launches = for_each_launch(|name, session, reference, launch| {
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
+        let kernel = kernel.expect("the kernel");
+        for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
+            let options = RunOptions {
+                order,
+                ..RunOptions::default()
+            };
+            let run = execute(session, kernel, launch, &options, &mut |_| ());
+            let run = run.unwrap_or_else(|why| panic!("{name}: {why}"));
+            let unexpected = run.unexpected.map(|diagnostic| diagnostic.to_string());
+            assert_eq!(unexpected, None, "{name}");
+        }
+    });
+    assert!(launches > 500, "only {launches} launches");
+}
+
+#[test]
+fn runs_keep_the_claims() {
+    let mut lanes_agreed = 0;
+    let launches = for_each_launch(|name, session, reference, launch| {
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
+        let options = BoundOptions::default();
+        let runs = AuditOptions {
+            runs: 2,
+            // Random contents make some kernels wait for ever.
+            max_instructions: Some(100_000),
+            ..AuditOptions::default()
+        };
+        let report = audit(
+            session,
+            kernel.expect("the kernel"),
+            launch,
+            &options,
+            &runs,
+            |_| (),
+        );
+        let report = report.unwrap_or_else(|why| panic!("{name}: {why}"));
+        assert_eq!(report.violations, 0, "{name}: {:?}", report.findings);
+        lanes_agreed += usize::from(report.warp_instructions > 0);
+    });
+    assert!(
+        lanes_agreed * 10 > launches * 9,
+        "{lanes_agreed} of {launches}"
+    );
+}
