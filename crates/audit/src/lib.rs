@@ -9,6 +9,7 @@
 //! * claims about each step of a warp: `audit/src/audit/claims.rs`
 //! * monitor of the warps of a run, for any execution model: `MonitoredModel` in `audit/src/audit/monitor.rs`; of masks
 //!   and values of lanes: `testkit/src/exec_mask/waves.rs`
+//! * each lane of a warp of groups, and the lanes that claims keep together: `audit/src/audit/groups.rs`
 //! * recording of single warps for replays: `audit/src/audit/replay.rs`; faults: `testkit/tests/it/replay.rs`
 //! * varied launches: `audit/src/audit/vary.rs`
 //! * accesses of a run against their classes: `audit/src/audit/accesses.rs`

@@ -11,14 +11,15 @@
 //!
 //! * operations as analyses read them: `ir/src/code.rs`, `meaning.rs`
 //! * control effects as transfers of execution models: `ControlEffect::transfer` in `ir/src/code.rs`
-//! * meaning of each opcode: `ir/src/maxwell.rs`; GCN3: `ir/src/gcn3/scalar.rs`, `vector.rs` (with SDWA and DPP),
+//! * meaning of each opcode: `ir/src/maxwell.rs`, `ir/src/volta.rs` (from Turing on); GCN3: `ir/src/gcn3/scalar.rs`, `vector.rs` (with SDWA and DPP),
 //!   `memory.rs`; mini-SIMT: `ir/src/mini.rs`
 //! * cells that operations read and write: `ir/src/cell.rs`
 //! * operations and registers of the warp: `OpScope` in `ir/src/code.rs`, `is_per_lane` in `cell.rs`; refused in
 //!   `analyse/src/thread_cfg.rs`, agreement in `agreement.rs`
 //! * evaluation of expressions: `ir/src/eval.rs`; domains of values: `analyse/src/values.rs`, `iterations.rs`,
 //!   `launch_profile.rs`, `simulate/src/functional/compile.rs`
-//! * floating-point operations on bit patterns: `ir/src/float.rs`; of GCN3: `ir/src/float/gcn.rs`
+//! * floating-point operations on bit patterns: `ir/src/float.rs`; of GCN3: `ir/src/float/gcn.rs`; approximated
+//!   functions: `ir/src/float/special.rs`, with the bits of NVIDIA's GPUs
 //! * atomic operations: `ir/src/atomic.rs`
 //! * textures and surfaces as operands: `ir/src/image.rs`
 //! * code as text, printed and parsed: `ir/src/text.rs`; programs in it, with what the analyses find:

@@ -14,7 +14,7 @@
 //! * events and counts of runs to files and tables: `runs/src/listeners.rs`, `runs/src/listeners/events.rs`,
 //!   `timeline.rs`, `tables.rs`, `wave_tables.rs`
 //! * numbers of memory accesses counted in runs: `runs/src/access_counts.rs`; of waves:
-//!   `runs/src/access_counts/waves.rs`
+//!   `runs/src/access_counts/waves.rs`; of requests of whole warps: `whole_warps.rs`
 //! * executions of blocks, metrics from them: `runs/src/block_counts.rs`, `metrics.rs`
 
 pub mod access_counts;

@@ -6,7 +6,7 @@
 //! names, in each lane, one barrier, and can be moved to a register of the lane and back.
 //!
 //! Groups at one point never become one without an instruction that says so, although GPUs may join them, so that no run on
-//! a GPU executes an instruction more often (SOUNDNESS 21.3). For example, lanes 0 and 1 of four open a barrier with the
+//! a GPU executes an instruction more often (SOUNDNESS 21.4). For example, lanes 0 and 1 of four open a barrier with the
 //! others, leave a loop early and wait; when lanes 2 and 3 join them, all four go on together.
 
 use smallvec::SmallVec;

@@ -21,7 +21,7 @@ usage: cargo run --release -p warpbound-xtask -- recordings --counts CSV CUBINS
        cargo run --release -p warpbound-xtask -- recordings --special FOLDER
        cargo run --release -p warpbound-xtask -- recordings --price CUBINS
 
-Compares what a GPU did with the graphs and bounds of the kernels that it ran (SOUNDNESS 21.7).
+Compares what a GPU did with the graphs and bounds of the kernels that it ran (SOUNDNESS 21.9).
 
   --counts CSV  executions of each instruction, summed over the warps of a launch, with the columns source, kernel
                 (mangled), launch, offset (bytes), sass, warps, threads, executing. CUBINS has SOURCE.*.cubin. A launch that is

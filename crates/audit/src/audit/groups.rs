@@ -1,6 +1,6 @@
 //! Warps with convergence barriers, compared with the claims about them.
 //!
-//! The claims are about a warp with a stack, each of whose steps lies in a step of a group of the GPU (SOUNDNESS 21.3). So
+//! The claims are about a warp with a stack, each of whose steps lies in a step of a group of the GPU (SOUNDNESS 21.4). So
 //! each lane is followed on its own, with its calling context: where it goes must be a step of the graph. Lanes that the stack
 //! keeps together are a *unit*: they split at a branch, and come together where a region ends whose barrier the analyses
 //! trust. A group of the GPU consists of units. For example, two lanes that leave a loop by BREAK at different times meet at

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{counts, logs, text};
+use super::{counts, logs, results, special, text};
+use crate::repository::Repository;
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -18,6 +19,48 @@ fn contradictions_of_counts(change: impl Fn(&str) -> String) -> Vec<String> {
 fn contradictions_of_logs(change: impl Fn(&str) -> String) -> Vec<String> {
     let tsv = text(&folder("logs/logs.tsv")).expect("a table");
     logs::run(&change(&tsv), &folder("logs")).expect("it is read")
+}
+
+fn differing_results(change: impl Fn(&str) -> String) -> Vec<String> {
+    let lines = text(&folder("results/results.jsonl")).expect("lines");
+    let repository = Repository::find().expect("the repository");
+    results::run(&repository, &change(&lines), &folder("results")).expect("they are read")
+}
+
+#[test]
+fn recorded_results_are_computed_in_each_bit() {
+    assert_eq!(differing_results(str::to_owned), Vec::<String>::new());
+}
+
+#[test]
+fn recorded_values_of_special_functions_are_computed() {
+    let differ = special::run(&folder("special")).expect("they are read");
+    assert_eq!(differ, Vec::<String>::new());
+}
+
+/// A result in one buffer of one launch, and the result of one operand of one function.
+#[test]
+fn planted_results_are_found() {
+    let digest = "\"sha256\": \"";
+    let change = |lines: &str| {
+        let at = lines.find(digest).expect("a digest") + digest.len();
+        let other = if lines[at..].starts_with('0') {
+            "1"
+        } else {
+            "0"
+        };
+        format!("{}{other}{}", &lines[..at], &lines[at + 1..])
+    };
+    let found = differing_results(change);
+    assert_eq!(found.len(), 1, "{found:?}");
+
+    let copies = tempfile::tempdir().expect("a folder");
+    let mut bytes = std::fs::read(folder("special/rsq.bin")).expect("pairs");
+    bytes[4] ^= 1;
+    std::fs::write(copies.path().join("rsq.bin"), bytes).expect("it is written");
+    let found = special::run(copies.path()).expect("they are read");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("rsq of 0x"), "{found:?}");
 }
 
 #[test]
