@@ -197,7 +197,7 @@ impl Family {
         match self.facts().is_timed {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
-                "kernels for {self} are bounded in instructions and run without time, but neither timed nor bounded in \
+                "kernels for {self} are bounded in instructions and run without time (`--functional`), but neither timed nor bounded in \
                  cycles yet"
             ))),
         }

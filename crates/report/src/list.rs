@@ -162,6 +162,9 @@ pub struct ImageSummary {
     /// Whether kernels can be run. Not in JSON.
     #[serde(skip)]
     pub runs: bool,
+    /// Whether kernels can be run with time and bounded in cycles. Not in JSON.
+    #[serde(skip)]
+    pub timed: bool,
     /// Bytes in the file.
     pub stored: u64,
     /// Bytes after decompression.
@@ -179,7 +182,10 @@ impl ImageSummary {
     /// Returns what queries can do with the image, if that is not all.
     fn note(&self) -> &'static str {
         match (self.supported, self.decoded, self.listed) {
-            (true, ..) if self.runs => "",
+            (true, ..) if self.timed => "",
+            (true, ..) if self.runs => {
+                "kernels can be bounded in instructions and run without time"
+            }
             (true, ..) => "kernels can be bounded in instructions, not run",
             (false, true, _) => "kernels can be listed or disassembled, not bounded",
             (false, false, true) => "kernels can be listed, not disassembled",

@@ -88,13 +88,10 @@ impl std::fmt::Display for Case {
     }
 }
 
-/// Loaded case.
-fn open(case: &Case) -> (Session, LaunchFile) {
-    let path = format!(
-        "{}/../../kernels/built/{}.sm_61.cubin",
-        env!("CARGO_MANIFEST_DIR"),
-        case.file
-    );
+/// Loaded case, from a build of `kernels`: `built/FILE.sm_61`, `wide/FILE.sm_87`.
+fn open(case: &Case, folder: &str, chip: &str) -> (Session, LaunchFile) {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let path = format!("{root}/../../kernels/{folder}/{}.{chip}.cubin", case.file);
     let bytes = std::fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(case.file, &bytes).expect("it loads");
     let grid = LaunchFile::parse("launch", case.launch, &|name| {
@@ -105,7 +102,17 @@ fn open(case: &Case) -> (Session, LaunchFile) {
 
 #[divan::bench(args = &CASES)]
 fn functional(bencher: Bencher, case: &Case) {
-    let (session, grid) = open(case);
+    bench_functional(bencher, case, "built", "sm_61");
+}
+
+/// The same kernels for a GPU with convergence barriers.
+#[divan::bench(args = &CASES)]
+fn functional_with_convergence_barriers(bencher: Bencher, case: &Case) {
+    bench_functional(bencher, case, "wide", "sm_87");
+}
+
+fn bench_functional(bencher: Bencher, case: &Case, folder: &str, chip: &str) {
+    let (session, grid) = open(case, folder, chip);
     let kernel = session
         .launched_kernel(Some(case.kernel), grid.kernel.as_deref())
         .expect("it has the kernel");
@@ -120,7 +127,7 @@ fn functional(bencher: Bencher, case: &Case) {
 
 /// Simulates a case on a machine, and counts the instructions of its report.
 fn bench_timed(bencher: Bencher, case: &Case, machine: &str, count: fn(&TimedReport) -> u64) {
-    let (session, grid) = open(case);
+    let (session, grid) = open(case, "built", "sm_61");
     let kernel = session
         .launched_kernel(Some(case.kernel), grid.kernel.as_deref())
         .expect("it has the kernel");

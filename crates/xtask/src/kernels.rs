@@ -70,16 +70,20 @@ const KEPT_WIDE_BUILDS: [&str; 4] = ["sm_75", "sm_87", "sm_90", "sm_120"];
 
 /// Kernels whose cubins for these GPUs are in the repository: atomics, shared memory, barriers with numbers and in
 /// functions, system calls, divisions by called functions, pointers to functions, irreducible loops, nested divergent
-/// loops, recursion, tables of a switch, textures, votes.
-const KEPT_WIDE_KERNELS: [&str; 13] = [
+/// loops, recursion, tables of a switch, textures, votes, and the kernels of benchmarks.
+const KEPT_WIDE_KERNELS: [&str; 17] = [
     "atomics",
     "backprop",
     "barrier_in_function",
     "barrier_kinds",
+    "bitonic_sort",
     "external_call",
     "f64_division",
     "function_pointer",
     "goto_flow",
+    "hotspot",
+    "mandelbrot",
+    "matmul_tiled",
     "nested_loops",
     "recursion",
     "switch_table",

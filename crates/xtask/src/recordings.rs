@@ -1,6 +1,7 @@
 //! `cargo xtask recordings`: what a GPU did, compared with graphs and bounds.
 
 mod counts;
+mod executions;
 mod logs;
 mod price;
 mod results;
@@ -28,7 +29,8 @@ Compares what a GPU did with the graphs and bounds of the kernels that it ran (S
                 called SOURCE.KERNEL.N is the one of that name in kernels/launches, so that its sizes and parameters are
                 known. Each count is held to the rows of the count system, as `warpbound audit --counts` does. Further columns
                 are tags of L1 and sectors of L2 of global accesses, and wavefronts of shared memory, which are held to the
-                classes of accesses
+                classes of accesses. The launch runs here, too: a run must have the same lanes at each instruction, and execute none
+                less often
   --logs TSV    lines `program, warp, events`; an event is `point:mask:clock`, where a group of lanes with this mask read the
                 clock. PROGRAMS has PROGRAM.cu and PROGRAM.cubin; `LOG(N` in the source is point N. A warp with a stack runs
                 the recorded paths of the lanes: each of its steps must lie in one event, and the events of a point must

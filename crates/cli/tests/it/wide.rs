@@ -76,7 +76,7 @@ fn documents_have_what_is_known() {
 fn a_library_names_its_images() {
     let file = format!("{DATA}wide.fatbin");
     let text = run(&["list", &file]).done();
-    let note = "kernels can be bounded in instructions, not run";
+    let note = "kernels can be bounded in instructions and run without time";
     for isa in ["sm_75", "sm_90", "sm_100a", "sm_120f"] {
         let is_row = |line: &&str| line.contains(&format!("cubin  {isa}")) && line.ends_with(note);
         assert_eq!(text.lines().filter(is_row).count(), 1, "{isa}: {text}");
@@ -146,7 +146,7 @@ fn kernels_run_and_are_audited() {
         let launch = format!("{LAUNCHES}{source}.{kernel}.toml");
         for chip in ["sm_75", "sm_87", "sm_90", "sm_120"] {
             let file = format!("{KERNELS}{source}.{chip}.cubin");
-            let ran = run(&["run", &file, "--launch", &launch]).done();
+            let ran = run(&["run", "--functional", &file, "--launch", &launch]).done();
             assert!(ran.contains("are as the launch file expects"), "{ran}");
             let audit = run(&["audit", &file, "--launch", &launch]).done();
             assert!(audit.contains("no violation"), "{audit}");
@@ -156,7 +156,7 @@ fn kernels_run_and_are_audited() {
 
 #[test]
 fn what_times_kernels_is_refused_by_name() {
-    let why = "kernels for NVIDIA GPUs from Volta on are bounded in instructions and run without time, but neither timed nor bounded in cycles yet";
+    let why = "kernels for NVIDIA GPUs from Volta on are bounded in instructions and run without time (`--functional`), but neither timed nor bounded in cycles yet";
     let file = format!("{KERNELS}nested_loops.sm_87.cubin");
     let lint = run(&["lint", &file]);
     assert_eq!(lint.code, Some(3));

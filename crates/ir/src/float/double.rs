@@ -53,7 +53,12 @@ pub fn mul(a: u64, b: u64, rounding: Rounding) -> u64 {
 /// DFMA: a * b + c, rounded once.
 ///
 /// Source: PTX ISA, "fma" (IEEE 754 binary64).
+#[inline]
 pub fn fma(a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
+    if rounding == Rounding::Nearest {
+        let [x, y, z] = [a, b, c].map(f64::from_bits);
+        return canonical(x.mul_add(y, z), [a, b, c]);
+    }
     let sum = exact::fma(Format::Double, Format::Double, [a, b, c], rounding);
     sum.unwrap_or_else(|| nan_of([a, b, c]))
 }

@@ -63,7 +63,7 @@ fn other_architectures_are_read_or_refused_by_name() {
         // They are analysed and run, and what times them refuses them.
         assert_eq!(image.kernels().map(<[_]>::len), Ok(1));
         assert_eq!(image.isa().check_supported(), Ok(()));
-        let said = "kernels for NVIDIA GPUs from Volta on are bounded in instructions and run without time, but neither timed nor bounded in cycles yet";
+        let said = "kernels for NVIDIA GPUs from Volta on are bounded in instructions and run without time (`--functional`), but neither timed nor bounded in cycles yet";
         assert_eq!(image.isa().check_timed().unwrap_err().to_string(), said);
     }
     // No table has the instructions of sm_72.

@@ -63,7 +63,7 @@ fn a_barrier_in_a_register_is_the_same_later() {
     apply(&mut warp, (write, 0b1111)).expect("writes");
     apply(&mut warp, (ControlTransfer::Jump(20), 0b0100)).expect("jumps");
     apply(&mut warp, (ControlTransfer::JoinBarrier(6), 0b0100)).expect("waits");
-    assert_eq!(warp.running(), Some((5, 0b1011)));
+    assert_eq!(warp.running(), Some((6, 0b1011)));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use warpbound_query::{BoundOptions, ImageSelection, Session, StatedLaunches};
 use warpbound_testkit::kernels;
 
 use super::cubins_by_source;
+use super::executions::{ComparedRuns, Executions};
 use crate::each_kernel::each_kernel;
 
 /// Recorded rows of a launch.
@@ -26,15 +27,15 @@ struct RecordedLaunch {
     table: String,
     /// Executions by warps, over all instructions.
     executed: u64,
-    accesses: Vec<RecordedAccess>,
+    rows: Vec<RecordedRow>,
 }
 
-/// Recorded numbers of the accesses of an instruction, over all its executions.
-struct RecordedAccess {
+/// Recorded numbers of an instruction, over all its executions.
+pub(super) struct RecordedRow {
     /// Bytes from the begin of the kernel.
-    offset: u32,
-    /// Executions by warps.
-    warps: u64,
+    pub(super) offset: u32,
+    /// Executions by warps, active lanes in them, and lanes whose condition holds.
+    pub(super) executions: Executions,
     /// Tags of L1 and sectors of L2 of global accesses, and wavefronts of shared memory, where the table has them.
     numbers: [Option<u64>; 3],
 }
@@ -55,6 +56,7 @@ struct Tally {
     /// Bound of a warp times the warps, over the recorded instructions of all warps.
     ratios: Vec<(f64, String)>,
     contradictions: Vec<String>,
+    runs: ComparedRuns,
 }
 
 /// Returns the contradictions.
@@ -85,6 +87,7 @@ pub(super) fn run(csv: &str, cubins: &Path) -> anyhow::Result<Vec<String>> {
         );
     }
     tally.print();
+    tally.contradictions.append(&mut tally.runs.contradictions);
     Ok(tally.contradictions)
 }
 
@@ -101,25 +104,25 @@ fn read(csv: &str) -> anyhow::Result<BTreeMap<String, RecordedLaunch>> {
         let mut parts = line.splitn(4, ',');
         let mut part = || parts.next().with_context(|| format!("line {number}"));
         let (source, kernel, launch, rest) = (part()?, part()?, part()?, part()?);
-        let (row, access) = row(rest).with_context(|| format!("line {number}"))?;
+        let (columns, row) = row(rest).with_context(|| format!("line {number}"))?;
         let entry = launches.entry(launch.to_owned());
         let launch = entry.or_insert_with(|| RecordedLaunch {
             source: source.to_owned(),
             kernel: kernel.to_owned(),
             table: "offset,sass,warps,threads,executing_threads\n".to_owned(),
             executed: 0,
-            accesses: Vec::new(),
+            rows: Vec::new(),
         });
-        launch.executed += access.warps;
-        launch.accesses.push(access);
-        writeln!(launch.table, "{row}")?;
+        launch.executed += row.executions.warps;
+        launch.rows.push(row);
+        writeln!(launch.table, "{columns}")?;
     }
     Ok(launches)
 }
 
-/// Returns the columns of a row from the offset to the lanes that execute, and its accesses. The text of the instruction may
+/// Returns the columns of a row from the offset to the lanes that execute, and its numbers. The text of the instruction may
 /// have commas in quotation marks.
-fn row(rest: &str) -> Option<(String, RecordedAccess)> {
+fn row(rest: &str) -> Option<(String, RecordedRow)> {
     let (offset, rest) = rest.split_once(',')?;
     let (sass, numbers) = match rest.strip_prefix('"') {
         Some(quoted) => quoted.split_once("\",")?,
@@ -127,14 +130,18 @@ fn row(rest: &str) -> Option<(String, RecordedAccess)> {
     };
     let mut numbers = numbers.split(',');
     let (warps, threads, executing) = (numbers.next()?, numbers.next()?, numbers.next()?);
-    let row = format!("{offset},\"{sass}\",{warps},{threads},{executing}");
+    let columns = format!("{offset},\"{sass}\",{warps},{threads},{executing}");
     let mut further = || numbers.next().and_then(|number| number.parse().ok());
-    let access = RecordedAccess {
+    let row = RecordedRow {
         offset: offset.parse().ok()?,
-        warps: warps.parse().ok()?,
+        executions: Executions {
+            warps: warps.parse().ok()?,
+            active: threads.parse().ok()?,
+            executing: executing.parse().ok()?,
+        },
         numbers: [further(), further(), further()],
     };
-    Some((row, access))
+    Some((columns, row))
 }
 
 /// Returns the launch of a name `SOURCE.KERNEL.N`, if our own kernels have it.
@@ -180,7 +187,9 @@ impl Tally {
             self.contradictions.push(what);
         }
         if let Some(launch) = &launch {
-            self.compare_accesses(session, kernel, (name, launch), &recorded.accesses)?;
+            self.compare_accesses(session, kernel, (name, launch), &recorded.rows)?;
+            self.runs
+                .compare(session, kernel, (name, launch), &recorded.rows);
         }
         let bound = bound(session, kernel, &options.bound)?;
         if let Some((bound, warps)) = bound.verdict.bound().zip(report.warps) {
@@ -204,7 +213,7 @@ impl Tally {
         session: &Session,
         kernel: &Kernel,
         (name, launch): (&str, &LaunchFile),
-        recorded: &[RecordedAccess],
+        recorded: &[RecordedRow],
     ) -> anyhow::Result<()> {
         let prepared = session.prepare(kernel)?;
         let options = BoundOptions {
@@ -237,7 +246,7 @@ impl Tally {
                 let Some(seen) = access.numbers[number].filter(|_| limit > 0) else {
                     continue;
                 };
-                let most = access.warps * u64::from(limit);
+                let most = access.executions.warps * u64::from(limit);
                 let [compared, equal] = &mut self.accesses[number];
                 *compared += 1;
                 *equal += usize::from(seen == most);
@@ -245,7 +254,7 @@ impl Tally {
                     self.contradictions.push(format!(
                         "{name} {}: {seen} {noun} in {} executions, at most {limit} each",
                         prepared.location(at),
-                        access.warps
+                        access.executions.warps
                     ));
                 }
             }
@@ -269,6 +278,7 @@ impl Tally {
              memory {} of {}",
             tags[1], tags[0], sectors[1], sectors[0], turns[1], turns[0]
         );
+        self.runs.print();
         println!("{} statements not compared", self.unchecked);
         for (kernel, why) in &self.refused {
             println!("  flow of {kernel} not compared: {why}");
