@@ -13,7 +13,7 @@ mod volta;
 use crate::RegisterFiles;
 
 pub use maxwell::canonical;
-pub use shared::address::BracketOperand;
+pub use shared::address::{BaseForm, BracketOperand};
 pub use shared::arch::{Arch, WARP_LANES};
 pub use shared::bits::{OperandBits, OperandKind};
 pub use shared::control::ControlWord;

@@ -213,7 +213,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
         for place in (0..self.barriers.len()).rev() {
             self.remove_from(place, taken);
         }
-        // A barrier without lanes is one that nobody waits for.
+        // A barrier without lanes is one at which no lane can wait.
         self.barriers.retain(|barrier| barrier.lanes != 0);
         self.end_meetings();
     }

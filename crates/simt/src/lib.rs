@@ -1,6 +1,6 @@
 //! SIMT execution rules, concrete and abstract side by side: [`ExecutionModel`] and [`AbstractModel`].
 //!
-//! [`activation_stack`] (NVIDIA GPUs up to Pascal), [`convergence_barriers`] (later ones), [`frame_stack`] (mini-SIMT) and
+//! [`activation_stack`] (NVIDIA GPUs before Volta), [`convergence_barriers`] (later ones), [`frame_stack`] (mini-SIMT) and
 //! [`exec_mask`] (AMD) execute a warp, with masks. [`stack`], [`groups`] and [`warp`] are the abstract domains of `warp-cfg-2023` 3 (Jeanmougin et al.,
 //! WCET 2023): possible stacks, relations between the lanes of entries, and the cells on which the lanes of each
 //! entry agree. [`counts`] derives the constraints on execution counts that hold for every run (SOUNDNESS 5).

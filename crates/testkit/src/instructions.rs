@@ -6,3 +6,4 @@ pub mod gcn3;
 pub mod gcn3_campaign;
 pub mod reference;
 pub mod variants;
+pub mod wide_reference;

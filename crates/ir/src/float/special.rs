@@ -25,7 +25,7 @@
 //!
 //! # RRO
 //!
-//! For Maxwell and Pascal, compilers put an RRO before each MUFU `.SIN`, `.COS` and `.EX2` (in our kernels `float_mix`). Later
+//! For GPUs with RRO, compilers put an RRO before each MUFU `.SIN`, `.COS` and `.EX2` (in our kernels `float_mix`). Later
 //! MUFUs take the exponent of 2 and the angle in turns themselves. The result of RRO is not a
 //! floating-point number but sign, eight bits (30:23) and a fraction of 23 bits:
 //!

@@ -26,11 +26,11 @@ pub(super) fn atomic(
     if !order.iter().all(|modifier| is_order(*modifier)) {
         return None;
     }
-    // ATOMS.CAST.SPIN stores if the memory has the expected value, and tells whether it did so, from Ampere on in a predicate.
+    // ATOMS.CAST.SPIN stores if the memory has the expected value, and returns whether it did so, from Ampere on in a predicate.
     let tests = matches!(named, [M::Cast, M::Spin, ..]);
-    let told = operands.predicates().first().copied().flatten();
-    // Of other operations, the predicate tells of memory that is not there.
-    if !tests && told.is_some() {
+    let truth = operands.predicates().first().copied().flatten();
+    // Of other operations, the predicate is false if the memory is not there.
+    if !tests && truth.is_some() {
         return None;
     }
     let [to, given @ ..] = operands.reads.as_slice() else {
@@ -43,7 +43,7 @@ pub(super) fn atomic(
         .flatten()
         .map(|register| register.map(Cell::gpr))
         .collect();
-    let dests = match told {
+    let dests = match truth {
         Some(cell) => SmallVec::from_elem(Some(cell), 1),
         None => dests,
     };

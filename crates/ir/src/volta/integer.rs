@@ -206,6 +206,11 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
             };
             let product = [low(), Expr::binary(op, a, b)];
             let added = operands.long(2)?;
+            let predicate = operands.predicates().first().copied().flatten();
+            // Whether the carry is that of a difference or of the sum with a negated number, no document says.
+            if predicate.is_some() && operands.is_negated(2) {
+                return None;
+            }
             let carried = carry_of(&product, &added);
             let [low, high] = long_sum(product, added);
             let mut writes: SmallVec<[(Cell, Expr); 2]> = SmallVec::new();
@@ -217,7 +222,6 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
                 }
                 _ => writes.extend(operands.register()?.map(|cell| (cell, high))),
             }
-            let predicate = operands.predicates().first().copied().flatten();
             writes.extend(predicate.map(|cell| (cell, carried)));
             Some(Meaning::Set(writes))
         }

@@ -234,23 +234,12 @@ pub(super) fn bit_mask(modifiers: &[Modifier], operands: &Operands<'_>) -> Optio
 /// Number of predicates in `PR`, which excludes PT.
 const PREDICATES: u8 = REGISTERS.count(RegisterKind::Predicate) as u8;
 
-/// Whether an operand is the word `PR`.
-fn is_all_predicates(operand: &Operand) -> bool {
-    let pr = OperandValue::Word {
-        word: OperandWord::Other,
-        text: "PR",
-    };
-    operand.value == pr
-}
-
 /// P2R: inserts the predicates that the mask selects into a register.
 pub(super) fn predicates_to_register(operands: &Operands<'_>) -> Option<Meaning> {
-    let [pr, ..] = operands.reads.as_slice() else {
-        return None;
-    };
+    // The predicates are the first operand.
     let mask = operands.immediate(2)?;
     // Whether bits above the last predicate clear bits of the register is not known.
-    if !is_all_predicates(pr) || mask >> PREDICATES != 0 {
+    if mask >> PREDICATES != 0 {
         return None;
     }
     let of = |number: u8| shl(Expr::Cell(Cell::pred(number)), Expr::Const(number.into()));
@@ -263,10 +252,7 @@ pub(super) fn predicates_to_register(operands: &Operands<'_>) -> Option<Meaning>
 
 /// R2P: assigns the bits of a byte of a register to the predicates that the mask selects.
 pub(super) fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
-    let [pr, ..] = operands.reads.as_slice() else {
-        return None;
-    };
-    let (value, part) = operands.selected(1)?;
+    let (value, part) = operands.selected(0)?;
     let from = match part {
         Part::Whole => 0,
         Part::B1 => 8,
@@ -274,7 +260,7 @@ pub(super) fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning>
         Part::B3 => 24,
         _ => return None,
     };
-    let mask = operands.immediate(2).filter(|_| is_all_predicates(pr))?;
+    let mask = operands.immediate(1)?;
     let bit = |number: u8| {
         let moved = shr(value.clone(), Expr::Const(from + u32::from(number)));
         (Cell::pred(number), and(moved, Expr::Const(1)))

@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::{BracketOperand, Modifier, Modifier as M};
+use warpbound_isa::nvidia::{BaseForm, BracketOperand, Modifier, Modifier as M};
 use warpbound_isa::{Operand, OperandValue, Reg};
 
 use super::logic::set_registers;
@@ -122,16 +122,15 @@ pub(super) fn access_address(operand: &Operand, long: bool) -> Option<Address> {
 
 /// Address of 32 bits. The register may be scaled.
 fn short_address(given: &BracketOperand) -> Option<Address> {
-    let scale = match given.suffix {
-        "" => 0,
-        ".X4" => 2,
-        ".X8" => 3,
-        ".X16" => 4,
-        _ => return None,
+    let shift = match given.base_form()? {
+        BaseForm::Plain => None,
+        BaseForm::Shifted(bits) => Some(Expr::Const(bits.into())),
+        BaseForm::Pair | BaseForm::Unsigned => return None,
     };
-    let base = given.base.flatten().map(|n| match scale {
-        0 => Expr::Cell(Cell::gpr(n)),
-        scale => shl(Expr::Cell(Cell::gpr(n)), Expr::Const(scale)),
+    let base = given.base.flatten().map(|n| Expr::Cell(Cell::gpr(n)));
+    let base = base.map(|base| match shift {
+        None => base,
+        Some(bits) => shl(base, bits),
     });
     let uniform = given.uniform.flatten();
     let uniform = uniform.map(|n| Expr::Cell(Cell::of(Reg::uniform(n))));
@@ -148,14 +147,14 @@ fn short_address(given: &BracketOperand) -> Option<Address> {
 
 /// Address of 64 bits: a pair of registers, or one without a sign (`.U32`), a pair of uniform registers, and an offset.
 fn long_address(given: &BracketOperand) -> Option<Address> {
-    let base = match (given.base.flatten(), given.suffix) {
-        (None, "" | ".64" | ".U32") => None,
-        (Some(n), "" | ".64") => {
+    let base = match (given.base.flatten(), given.base_form()?) {
+        (_, BaseForm::Shifted(_)) => return None,
+        (None, _) => None,
+        (Some(n), BaseForm::Plain | BaseForm::Pair) => {
             // Turing prints a pair without a suffix unless a uniform register follows.
             Some([Expr::Cell(Cell::gpr(n)), Expr::Cell(register_after(n, 1)?)])
         }
-        (Some(n), ".U32") => Some([Expr::Cell(Cell::gpr(n)), Expr::Const(0)]),
-        _ => return None,
+        (Some(n), BaseForm::Unsigned) => Some([Expr::Cell(Cell::gpr(n)), Expr::Const(0)]),
     };
     let uniform = match given.uniform.flatten() {
         None => None,

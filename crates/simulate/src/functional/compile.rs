@@ -152,6 +152,19 @@ impl<const W: usize> Compiler<'_, W> {
             ControlEffect::LinkedCall(ControlTarget::Op(to)) => {
                 Flow::Transfer(ControlTransfer::Jump(to.0))
             }
+            direct => {
+                let transfer = direct.transfer(|to| Some(to.0));
+                let flow = transfer.map(Flow::Transfer);
+                flow.or_else(|| self.compile_barrier(op, steps))
+                    .unwrap_or(Flow::Unsupported)
+            }
+        }
+    }
+
+    /// Compiles a control effect on convergence barriers or groups of lanes; `None` for others, and where an operand is not
+    /// in a register.
+    fn compile_barrier(&mut self, op: &Op, steps: &mut Steps) -> Option<Flow> {
+        Some(match &op.control {
             ControlEffect::OpenBarrier(register, _) => {
                 Flow::Transfer(ControlTransfer::OpenBarrier(*register))
             }
@@ -163,9 +176,9 @@ impl<const W: usize> Compiler<'_, W> {
             }
             ControlEffect::SaveBarrier(register, dest) => match dest {
                 None => Flow::SaveBarrier(*register, None),
-                Some(cell) => match self.register_slot(*cell) {
-                    Some(ValueSlot::Warp(row)) => Flow::SaveBarrier(*register, Some(row)),
-                    _ => Flow::Unsupported,
+                Some(cell) => match self.register_slot(*cell)? {
+                    ValueSlot::Warp(row) => Flow::SaveBarrier(*register, Some(row)),
+                    _ => return None,
                 },
             },
             ControlEffect::WriteBarrier {
@@ -174,29 +187,25 @@ impl<const W: usize> Compiler<'_, W> {
                 cleared,
             } => {
                 let from = match (source, cleared) {
-                    (None, None) => Some(BarrierSource::Nothing),
-                    (None, Some(other)) => Some(BarrierSource::Register(*other)),
-                    (Some(cell), _) => self.cell_slot(*cell, steps).map(BarrierSource::Slot),
+                    (None, None) => BarrierSource::Nothing,
+                    (None, Some(other)) => BarrierSource::Register(*other),
+                    (Some(cell), _) => BarrierSource::Slot(self.cell_slot(*cell, steps)?),
                 };
-                from.map_or(Flow::Unsupported, |from| Flow::WriteBarrier {
+                Flow::WriteBarrier {
                     register: *barrier,
                     from,
                     cleared: *cleared,
-                })
+                }
             }
             ControlEffect::Release => match &op.meaning {
                 Some(Meaning::Meet(None)) => Flow::Meet(None),
-                Some(Meaning::Meet(Some(lanes))) => match self.compile_slot(lanes, steps) {
-                    Some(lanes) => Flow::Meet(Some(lanes)),
-                    None => Flow::Unsupported,
-                },
+                Some(Meaning::Meet(Some(lanes))) => {
+                    Flow::Meet(Some(self.compile_slot(lanes, steps)?))
+                }
                 _ => Flow::Transfer(ControlTransfer::Yield),
             },
-            direct => {
-                let transfer = direct.transfer(|to| Some(to.0));
-                transfer.map_or(Flow::Unsupported, Flow::Transfer)
-            }
-        }
+            _ => return None,
+        })
     }
 
     /// Compiles the meaning of an operation; `None` if some part is not modelled.

@@ -79,4 +79,5 @@ mod wave_loops;
 mod wave_rules;
 mod wave_splits;
 mod wide_kernels;
+mod wide_meanings;
 mod words;

@@ -22,7 +22,7 @@ const MOST_IN_CIRCLE: usize = 3;
 const OF_ONE_FAMILY: [&str; 5] = [
     "isa/src/nvidia",
     "ir/src/maxwell",
-    "ir/src/volta.rs",
+    "ir/src/volta",
     "timing/",
     "base/src/family.rs",
 ];

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use warpbound_audit::audit::{AuditOptions, PathOrder, audit};
+use warpbound_ir::{ControlEffect, Expr, Meaning, Op, WarpReduction};
 use warpbound_launch::LaunchFile;
 use warpbound_query::{BoundOptions, Session};
-use warpbound_runs::{RunOptions, execute};
+use warpbound_runs::{RunOptions, execute, execute_prepared};
 use warpbound_testkit::kernels::{self, KernelReference};
 
 /// Chips whose cubins are in the repository.
@@ -99,4 +100,65 @@ fn runs_keep_the_claims() {
         ran += usize::from(report.warp_instructions > 0);
     });
     assert!(ran * 10 > launches * 9, "{ran} of {launches}");
+}
+
+/// Returns how many launches have other results, or end with a fault, after a change of the instructions of their kernel.
+fn launches_that_show(plant: impl Fn(&mut Op) -> bool) -> usize {
+    let mut shown = 0;
+    for_each_launch(|_, session, reference, launch| {
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
+        let mut prepared = session
+            .prepare_run(kernel.expect("the kernel"))
+            .expect("it is lifted");
+        let planted = prepared
+            .code
+            .ops
+            .iter_mut()
+            .filter_map(|op| plant(op).then_some(()));
+        if planted.count() > 0 {
+            let options = RunOptions::default();
+            let run = execute_prepared(session, &prepared, launch, &options, &mut |_| ());
+            shown += usize::from(run.is_err() || run.is_ok_and(|run| run.unexpected.is_some()));
+        }
+    });
+    shown
+}
+
+/// Lanes pass BSYNC without waiting, so that votes after it miss some.
+#[test]
+fn planted_barriers_that_do_not_wait_are_found() {
+    let shown = launches_that_show(|op| {
+        let is_planted = matches!(op.control, ControlEffect::JoinBarrier(_));
+        if is_planted {
+            op.control = ControlEffect::Next;
+        }
+        is_planted
+    });
+    assert!(shown > 0);
+}
+
+/// A barrier for two warps waits for a third.
+#[test]
+fn planted_thread_counts_of_barriers_are_found() {
+    let shown = launches_that_show(|op| match &mut op.meaning {
+        Some(Meaning::Barrier { threads, .. }) if *threads == Expr::Const(64) => {
+            *threads = Expr::Const(96);
+            true
+        }
+        _ => false,
+    });
+    assert!(shown > 0);
+}
+
+/// REDUX adds where it takes the minimum.
+#[test]
+fn planted_reductions_of_warps_are_found() {
+    let shown = launches_that_show(|op| match &mut op.meaning {
+        Some(Meaning::Reduce { op: reduction, .. }) => {
+            *reduction = WarpReduction::Sum;
+            true
+        }
+        _ => false,
+    });
+    assert!(shown > 0);
 }

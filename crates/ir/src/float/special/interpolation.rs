@@ -112,7 +112,10 @@ impl Interpolation {
         };
         let [constant_shift, linear_shift] = self.shifts;
         (constant << constant_shift)
-            .wrapping_add(signed(linear * distance << linear_shift, self.subtracts[0]))
+            .wrapping_add(signed(
+                (linear * distance) << linear_shift,
+                self.subtracts[0],
+            ))
             .wrapping_add(signed(quadratic * square, self.subtracts[1]))
             .wrapping_add(self.bias)
     }

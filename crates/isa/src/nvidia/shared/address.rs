@@ -29,7 +29,33 @@ pub struct BracketOperand {
     pub suffix: &'static str,
 }
 
+/// Form in which an address takes its general register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BaseForm {
+    /// As the size of the address says: one register, or a pair.
+    Plain,
+    /// A pair (`.64`).
+    Pair,
+    /// One register without a sign (`.U32`).
+    Unsigned,
+    /// One register, shifted to the left by this number of bits (`.X4`, `.X8`, `.X16`).
+    Shifted(u8),
+}
+
 impl BracketOperand {
+    /// Form in which the general register is taken; `None` for other texts after it.
+    pub fn base_form(&self) -> Option<BaseForm> {
+        Some(match self.suffix {
+            "" => BaseForm::Plain,
+            ".64" => BaseForm::Pair,
+            ".U32" => BaseForm::Unsigned,
+            ".X4" => BaseForm::Shifted(2),
+            ".X8" => BaseForm::Shifted(3),
+            ".X16" => BaseForm::Shifted(4),
+            _ => return None,
+        })
+    }
+
     /// Operand with the text before its first bracket, and the offset 0.
     pub const fn new(space: &'static str) -> BracketOperand {
         BracketOperand {

@@ -163,7 +163,7 @@ fn item_bits(item: &Item) -> u128 {
         bits |= field.bits();
     }
     match &item.kind {
-        ItemKind::PredSet(bit) => bits | 1 << bit,
+        ItemKind::PredSet(bit) => bits | bit.map_or(0, |bit| 1 << bit),
         ItemKind::CcTest(field) => bits | field.bits(),
         ItemKind::Brackets(brackets) => {
             let lists = brackets.lists();

@@ -372,7 +372,7 @@ fn value(
             OperandValue::ConvergenceBarrier((field.get(word) & 255) as u8)
         }
         ItemKind::Brackets(brackets) => OperandValue::Address(brackets.value(dialect, names, word)),
-        ItemKind::PredSet(bit) if word.bit(*bit) => OperandValue::ConditionCode,
+        ItemKind::PredSet(Some(bit)) if word.bit(*bit) => OperandValue::ConditionCode,
         ItemKind::PredSet(_) => OperandValue::AllPreds,
         ItemKind::CcTest(field) => OperandValue::CcTest(CcTest((field.get(word) & 31) as u8)),
         ItemKind::Unsigned(field) => {

@@ -52,8 +52,8 @@ pub(crate) enum ItemKind {
     /// Two consecutive register groups selected by one field (compare-and-swap).
     RegPair(Field),
     Pred(Field),
-    /// All predicates (`PR`), or `CC` when the bit is set.
-    PredSet(u8),
+    /// All predicates (`PR`), or `CC` when the bit is set. Later GPUs have no condition code, and no bit.
+    PredSet(Option<u8>),
     CcTest(Field),
     Unsigned(Field),
     Signed(Field),
@@ -503,7 +503,8 @@ fn parse_kind(head: &str) -> Option<ItemKind> {
         'R' => ItemKind::Reg(Field::parse(rest)?),
         'Y' => ItemKind::RegPair(Field::parse(rest)?),
         'P' => ItemKind::Pred(Field::parse(rest)?),
-        'N' => ItemKind::PredSet(rest.parse().ok()?),
+        'N' if rest.is_empty() => ItemKind::PredSet(None),
+        'N' => ItemKind::PredSet(Some(rest.parse().ok()?)),
         'Q' => ItemKind::CcTest(Field::parse(rest)?),
         'U' => ItemKind::Unsigned(Field::parse(rest)?),
         'S' => ItemKind::Signed(Field::parse(rest)?),

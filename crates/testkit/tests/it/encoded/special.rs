@@ -6,8 +6,14 @@ use super::operands::{FinalState, InitialState, SINGLE_NAN, Tolerance};
 
 pub(crate) const MNEMONICS: [&str; 2] = ["MUFU", "RRO"];
 
-/// Minimum tolerance in units in the last place.
-const ULPS: f64 = 1.0;
+/// Tolerance in units in the last place. The published bounds of the relative errors are at most 2^-22.9 (PTX ISA, `rsqrt`).
+const ULPS: f64 = 2.2;
+
+/// Published absolute error of sines and cosines of small angles (PTX ISA, `sin`).
+const SINE_ERROR: f64 = 6.743_495_761_743_046e-7; // 2^-20.5
+
+/// Published absolute error of logarithms of numbers near 1 (PTX ISA, `lg2`).
+const LOGARITHM_ERROR: f64 = 2.384_185_791_015_625e-7; // 2^-22
 
 /// Maximum compared angle; above it the host's value of a quarter turn is too coarse.
 const WIDEST: f64 = 65536.0;
@@ -33,7 +39,8 @@ fn reduced(before: &InitialState<'_>, x: u32) -> Option<FinalState> {
     if before.instruction.has("EX2") {
         return match value.abs() >= 128.0 {
             true => of(0x4080_0000),
-            false => of((value.abs() * unit).round_ties_even() as u32),
+            // The exponentials that an H200 computed are those of truncated fractions.
+            false => of((value.abs() * unit) as u32),
         };
     }
     if value.is_infinite() {
@@ -89,7 +96,11 @@ fn function(before: &InitialState<'_>, x: u32) -> FinalState {
             } else {
                 value.log2()
             },
-            0.0,
+            if (0.5..2.0).contains(&value) && value != 1.0 {
+                LOGARITHM_ERROR
+            } else {
+                0.0
+            },
         )
     } else if has("EX2") {
         ((parts(x) * LN_2).exp(), 0.0)
@@ -100,7 +111,7 @@ fn function(before: &InitialState<'_>, x: u32) -> FinalState {
         let angle = turns.abs() % 4.0 * FRAC_PI_2;
         let sine = (angle + quarters * FRAC_PI_2).sin();
         let odd = turns.is_sign_negative() && quarters == 0.0;
-        (if odd { -sine } else { sine }, 2f64.powi(-30))
+        (if odd { -sine } else { sine }, SINE_ERROR)
     };
     result(before, exact, absolute)
 }

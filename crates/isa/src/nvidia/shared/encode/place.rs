@@ -170,10 +170,11 @@ fn value(
             let negated = word.with_condition(&item.not, negated, context.codes);
             negated.ok_or(clash)
         }
-        (ItemKind::PredSet(bit), OperandValue::AllPreds) => {
+        (ItemKind::PredSet(None), OperandValue::AllPreds) => Ok(word),
+        (ItemKind::PredSet(Some(bit)), OperandValue::AllPreds) => {
             word.with_field(&Field::of_bit(*bit), 0).ok_or(clash)
         }
-        (ItemKind::PredSet(bit), OperandValue::ConditionCode) => {
+        (ItemKind::PredSet(Some(bit)), OperandValue::ConditionCode) => {
             word.with_field(&Field::of_bit(*bit), 1).ok_or(clash)
         }
         (ItemKind::CcTest(field), OperandValue::CcTest(test)) => {

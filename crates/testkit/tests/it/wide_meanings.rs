@@ -1,0 +1,475 @@
+//! Integer instructions from Turing to Blackwell, compared with a reference that reads the text which NVIDIA's disassembler
+//! recorded for the same words (`wide_spelling.txt`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use warpbound_base::Family;
+use warpbound_ir::{Cell, Expr, Meaning, Op, lift};
+use warpbound_isa::nvidia::SassProgram;
+use warpbound_isa::{Arch, Program, RegisterKind};
+use warpbound_load::Kernel;
+use warpbound_testkit::instructions::wide_reference::{
+    WideInputs, WideInstr, WideOutputs, has_reference, outputs,
+};
+
+static RECORDED: &str = include_str!("../../../isa/tests/data/wide_spelling.txt");
+
+/// Minimum number of random inputs for each spelling, over its words.
+const INPUTS: usize = 10_000;
+
+/// First architecture whose code is analysed.
+const FIRST_SM: u32 = 75;
+
+/// Difference of a text without a reference.
+const NO_REFERENCE: &str = "no reference";
+
+const EDGES: [u32; 16] = [
+    0,
+    1,
+    2,
+    31,
+    32,
+    33,
+    63,
+    64,
+    0x7f,
+    0x80,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    u32::MAX,
+];
+
+/// Instructions with floating-point operands or results, which `ir/tests/it/float` compares.
+const FLOATS: [&str; 27] = [
+    "DADD", "DFMA", "DMUL", "DSETP", "F2F", "F2I", "FADD", "FCHK", "FFMA", "FMNMX", "FMNMX3",
+    "FMUL", "FRND", "FSEL", "FSETP", "HADD2", "HFMA2", "HMUL2", "HSETP2", "I2F", "I2FP", "MUFU",
+    "UF2I", "UFADD", "UFFMA", "UFMUL", "UFSEL",
+];
+
+/// Recorded word on an architecture, with its meaning.
+struct WideRow {
+    arch: Arch,
+    text: &'static str,
+    instr: WideInstr<'static>,
+    op: Op,
+}
+
+impl WideRow {
+    /// Assignments of its meaning; `None` for other meanings, and for none.
+    fn assignments(&self) -> Option<&[(Cell, Expr)]> {
+        match &self.op.meaning {
+            Some(Meaning::Set(writes)) => Some(writes),
+            _ => None,
+        }
+    }
+}
+
+/// Rows of each recorded word that is an instruction, on the first and on the last architecture with this text.
+static ROWS: LazyLock<Vec<WideRow>> = LazyLock::new(|| {
+    let mut of_arch: BTreeMap<u32, Vec<(u128, &'static str)>> = BTreeMap::new();
+    for line in RECORDED.lines().filter(|line| !line.starts_with('#')) {
+        let mut columns = line.splitn(4, ' ').skip(1);
+        let mut column = || columns.next().expect("four columns");
+        let word = u128::from_str_radix(column(), 16).expect("a word");
+        let sms = column().split(',').map(|sm| sm.parse().expect("an SM"));
+        let sms: Vec<u32> = sms.filter(|&sm| sm >= FIRST_SM).collect();
+        let text = column();
+        if text != "!" {
+            let ends: BTreeSet<u32> = sms.first().into_iter().chain(sms.last()).copied().collect();
+            for sm in ends {
+                of_arch.entry(sm).or_default().push((word, text));
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    for (sm, words) in of_arch {
+        let arch = Arch::from_sm(sm).expect("a table");
+        assert_eq!(arch.family(), Family::Volta);
+        let code: Vec<u8> = words.iter().flat_map(|word| word.0.to_le_bytes()).collect();
+        let program = SassProgram::decode(arch, &code).expect("whole words");
+        let code = lift(&Kernel::default(), &Program::Nvidia(program)).expect("it begins at 0");
+        for ((_, text), op) in words.into_iter().zip(code.ops) {
+            let instr = WideInstr::parse(text).expect("an instruction");
+            rows.push(WideRow {
+                arch,
+                text,
+                instr,
+                op,
+            });
+        }
+    }
+    rows
+});
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Draws an edge case, a number of few bits, or a uniform one.
+    fn word(&mut self) -> u32 {
+        let bits = self.next();
+        let word = (bits >> 16) as u32;
+        match bits % 4 {
+            0 => EDGES[(bits >> 8) as usize % EDGES.len()],
+            1 => word >> (bits >> 8 & 31),
+            2 => word & (word >> 8) & EDGES[(bits >> 12) as usize % EDGES.len()],
+            _ => word,
+        }
+    }
+
+    fn inputs(&mut self) -> WideInputs {
+        WideInputs {
+            registers: std::array::from_fn(|_| self.word()),
+            uniform: std::array::from_fn(|_| self.word()),
+            predicates: [false; 8],
+            uniform_predicates: [false; 8],
+            // A prime, so that bytes and banks far apart do not share a word.
+            constants: (0..509).map(|_| self.word()).collect(),
+            first_constant: 0,
+        }
+    }
+
+    /// Draws new values for the predicates, the constants and the registers of some numbers.
+    fn refresh(&mut self, inputs: &mut WideInputs, registers: &[(bool, u8)]) {
+        let bits = self.next();
+        inputs.predicates = std::array::from_fn(|at| bits >> (8 + at) & 1 == 1);
+        inputs.uniform_predicates = std::array::from_fn(|at| bits >> (16 + at) & 1 == 1);
+        inputs.first_constant = (bits >> 32) as usize % inputs.constants.len();
+        let mut last = 0;
+        for (index, &(uniform, number)) in registers.iter().enumerate() {
+            // Equal and opposite operands, and numbers of 64 bits that differ in one word only.
+            let value = match self.next() >> 20 & 15 {
+                0 => last,
+                1 => u32::wrapping_neg(last),
+                2 => !last,
+                _ => self.word(),
+            };
+            let file = match uniform {
+                false => &mut inputs.registers,
+                true => &mut inputs.uniform,
+            };
+            file[usize::from(number)] = value;
+            // Registers come in pairs, of which the first one is the operand of 32 bits.
+            if index % 2 == 0 {
+                last = value;
+            }
+        }
+    }
+}
+
+fn evaluate(expr: &Expr, inputs: &WideInputs) -> u32 {
+    let eval = |e: &Expr| evaluate(e, inputs);
+    match expr {
+        Expr::Const(n) => *n,
+        Expr::Cell(cell) => {
+            let register = cell.register();
+            let number = usize::from(register.number);
+            match register.kind {
+                RegisterKind::Vector => inputs.registers[number],
+                RegisterKind::Predicate => inputs.predicates[number].into(),
+                RegisterKind::Uniform => inputs.uniform[number],
+                RegisterKind::UniformPredicate => inputs.uniform_predicates[number].into(),
+                _ => unreachable!("{cell}"),
+            }
+        }
+        Expr::Constant(bank, byte) => inputs.constant(*bank, eval(byte)),
+        Expr::Unary(op, a) => op.apply(eval(a)),
+        Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
+        Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
+        other => unreachable!("{other:?}"),
+    }
+}
+
+/// Appends the cells on which an expression depends.
+fn cells(expr: &Expr, found: &mut Vec<Cell>) {
+    match expr {
+        Expr::Cell(cell) => found.push(*cell),
+        Expr::Unary(_, a) | Expr::Constant(_, a) => cells(a, found),
+        Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| cells(e, found)),
+        Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().for_each(|e| cells(e, found)),
+        _ => {}
+    }
+}
+
+/// Compares a meaning with the reference of a text for a number of inputs; returns the first difference.
+fn difference(
+    writes: &[(Cell, Expr)],
+    instr: &WideInstr<'_>,
+    turns: usize,
+    inputs: &mut WideInputs,
+    random: &mut Random,
+) -> Option<String> {
+    let registers: Vec<(bool, u8)> = instr.registers_read().collect();
+    for _ in 0..turns {
+        random.refresh(inputs, &registers);
+        let values = writes.iter();
+        let mut got: WideOutputs = values
+            .map(|(cell, e)| (*cell, evaluate(e, inputs)))
+            .collect();
+        let Some(mut expected) = outputs(instr, inputs) else {
+            return Some(NO_REFERENCE.to_owned());
+        };
+        got.sort_unstable();
+        expected.sort_unstable();
+        if got != expected {
+            let of = |&(uniform, number): &(bool, u8)| match uniform {
+                false => format!("R{number}={:#x}", inputs.registers[usize::from(number)]),
+                true => format!("UR{number}={:#x}", inputs.uniform[usize::from(number)]),
+            };
+            let registers: Vec<String> = registers.iter().map(of).collect();
+            return Some(format!(
+                "meaning {got:x?}, reference {expected:x?} of {registers:?}, P{:?}, UP{:?}, constants from {}",
+                inputs.predicates, inputs.uniform_predicates, inputs.first_constant
+            ));
+        }
+    }
+    None
+}
+
+/// Compares a row with the readings of its text; returns the first difference of the last one if all differ.
+fn difference_of_row(
+    row: &WideRow,
+    turns: usize,
+    inputs: &mut WideInputs,
+    random: &mut Random,
+) -> Option<String> {
+    let writes = row.assignments().unwrap_or_default();
+    let found = difference(writes, &row.instr, turns, inputs, random)?;
+    match row.instr.with_hidden_carry() {
+        Some(other) => difference(writes, &other, turns, inputs, random),
+        None => Some(found),
+    }
+}
+
+/// Rows whose instruction has a reference and a meaning that assigns values, by spelling.
+fn rows_by_spelling() -> BTreeMap<&'static str, Vec<&'static WideRow>> {
+    let mut by_spelling: BTreeMap<&str, Vec<&WideRow>> = BTreeMap::new();
+    for row in ROWS.iter() {
+        if has_reference(row.instr.mnemonic) && row.assignments().is_some() {
+            by_spelling.entry(row.instr.spelling).or_default().push(row);
+        }
+    }
+    by_spelling
+}
+
+#[test]
+fn integer_instructions_mean_what_their_text_states() {
+    let mut random = Random(0x1234_5678_9abc_def1);
+    let mut inputs = random.inputs();
+    let mut differ = Vec::new();
+    let (mut spellings, mut compared, mut drawn) = (0, 0, 0);
+    for rows in rows_by_spelling().values() {
+        let turns = INPUTS.div_ceil(rows.len());
+        for row in rows {
+            let found = difference_of_row(row, turns, &mut inputs, &mut random);
+            if let Some(found) = found {
+                differ.push(format!("{}: {}: {found}", row.arch, row.text));
+            }
+            compared += 1;
+            drawn += turns;
+        }
+        spellings += 1;
+    }
+    // So that rows do not lose their meanings unnoticed.
+    assert!(
+        spellings >= 155 && compared >= 1513,
+        "{spellings} spellings, {compared} rows"
+    );
+    assert!(drawn >= INPUTS * spellings);
+    assert!(
+        differ.is_empty(),
+        "{}:\n{}",
+        differ.len(),
+        differ.join("\n")
+    );
+}
+
+/// The guard is the one of the text, and flow analyses know the cells of a meaning.
+#[test]
+fn guards_and_cells_are_known() {
+    let mut wrong = Vec::new();
+    for row in ROWS.iter().filter(|row| has_reference(row.instr.mnemonic)) {
+        let condition = &row.op.condition;
+        if (condition.guard, condition.negated) != row.instr.guard {
+            wrong.push(format!("{}: {}: {condition:?}", row.arch, row.text));
+        }
+        let mut read = Vec::new();
+        for (cell, value) in row.assignments().unwrap_or_default() {
+            cells(value, &mut read);
+            if !row.op.writes.contains(cell) {
+                wrong.push(format!("{}: {} writes {cell}", row.arch, row.text));
+            }
+        }
+        for cell in read.iter().filter(|cell| !row.op.reads.contains(cell)) {
+            wrong.push(format!("{}: {} reads {cell}", row.arch, row.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// R2P with a mask in a register may write each predicate, or keep it.
+#[test]
+fn predicates_that_a_register_selects_are_written() {
+    let mut rows = 0;
+    for row in ROWS
+        .iter()
+        .filter(|row| row.instr.mnemonic == "R2P" && row.op.meaning.is_none())
+    {
+        let predicates = (0..7).map(Cell::pred);
+        let is_known = |cell: Cell| row.op.reads.contains(&cell) && row.op.writes.contains(&cell);
+        assert!(predicates.into_iter().all(is_known), "{}", row.text);
+        rows += 1;
+    }
+    assert!(rows > 0);
+}
+
+/// Every instruction whose meaning assigns values has a reference, besides those of floating-point numbers.
+#[test]
+fn no_wide_meaning_is_without_a_reference() {
+    let missing: BTreeSet<&str> = ROWS
+        .iter()
+        .filter(|row| row.assignments().is_some_and(|writes| !writes.is_empty()))
+        .map(|row| row.instr.mnemonic)
+        .filter(|mnemonic| !has_reference(mnemonic) && !FLOATS.contains(mnemonic))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Whether the comparison finds that the reference of another text differs from the meaning, for some word of a spelling.
+fn is_found(spelling: &str, other_text: impl Fn(&str) -> Option<String>) -> bool {
+    let mut random = Random(99);
+    let mut inputs = random.inputs();
+    let mut planted = 0;
+    let rows = rows_by_spelling();
+    let rows = rows.get(spelling).expect("a spelling with a meaning");
+    let found = rows.iter().any(|row| {
+        let Some(text) = other_text(row.text) else {
+            return false;
+        };
+        assert_ne!(text, row.text);
+        planted += 1;
+        let instr = WideInstr::parse(&text).expect("an instruction");
+        let writes = row.assignments().unwrap_or_default();
+        // Rows that differ for another reason show nothing.
+        let is_right = difference(writes, &row.instr, 1000, &mut inputs, &mut random).is_none();
+        let found = difference(writes, &instr, 1000, &mut inputs, &mut random);
+        is_right && found.is_some_and(|why| why != NO_REFERENCE)
+    });
+    assert!(planted > 0, "no text of {spelling} can be changed");
+    found
+}
+
+/// Text with another operand in place of one, counted from 0 if positive and else from the end.
+fn with_operand(text: &str, index: isize, of: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let (spelling, operands) = text.rsplit_once(", ").map(|_| {
+        let begin = text.find(char::is_whitespace).unwrap_or(0);
+        text.split_at(begin + 1)
+    })?;
+    let mut operands: Vec<String> = operands.split(", ").map(str::to_owned).collect();
+    let index = index
+        .rem_euclid(operands.len().cast_signed())
+        .cast_unsigned();
+    let replaced = of(&operands[index]).filter(|other| *other != operands[index])?;
+    operands[index] = replaced;
+    Some(format!("{spelling}{}", operands.join(", ")))
+}
+
+fn immediate(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+#[test]
+fn a_wrong_row_of_a_table_is_found() {
+    for row in 0..8 {
+        let other_table = |text: &str| {
+            with_operand(text, -2, |table| {
+                Some(format!("{:#x}", immediate(table)? ^ 1 << row))
+            })
+        };
+        assert!(is_found("LOP3.LUT", other_table), "row {row}");
+        assert!(is_found("ULOP3.LUT", other_table), "row {row}");
+        assert!(is_found("PLOP3.LUT", other_table), "row {row}");
+    }
+}
+
+#[test]
+fn a_wrong_modifier_is_found() {
+    for (spelling, other) in [
+        ("SHF.L.W.U32", "SHF.L.U32"),
+        ("SHF.R.U32.HI", "SHF.R.S32.HI"),
+        ("SGXT.W", "SGXT"),
+        ("SGXT.U32", "SGXT"),
+        ("FLO.U32", "FLO"),
+        ("FLO.U32.SH", "FLO.U32"),
+        ("PRMT.ECL", "PRMT.ECR"),
+        ("PRMT.B4E", "PRMT.F4E"),
+        ("IMAD.WIDE", "IMAD.WIDE.U32"),
+        ("IMAD.HI.U32", "IMAD.HI"),
+        ("UIMAD.WIDE", "UIMAD.WIDE.U32"),
+        ("ISETP.GE.U32.AND.EX", "ISETP.GE.U32.AND"),
+        ("ISETP.GE.U32.AND.EX", "ISETP.LT.U32.AND.EX"),
+        ("ISETP.LT.AND.EX", "ISETP.LT.U32.AND.EX"),
+        ("ISETP.GE.AND", "ISETP.GE.U32.AND"),
+        ("ISETP.GE.AND", "ISETP.GT.AND"),
+        ("VIMNMX.S32", "VIMNMX.U32"),
+        ("VIMNMX.U32", "VIMNMX.S32"),
+        ("VIMNMX3", "VIMNMX3.U32"),
+        ("VIADDMNMX.U32", "VIADDMNMX"),
+        ("IMNMX.U32", "IMNMX"),
+        ("VABSDIFF4.U8.ACC", "VABSDIFF4.ACC"),
+        ("IDP.2A.LO.S16.U8", "IDP.2A.HI.S16.U8"),
+    ] {
+        let replaced = |text: &str| Some(text.replacen(spelling, other, 1));
+        assert!(is_found(spelling, replaced), "{other} for {spelling}");
+    }
+}
+
+#[test]
+fn a_wrong_operand_is_found() {
+    let replaced_by = |index, other: &'static str| {
+        move |text: &str| with_operand(text, index, |_| Some(other.to_owned()))
+    };
+    // Copies of signs in selectors of bytes.
+    let unsigned = |text: &str| {
+        with_operand(text, 2, |selector| {
+            Some(format!("{:#x}", immediate(selector)? & 0x7777))
+        })
+    };
+    assert!(is_found("PRMT", unsigned));
+    // Carries that are dropped.
+    let first_carry = |text: &str| {
+        with_operand(text, -2, |carry| {
+            carry.starts_with('P').then(|| "!PT".to_owned())
+        })
+    };
+    assert!(is_found("IADD3.X", first_carry));
+    assert!(is_found("IADD3.X", replaced_by(-1, "!PT")));
+    assert!(is_found("IMAD.X", replaced_by(-1, "!PT")));
+    assert!(is_found("LEA.HI.X", replaced_by(-1, "!PT")));
+    // Another high word, and another shift.
+    let other_word = |word: &str| Some(if word == "RZ" { "R200" } else { "RZ" }.to_owned());
+    assert!(is_found("LEA.HI.X", |text: &str| with_operand(
+        text, -3, other_word
+    )));
+    assert!(is_found("LEA.HI", |text: &str| with_operand(
+        text, -2, other_word
+    )));
+    assert!(is_found("LEA.HI", replaced_by(-1, "0x9")));
+    assert!(is_found("LEA", replaced_by(-1, "0x9")));
+    // Predicates that are written, or that choose.
+    assert!(is_found("SEL", replaced_by(-1, "!PT")));
+    assert!(is_found("ISETP.GE.U32.AND.EX", replaced_by(-1, "PT")));
+    // The 1 of a complement that is dropped.
+    let not = |text: &str| text.contains("-R").then(|| text.replacen("-R", "~R", 1));
+    assert!(is_found("IADD3", not));
+}
