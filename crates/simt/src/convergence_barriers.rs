@@ -82,6 +82,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
         let Some(named) = self.registers.get_mut(usize::from(register)) else {
             return;
         };
+        // A lane has one name in each register, so that it loses the old one first.
         for (_, of) in named.iter_mut() {
             *of &= !lanes;
         }
@@ -109,6 +110,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
     fn split(&mut self, parts: impl IntoIterator<Item = Group<P>>) -> bool {
         self.ready.pop();
         let before = self.ready.len();
+        // A branch that all lanes take has an empty part, which is no group.
         let parts = parts.into_iter().filter(|group| group.lanes != 0);
         self.ready.extend(parts);
         self.ready.len() > before + 1
@@ -155,6 +157,8 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
                 found.push((barrier, lanes));
             }
         }
+        // The lanes leave before they wait, because the last one to come lets all of them go on, and they are the group that
+        // runs then.
         let waiting = found.iter().fold(0, |lanes, (_, more)| lanes | more);
         self.leave(waiting, next);
         for (barrier, lanes) in found {
@@ -165,6 +169,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
             else {
                 continue;
             };
+            // Lanes go on where they waited: at the instruction after their own BSYNC, of which a barrier may have several.
             let groups = &mut self.barriers[place].waiting;
             match groups.iter_mut().find(|group| group.at == next) {
                 Some(group) => group.lanes |= lanes,
@@ -177,6 +182,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
     /// Lets the taken lanes of the running group wait for all lanes of a set.
     fn meet(&mut self, wanted: Option<Mask>, taken: Mask, next: P) {
         self.leave(taken, next);
+        // Lanes with the same set at the same instruction are one meeting; those at another instruction wait for their own.
         let mut meetings = self.meetings.iter_mut();
         let known = meetings.find(|meeting| meeting.group.at == next && meeting.wanted == wanted);
         match known {
@@ -196,6 +202,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
     fn end_meetings(&mut self) {
         let live = self.live;
         let is_over = |meeting: &Meeting<P>| {
+            // Lanes that have exited are not waited for.
             let wanted = meeting.wanted.unwrap_or(live) & live;
             wanted & !meeting.group.lanes == 0
         };
@@ -210,6 +217,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
     fn exit(&mut self, taken: Mask, next: P) {
         self.leave(taken, next);
         self.live &= !taken;
+        // A barrier that opens leaves the list, so that places are visited from the last one.
         for place in (0..self.barriers.len()).rev() {
             self.remove_from(place, taken);
         }
@@ -221,6 +229,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
     /// Lets the lanes that wait at the youngest barrier with waiting lanes pass, without the lanes that have not come.
     /// Returns whether there is such a barrier.
     fn release(&mut self) -> bool {
+        // The youngest barrier is the innermost region: lanes in it are not needed further out.
         let mut places = self.barriers.iter().enumerate().rev();
         let found = places.find(|(_, barrier)| !barrier.waiting.is_empty());
         let Some(place) = found.map(|(place, _)| place) else {
@@ -241,6 +250,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
         if self.ready.is_empty() {
             self.release();
         }
+        // All groups that are ready run before the one that yields, as a spin loop needs it.
         self.ready.insert(0, own);
     }
 }
@@ -305,6 +315,7 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ConvergenceBarriers<P> {
                 return Ok(self.split(others.chain(parts)));
             }
             ControlTransfer::OpenBarrier(register) => {
+                // Each BSSY opens a barrier of its own, also while an older one of the same register is open.
                 self.last_barrier = self.last_barrier.wrapping_add(1);
                 let barrier = self.last_barrier;
                 self.barriers.push(Participants {

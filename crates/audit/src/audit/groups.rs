@@ -111,6 +111,7 @@ impl FollowedLane {
                     let ends = regions.ends.get(region);
                     ends.is_some_and(|ends| ends.contains(&self.at.op))
                 };
+                // The end of an outer region ends the inner ones, which lanes left without their BSYNC.
                 if let Some(place) = self.regions.iter().rposition(is_end) {
                     self.unit = self.regions[place].1;
                     self.regions.truncate(place);
@@ -135,6 +136,7 @@ fn step(
     };
     let target = |op: OpIndex| ClaimPoint { op, ..at };
     let found = match &op.control {
+        // A lane whose condition does not hold goes on, whatever the instruction is.
         _ if !taken => next,
         ControlEffect::Next
         | ControlEffect::OpenBarrier(..)
@@ -202,6 +204,7 @@ impl ClaimMonitor<'_> {
                 });
                 return;
             };
+            // Inside a block there is nothing to check: the block has one successor at each place.
             let starts_node = claims.node_of(point);
             if followed.taken.is_some() && !claims.is_inside(followed.at.op) {
                 check_edge(claims, followed.at, point, found);
@@ -262,6 +265,7 @@ impl ExecutionListener<ConvergenceModel> for ClaimMonitor<'_> {
         let key = (warp_id.block, warp_id.warp);
         let claims = self.claims;
         // All lanes that exist are active at the first issue of a warp, so they are its live lanes.
+        // The warp leaves the map while the monitor, which owns the map, is used.
         let known = self.grouped.remove(&key);
         let mut warp = known.unwrap_or_else(|| GroupedWarp::new(claims, issue.active));
         warp.issued += 1;

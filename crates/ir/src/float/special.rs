@@ -162,6 +162,7 @@ pub fn sqrt(x: u32) -> u32 {
         Unpacked::Finite(_) => {
             let (fraction, exponent) = parts(x);
             let sum = interpolation::SQRT.sum(fraction, exponent & 1 != 0);
+            // An odd exponent leaves a factor of 2 to the table, and the shift rounds down.
             pack(0, exponent >> 1, interpolation::SQRT.fraction_of(sum))
         }
     }
@@ -184,6 +185,7 @@ pub fn rsq(x: u32) -> u32 {
 
 /// Fraction of 1/sqrt x for x in [1, 2), or in [2, 4) with an odd exponent, and by how much its exponent is below 0.
 fn reciprocal_root(fraction: u32, is_odd: bool) -> (u32, i32) {
+    // Powers of 4 are the only numbers whose root has no exponent below half of theirs.
     if fraction == 0 && !is_odd {
         return (0, 0);
     }
@@ -202,6 +204,7 @@ pub fn lg2(x: u32) -> u32 {
         Unpacked::Finite(number) if number.negative => NAN,
         Unpacked::Finite(_) => {
             let (fraction, exponent) = parts(x);
+            // The sum for 1 is not exactly 0, but the result is.
             if fraction == 0 && exponent == 0 {
                 return 0;
             }

@@ -24,6 +24,7 @@ pub(super) fn integer_set_predicates(
     };
     let (&combine, kind) = rest.split_last()?;
     let truth = match (kind, extends) {
+        // Later GPUs compare pairs with one instruction, in place of two of which the second has `.EX`.
         ([M::U64 | M::S64], false) => {
             let [a, b] = [operands.long(0)?, operands.long(1)?];
             let equal = |n: usize| Expr::binary(BinaryOp::Eq, a[n].clone(), b[n].clone());
@@ -46,6 +47,8 @@ pub(super) fn integer_set_predicates(
 /// Truth of a comparison of 64-bit numbers from the high words and the truth of the comparison of the low ones.
 fn extended(op: Modifier, signed: bool, [a, b]: [Expr; 2], low: Expr) -> Option<Expr> {
     let of = |op| relation(op, signed, a.clone(), b.clone());
+    // The high words decide unless they are equal. So LE of the whole numbers is LT of the high words, or their equality with
+    // LE of the low ones.
     let strict = match op {
         M::Eq => return Some(and(of(M::Eq)?, low)),
         M::Ne => return Some(or(of(M::Ne)?, low)),
@@ -67,11 +70,13 @@ pub(super) fn double_set_predicates(
         [M::Max, M::And] => FloatOp::MaxDouble,
         _ => return plain_double_set_predicates(modifiers, operands),
     };
+    // Compilers combine these predicates with no other one.
     if operands.predicate(2)? != Expr::Const(1) {
         return None;
     }
     let [a, b] = [operands.double(0)?, operands.double(1)?];
     let both: Vec<Expr> = a.iter().chain(&b).cloned().collect();
+    // A number is unordered with itself if it is a NaN.
     let is_nan = |number: &[Expr; 2]| {
         let words: Vec<Expr> = number.iter().chain(number).cloned().collect();
         Expr::float(FloatOp::CompareDouble(Comparison::Nan), words)
@@ -80,6 +85,7 @@ pub(super) fn double_set_predicates(
         let chosen = Expr::Float(op, both.clone().into(), half);
         Expr::binary(BinaryOp::Eq, chosen, word.clone())
     };
+    // The minimum has the bits of one operand, so that equal words tell which.
     let first = and(
         is_first(WordHalf::Low, &a[0]),
         is_first(WordHalf::High, &a[1]),

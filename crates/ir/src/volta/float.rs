@@ -30,6 +30,7 @@ fn smaller_or_larger(op: FloatOp, flush: Flush, propagates: bool, a: Expr, b: Ex
     if !propagates {
         return chosen;
     }
+    // Without `.NAN` a NaN loses against a number, which is the operation that all GPUs have.
     let compare = FloatOp::CompareSingle(Comparison::Nan, flush);
     let is_nan = Expr::float(compare, [a, b]);
     Expr::ternary(TernaryOp::Select, is_nan, Expr::Const(single::NAN), chosen)
@@ -56,6 +57,7 @@ fn min_max_of(count: usize, modifiers: &[Modifier], operands: &Operands<'_>) -> 
             Some(smaller_or_larger(op, flush, propagates, found?, next?))
         })
     };
+    // One instruction stands for minimum and maximum; a constant predicate leaves one of them.
     let choice = operands.predicate(count)?;
     operands.set_register(either(
         choice,
@@ -84,6 +86,7 @@ pub(super) fn special_function(modifiers: &[Modifier], operands: &Operands<'_>) 
         OperandValue::Double(bits) => Expr::Const((bits >> 32) as u32),
         _ => operands.single(0)?,
     };
+    // The reductions are operations of their own, which RRO executes on GPUs that have it.
     let reduced = match function {
         SpecialFunction::Sin | SpecialFunction::Cos => Expr::float(FloatOp::ReduceTurns, [given]),
         SpecialFunction::Ex2 => Expr::float(FloatOp::ReduceExponent, [given]),
@@ -116,6 +119,7 @@ fn moved_constant(operands: &Operands<'_>) -> Option<Expr> {
     if !is_zero(a) || !is_zero(b) || a.negate == b.negate {
         return None;
     }
+    // A sum makes a NaN quiet and canonical, so that it is no move.
     let half = |operand: &Operand| match operand.value {
         OperandValue::Half(bits) => {
             let is_nan = bits & 0x7c00 == 0x7c00 && bits & 0x3ff != 0;

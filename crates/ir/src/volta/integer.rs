@@ -99,6 +99,8 @@ pub(super) fn sum(
         [] => {
             let mut value = None;
             for index in 0..count {
+                // The sum is built from negated words, which analyses of values read more precisely than complements. Only
+                // the carries need the summands one by one.
                 let (word, negated) = operands.signed(index)?;
                 summands.add_signed(word, negated);
                 let word = operands.word(index)?;
@@ -114,6 +116,7 @@ pub(super) fn sum(
             for index in 0..count {
                 summands.add(operands.bits(index)?);
             }
+            // Carries of the lower words follow the summands.
             for index in count..operands.reads.len() {
                 summands.add_bit(operands.predicate(index)?);
             }
@@ -132,6 +135,7 @@ pub(super) fn sum(
             let [(a, false), (b, negated)] = [operands.signed(0)?, operands.signed(1)?] else {
                 return None;
             };
+            // Bytes are negated one by one, so that the whole word has no sign.
             let op = match negated {
                 false => BinaryOp::Add,
                 true => BinaryOp::Sub,
@@ -144,6 +148,7 @@ pub(super) fn sum(
 
 /// Sum of two 64-bit numbers.
 fn long_sum([a, a_high]: [Expr; 2], [b, b_high]: [Expr; 2]) -> [Expr; 2] {
+    // A product without a sum is added to RZ, and a simpler expression is found faster by analyses.
     if [&b, &b_high] == [&Expr::Const(0); 2] {
         return [a, a_high];
     }
@@ -186,6 +191,7 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
             nothing_carried_in(operands, 3)?;
             operands.set_register(add(low(), operands.word(2)?))
         }
+        // Compilers add a carry with a product by 1.
         [M::X] => {
             let sum = add(low(), operands.bits(2)?);
             operands.set_register(match operands.predicate(3)? {
@@ -213,6 +219,7 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
             }
             let carried = carry_of(&product, &added);
             let [low, high] = long_sum(product, added);
+            // `.HI` has the high word of the same sum.
             let mut writes: SmallVec<[(Cell, Expr); 2]> = SmallVec::new();
             match rest {
                 [M::Wide, ..] => {
@@ -241,6 +248,8 @@ pub(super) fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
         (true, []) if !has_carry => operands.word(0)?,
         _ => return None,
     };
+    // `.HI` and `.X` are of the pair that adds a scaled index to an address of 64 bits: LEA for the low word, LEA.HI.X for
+    // the high one.
     let (takes_high, rest) = match modifiers {
         [M::Hi, rest @ ..] => (true, rest),
         rest => (false, rest),
@@ -276,6 +285,7 @@ pub(super) fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
 /// IABS.
 pub(super) fn absolute(operands: &Operands<'_>) -> Option<Meaning> {
     let value = operands.word(0)?;
+    // The smallest number is its own negation, as on the hardware.
     let negative = Expr::unary(UnaryOp::Neg, value.clone());
     operands.set_register(Expr::binary(BinaryOp::MaxS, value, negative))
 }

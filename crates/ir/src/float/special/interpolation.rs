@@ -98,10 +98,12 @@ impl Interpolation {
     pub(super) fn sum(&self, fraction: u32, second: bool) -> u64 {
         let distance_bits = FRACTION - self.cell_bits;
         let distance = u64::from(fraction & ((1 << distance_bits) - 1));
+        // Roots have a table for x and one for 2x, because the exponent of a root is half the operand's.
         let half = u32::from(second) << self.cell_bits;
         let cell = (fraction >> distance_bits & ((1 << self.cell_bits) - 1)) + half;
         let row = self.table.get(cell as usize).copied().unwrap_or_default();
         let [constant, linear, quadratic] = row.map(u64::from);
+        // The reciprocal squares twice the distance, so that other partial products are cut off.
         let square = match self.squares_double {
             true => truncated_square(2 * distance) >> 2,
             false => truncated_square(distance),
