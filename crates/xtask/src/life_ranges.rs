@@ -380,6 +380,8 @@ fn exception_rule(
         Some("the predicates that PR stands for")
     } else if kind == Kind::OnlyWeRead && texture {
         Some("coordinates of textures and surfaces after the marked ones")
+    } else if kind == Kind::OnlyWeWrite && texture && effects.reads.contains(&register) {
+        Some("the fourth component of a texture, which is not marked from sm_100 on")
     } else {
         None
     }

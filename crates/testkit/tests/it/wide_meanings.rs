@@ -9,6 +9,7 @@ use warpbound_ir::{Cell, Expr, Meaning, Op, lift};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, Program, RegisterKind};
 use warpbound_load::Kernel;
+use warpbound_query::Session;
 use warpbound_testkit::instructions::wide_reference::{
     WideInputs, WideInstr, WideOutputs, has_reference, outputs,
 };
@@ -315,6 +316,63 @@ fn guards_and_cells_are_known() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Cells that a meaning writes.
+fn destinations(meaning: &Meaning) -> Vec<Cell> {
+    let some = |cells: &[Option<Cell>]| cells.iter().flatten().copied().collect();
+    match meaning {
+        Meaning::Set(writes) => writes.iter().map(|(cell, _)| *cell).collect(),
+        Meaning::Load { dests, .. } => some(dests),
+        Meaning::Atomic { dests, .. } => some(dests),
+        Meaning::Shuffle { dest, in_range, .. } => some(&[*dest, *in_range]),
+        Meaning::Vote { ballot, result, .. } => some(&[*ballot, *result]),
+        Meaning::Reduce { dest, .. } => some(&[*dest]),
+        Meaning::BarrierResult { dest, truth } => some(&[*dest, *truth]),
+        Meaning::Texture(read) => read.dests.iter().map(|(_, cell)| *cell).collect(),
+        Meaning::TextureSize { dests, .. } => dests.iter().map(|(_, cell)| *cell).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Flow analyses know what each instruction writes, in random words and in the code of compilers. The disassembler is no
+/// reference for the fourth component of a texture from sm_100 on, which it does not mark.
+#[test]
+fn what_a_meaning_writes_is_known() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/wide");
+    let mut sessions = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let bytes = std::fs::read(&path).expect("a cubin");
+        sessions.push(Session::open(&path.display().to_string(), &bytes).expect("it loads"));
+    }
+    let mut wrong = Vec::new();
+    let (mut written, mut textures) = (0, 0);
+    let mut check = |op: &Op, name: &str| {
+        let Some(meaning) = &op.meaning else { return };
+        textures += usize::from(matches!(meaning, Meaning::Texture(_)));
+        for cell in destinations(meaning) {
+            written += 1;
+            if !op.writes.contains(&cell) {
+                wrong.push(format!("{name} {}: {cell}", op.addr));
+            }
+        }
+    };
+    for row in ROWS.iter() {
+        check(&row.op, row.text);
+    }
+    for session in &sessions {
+        for kernel in session.image.kernels().expect("kernels") {
+            let prepared = session.prepare(kernel).expect("it is lifted");
+            prepared
+                .code
+                .ops
+                .iter()
+                .for_each(|op| check(op, &session.file));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(written > 10_000 && textures > 20, "{written}, {textures}");
 }
 
 /// R2P with a mask in a register may write each predicate, or keep it.
