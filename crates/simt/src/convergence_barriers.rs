@@ -277,6 +277,10 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ConvergenceBarriers<P> {
         self.ready.last().map(|group| (group.at, group.lanes))
     }
 
+    fn misses_lanes(&self, arriving: Mask) -> bool {
+        self.live & !arriving != 0
+    }
+
     fn barrier_in(&self, register: u8, lane: usize) -> u32 {
         let named = self.registers.get(usize::from(register));
         let mut named = named.into_iter().flatten();

@@ -88,6 +88,12 @@ pub trait ExecutionModel<P> {
     /// only in models whose warps continue without active lanes.
     fn running(&self) -> Option<(P, Mask)>;
 
+    /// Whether lanes that have not exited are missing among those that arrive at a barrier of the block, in a model whose
+    /// barriers count threads. Where they count warps, no lane is missing.
+    fn misses_lanes(&self, _arriving: Mask) -> bool {
+        false
+    }
+
     /// Number that stands for the convergence barrier that a register names in a lane; 0 if there is none, and in models
     /// without such barriers.
     fn barrier_in(&self, _register: u8, _lane: usize) -> u32 {

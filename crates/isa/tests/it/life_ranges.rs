@@ -107,7 +107,12 @@ fn wide_instructions_read_and_write_what_is_marked() {
             let missing: Vec<Reg> = registers(reads).difference(&found).copied().collect();
             let own: BTreeSet<Reg> = effects.writes.iter().copied().collect();
             let kept: BTreeSet<Reg> = own.intersection(&found).copied().collect();
-            let certain: BTreeSet<Reg> = own.difference(&kept).copied().collect();
+            let mut certain: BTreeSet<Reg> = own.difference(&kept).copied().collect();
+            // The disassembler marks no predicate that `PR` stands for. `testkit/tests/it/wide_meanings.rs` compares them with
+            // the meaning.
+            if program.mnemonic(instr) == Some("R2P") {
+                certain.retain(|register| register.kind != RegisterKind::Predicate);
+            }
             let writes = registers(writes);
             if !missing.is_empty() || !writes.is_subset(&own) || !certain.is_subset(&writes) {
                 let mnemonic = program.mnemonic(instr).expect("a row");

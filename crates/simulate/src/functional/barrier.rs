@@ -2,7 +2,7 @@
 //!
 //! A barrier opens when the expected number of threads has arrived. Whole warps count, as on GPUs with one program
 //! counter for each warp: a warp with diverged lanes arrives with all its threads. For example, if one lane of a warp
-//! executes BAR.SYNC, all 32 threads count as arrived. A split arrives with the threads of its lanes, so a barrier waits for all splits.
+//! executes BAR.SYNC, all 32 threads count as arrived. GPUs from Volta on count threads, so that there a run ends unless all lanes arrive. A split arrives with the threads of its lanes, so a barrier waits for all splits.
 
 use warpbound_ir::{BarrierReduction, OpIndex};
 use warpbound_simt::ExecutionModel;

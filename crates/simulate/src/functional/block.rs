@@ -420,7 +420,12 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                     context.memory,
                 )?;
             }
-            Effect::Barrier(barrier) => self.barrier(warp_index, at, barrier, taken),
+            Effect::Barrier(barrier) => {
+                if self.warps[warp_index].model.misses_lanes(taken) {
+                    return Err(self.fault(at, FaultKind::PartOfWarpAtBarrier));
+                }
+                self.barrier(warp_index, at, barrier, taken);
+            }
             Effect::BarrierResult(dest, truth) => {
                 let warp = &mut self.warps[warp_index];
                 let result = warp.barrier_result;

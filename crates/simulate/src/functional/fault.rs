@@ -85,6 +85,9 @@ pub enum FaultKind {
     Deadlock(Vec<BarrierWait>),
     /// All lanes of a warp that have not exited wait for each other.
     WarpDeadlock,
+    /// Lanes of a warp arrive at a barrier that counts threads, without lanes that have not exited. How the hardware counts
+    /// them is not modelled.
+    PartOfWarpAtBarrier,
     /// An indirect jump to an address without an instruction.
     InvalidJumpTarget(i64),
     /// A jump or call to code outside the file.
@@ -217,6 +220,9 @@ impl fmt::Display for FaultKind {
             FaultKind::WarpDeadlock => {
                 f.write_str("all lanes of the warp wait for each other, and none can go on")
             }
+            FaultKind::PartOfWarpAtBarrier => f.write_str(
+                "lanes arrive at a barrier without others of their warp, which is not modelled for this GPU",
+            ),
             FaultKind::MissingStackEntry(tag) => write!(f, "there is no {tag} entry on the stack"),
             FaultKind::Deadlock(waits) => write_deadlock(f, waits),
             FaultKind::InvalidJumpTarget(address) => {
