@@ -1,6 +1,6 @@
 //! Multifunction unit: RRO and MUFU.
 //!
-//! The unit interpolates between values in tables ([`interpolation`]), and this module computes the same bits: those that an
+//! The unit interpolates between values in tables (`interpolation.rs`), and this module computes the same bits: those that an
 //! H200 gave for 2^20 operands of each function (`xtask recordings --special`), and by B. Carleton
 //! (github.com/bcarlet/ptx-math) those of GPUs of architectures 5.x to 7.5 for all operands of `.RCP`, `.RSQ`, `.LG2`, of `.SQRT`
 //! from 6.x on, of `.EX2` with its RRO, and of `.SIN` and `.COS` but for their RRO. That other GPUs give the same is an
