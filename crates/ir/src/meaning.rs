@@ -396,7 +396,7 @@ pub enum WarpReduction {
 }
 
 impl WarpReduction {
-    /// Combines the values of two lanes, that of the lower number first.
+    /// Combines the values of two lanes, the lower lane first.
     pub fn combine(self, a: u32, b: u32) -> u32 {
         match self {
             WarpReduction::First => a,

@@ -31,7 +31,7 @@ use crate::nvidia::operands::Operands;
 #[allow(clippy::too_many_lines, reason = "a table: one row per opcode")]
 pub(crate) fn meaning(view: &View) -> Option<Meaning> {
     let o = &mut Operands::new(view);
-    // Some forms have a field for a predicate that they do not write, in which compilers put P0.
+    // Some forms have a field for a predicate that they do not write. Compilers put P0 there.
     o.writes.retain(|operand| {
         operand.shown || !matches!(operand.value, OperandValue::Pred { pred: Some(_), .. })
     });

@@ -52,7 +52,7 @@ pub struct ConvergenceBarriers<P> {
     ready: SmallVec<[Group<P>; 2]>,
     barriers: Vec<Participants<P>>,
     meetings: Vec<Meeting<P>>,
-    /// Barriers that each register names, with the lanes in which it does.
+    /// Barriers that each register names, each with the lanes where it does.
     registers: [SmallVec<[(Barrier, Mask); 1]>; REGISTERS],
     last_barrier: Barrier,
     live: Mask,
@@ -169,7 +169,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
             else {
                 continue;
             };
-            // Lanes go on where they waited: at the instruction after their own BSYNC, of which a barrier may have several.
+            // Lanes go on where they waited: at the instruction after their own BSYNC. A barrier may have several.
             let groups = &mut self.barriers[place].waiting;
             match groups.iter_mut().find(|group| group.at == next) {
                 Some(group) => group.lanes |= lanes,

@@ -4,6 +4,7 @@
 pub mod census;
 pub mod gcn3;
 pub mod gcn3_campaign;
+pub mod input_words;
 pub mod reference;
 pub mod variants;
 pub mod wide_reference;

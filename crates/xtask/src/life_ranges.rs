@@ -368,7 +368,7 @@ fn exception_rule(
     let all_predicates = view
         .operands
         .iter()
-        .any(|operand| operand.value == OperandValue::AllPreds);
+        .any(|operand| matches!(operand.value, OperandValue::AllPreds(_)));
     let texture = effects
         .access
         .is_some_and(|access| matches!(access.space, MemorySpace::Texture | MemorySpace::Surface));
@@ -376,8 +376,12 @@ fn exception_rule(
         Some("registers of an invalid size")
     } else if kind == Kind::OnlyWeRead && stays_in_part && effects.writes.contains(&register) {
         Some("the old value of a register that is written in part")
-    } else if register.kind == RegisterKind::Predicate && all_predicates {
-        Some("the predicates that PR stands for")
+    } else if matches!(
+        register.kind,
+        RegisterKind::Predicate | RegisterKind::UniformPredicate
+    ) && all_predicates
+    {
+        Some("the predicates that PR and UPR stand for")
     } else if kind == Kind::OnlyWeRead && texture {
         Some("coordinates of textures and surfaces after the marked ones")
     } else if kind == Kind::OnlyWeWrite && texture && effects.reads.contains(&register) {

@@ -68,7 +68,7 @@ impl GroupedWarp {
         }
     }
 
-    /// Splits the units of which only a part executes the next operation, and returns the units in a group.
+    /// Splits the units that execute the next operation only in part, and returns the units in a group.
     fn units_in(&mut self, active: Mask) -> Vec<Mask> {
         let mut units: Vec<(u32, Mask)> = Vec::new();
         for lane in lanes_of(active) {

@@ -1,10 +1,12 @@
 //! Multifunction unit: RRO and MUFU.
 //!
-//! The unit interpolates between values in tables (`interpolation.rs`), and this module computes the same bits: those that an
-//! H200 gave for 2^20 operands of each function (`xtask recordings --special`), and by B. Carleton
-//! (github.com/bcarlet/ptx-math) those of GPUs of architectures 5.x to 7.5 for all operands of `.RCP`, `.RSQ`, `.LG2`, of `.SQRT`
-//! from 6.x on, of `.EX2` with its RRO, and of `.SIN` and `.COS` but for their RRO. That other GPUs give the same is an
-//! assumption. The published bounds of errors hold:
+//! The unit interpolates between values in tables (`interpolation.rs`), and this module computes the same bits. Sources:
+//!
+//! * an H200, 2^20 operands of each function (`xtask recordings --special`);
+//! * B. Carleton (github.com/bcarlet/ptx-math), all operands on GPUs of architectures 5.x to 7.5: `.RCP`, `.RSQ`, `.LG2`,
+//!   `.SQRT` from 6.x on, `.EX2` with its RRO, `.SIN` and `.COS` without their RRO.
+//!
+//! It is assumed that other GPUs give the same. The published bounds of errors hold:
 //!
 //! | MUFU | error, as published |
 //! |---|---|
@@ -218,7 +220,7 @@ pub fn lg2(x: u32) -> u32 {
     }
 }
 
-/// Single of a sum in which bit `unit` stands for 1. Bits below the fraction are cut off.
+/// Single of a sum whose bit `unit` stands for 1. Bits below the fraction are cut off.
 fn normalised(sign: u32, sum: u64, unit: u32) -> u32 {
     if sum == 0 {
         return sign;

@@ -208,7 +208,7 @@ fn predicate_count<'o>(
     mut operands: impl Iterator<Item = &'o warpbound_isa::Operand>,
 ) -> Option<u8> {
     operands.find_map(|operand| match operand.value {
-        OperandValue::AllPreds => Some(PREDICATES),
+        OperandValue::AllPreds(_) => Some(PREDICATES),
         OperandValue::ConditionCode => Some(FLAGS),
         _ => None,
     })

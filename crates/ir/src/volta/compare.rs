@@ -24,7 +24,7 @@ pub(super) fn integer_set_predicates(
     };
     let (&combine, kind) = rest.split_last()?;
     let truth = match (kind, extends) {
-        // Later GPUs compare pairs with one instruction, in place of two of which the second has `.EX`.
+        // Later GPUs compare pairs with one instruction instead of a pair with `.EX`.
         ([M::U64 | M::S64], false) => {
             let [a, b] = [operands.long(0)?, operands.long(1)?];
             let equal = |n: usize| Expr::binary(BinaryOp::Eq, a[n].clone(), b[n].clone());

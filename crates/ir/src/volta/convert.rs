@@ -81,7 +81,7 @@ pub(super) fn float_to_integer(modifiers: &[Modifier], operands: &Operands<'_>) 
     };
     let nan_is_zero = modifiers.take(M::Ntz);
     modifiers.finish()?;
-    // What a NaN of another format becomes with `.NTZ` is not known.
+    // No document says what a NaN of another format becomes with `.NTZ`.
     if nan_is_zero && (from != Format::Single || to.width() != 32) {
         return None;
     }

@@ -213,7 +213,7 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
             let product = [low(), Expr::binary(op, a, b)];
             let added = operands.long(2)?;
             let predicate = operands.predicates().first().copied().flatten();
-            // Whether the carry is that of a difference or of the sum with a negated number, no document says.
+            // No document says whether the carry belongs to a difference or to a sum with a negated number.
             if predicate.is_some() && operands.is_negated(2) {
                 return None;
             }
@@ -317,7 +317,7 @@ pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
         return operands.set_register(either(choice, of(BinaryOp::MinU), of(BinaryOp::MaxU)));
     }
     if let [M::U64 | M::S64] = modifiers {
-        // What the second predicate does is not known.
+        // No document says what the second predicate does.
         nothing_carried_in(operands, 3)?;
         let [a, b] = [operands.long(0)?, operands.long(1)?];
         let less = long_less(&a, &b, modifiers == [M::S64]);

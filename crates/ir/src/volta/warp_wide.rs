@@ -35,7 +35,7 @@ fn over_lanes(op: WarpReduction, operands: &Operands<'_>) -> Option<Meaning> {
     })
 }
 
-/// WARPSYNC: lanes wait for those of a mask.
+/// WARPSYNC: lanes wait for the lanes of a mask.
 pub(super) fn meeting(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     match modifiers {
         [M::All] => Some(Meaning::Meet(None)),

@@ -108,10 +108,13 @@ fn wide_instructions_read_and_write_what_is_marked() {
             let own: BTreeSet<Reg> = effects.writes.iter().copied().collect();
             let kept: BTreeSet<Reg> = own.intersection(&found).copied().collect();
             let mut certain: BTreeSet<Reg> = own.difference(&kept).copied().collect();
-            // The disassembler marks no predicate that `PR` stands for. `testkit/tests/it/wide_meanings.rs` compares them with
+            // The disassembler marks no predicate that `PR` and `UPR` stand for. `testkit/tests/it/wide_meanings.rs` compares them with
             // the meaning.
-            if program.mnemonic(instr) == Some("R2P") {
-                certain.retain(|register| register.kind != RegisterKind::Predicate);
+            if matches!(program.mnemonic(instr), Some("R2P" | "UR2UP")) {
+                certain.retain(|register| {
+                    let kinds = [RegisterKind::Predicate, RegisterKind::UniformPredicate];
+                    !kinds.contains(&register.kind)
+                });
             }
             let writes = registers(writes);
             if !missing.is_empty() || !writes.is_subset(&own) || !certain.is_subset(&writes) {

@@ -93,3 +93,18 @@ fn lanes_that_spin_let_waiting_lanes_go_on() {
     apply(&mut warp, (ControlTransfer::Yield, 0b1110)).expect("yields");
     assert_eq!(warp.running(), Some((11, 0b0001)));
 }
+
+#[test]
+fn lanes_that_went_elsewhere_miss_at_a_barrier_of_the_block() {
+    let mut warp = warp();
+    assert!(!warp.misses_lanes(0b1111));
+    assert!(
+        warp.misses_lanes(0b0111),
+        "a lane whose condition does not hold"
+    );
+    apply(&mut warp, (ControlTransfer::Jump(10), 0b0011)).expect("jumps");
+    assert!(warp.misses_lanes(0b0011));
+    // Lanes that have exited are not missing.
+    apply(&mut warp, (ControlTransfer::Exit, 0b0011)).expect("exits");
+    assert!(!warp.misses_lanes(0b1100));
+}

@@ -487,7 +487,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
-    /// Reduces a value over the `taken` lanes, all of which receive the result.
+    /// Reduces a value over the `taken` lanes. All of them receive the result.
     fn reduce_lanes(
         &mut self,
         warp_index: usize,

@@ -32,8 +32,8 @@ pub(super) enum ValueSlot {
     Word(u8),
 }
 
-/// Rows of the registers that a code names: vector registers, then registers of the uniform datapath, of which each lane
-/// has a copy (SOUNDNESS 21.2, `uniform-private`).
+/// Rows of the registers that a code names: vector registers, then registers of the uniform datapath. Each lane
+/// has a copy of the latter (SOUNDNESS 21.2, `uniform-private`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct RegisterRows {
     vectors: usize,
@@ -95,7 +95,7 @@ impl RegisterRows {
     }
 }
 
-/// Number of a predicate among the masks of a warp: those of lanes, then those of the uniform datapath; `None` for other
+/// Number of a predicate among the masks of a warp: predicates of lanes, then of the uniform datapath; `None` for other
 /// cells.
 #[inline]
 pub(super) fn predicate_mask(cell: Cell) -> Option<u8> {
@@ -401,7 +401,7 @@ pub(super) enum Flow {
         from: BarrierSource,
         cleared: Option<u8>,
     },
-    /// Lanes wait for those of a mask, or for all.
+    /// Lanes wait for the lanes of a mask, or for all.
     Meet(Option<ValueSlot>),
     /// To the named code outside the file.
     External(String),

@@ -549,7 +549,7 @@ fn planted_uniform_access_of_16_bytes_counted_as_one_request() {
     assert!(found > 300, "{found}");
 }
 
-/// Doubles of one request that are counted as those of two, and lanes of atomic operations that are merged.
+/// Doubles of one request that are counted as two requests, and lanes of atomic operations that are merged.
 #[test]
 fn planted_units_of_another_family() {
     let wide = |rng: &mut fastrand::Rng| AccessForm {

@@ -3,6 +3,7 @@
 use warpbound_ir::{Cell, Expr, Meaning, meaning_of};
 use warpbound_isa::Arch;
 use warpbound_testkit::instructions::census::{FLOATS, document};
+use warpbound_testkit::instructions::input_words::{EDGES, InputWords};
 use warpbound_testkit::instructions::reference::{InstrInputs, file_of, outputs};
 use warpbound_testkit::instructions::variants::{
     FormVariants, SpelledView, decode_word, form_variants,
@@ -11,45 +12,20 @@ use warpbound_testkit::instructions::variants::{
 /// Minimum number of random inputs for each form; each of its modifier choices has at least one.
 const INPUTS: u64 = 10_000;
 
-const EDGES: [u32; 16] = [
-    0,
-    1,
-    2,
-    31,
-    32,
-    33,
-    63,
-    64,
-    0x7f,
-    0x80,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x7fff_ffff,
-    0x8000_0000,
-    u32::MAX,
-];
-
-struct Random(u64);
+/// Inputs of an instruction.
+struct Random(InputWords);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+    fn new(seed: u64) -> Random {
+        Random(InputWords::new(seed))
     }
 
-    /// Draws an edge case, a number of few bits, or a uniform one.
+    fn next(&mut self) -> u64 {
+        self.0.bits()
+    }
+
     fn word(&mut self) -> u32 {
-        let bits = self.next();
-        let word = (bits >> 16) as u32;
-        match bits % 4 {
-            0 => EDGES[(bits >> 8) as usize % EDGES.len()],
-            1 => word >> (bits >> 8 & 31),
-            2 => word & (word >> 8) & EDGES[(bits >> 12) as usize % EDGES.len()],
-            _ => word,
-        }
+        self.0.word()
     }
 
     fn inputs(&mut self) -> InstrInputs {
@@ -139,7 +115,7 @@ fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
 
 /// Compares all modifier choices of a form with the reference; returns the number of choices with a meaning.
 fn check(arch: Arch, shape: &FormVariants) -> u64 {
-    let mut random = Random(0x1234_5678_9abc_def1 ^ shape.count());
+    let mut random = Random::new(0x1234_5678_9abc_def1 ^ shape.count());
     let mut with_meaning = Vec::new();
     for number in 0..shape.count() {
         let word = shape.word(number, &mut || random.next() >> 16);
@@ -252,7 +228,7 @@ fn a_wrong_meaning_is_found() {
     let meaning = meaning_of(&view.view).expect("a meaning");
     let mut wrong = view.clone();
     wrong.view.operands[3].negate = true;
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     let differ = std::panic::catch_unwind(move || {
         for _ in 0..100 {
             checked(&wrong, &meaning, &random.inputs(), "IADD3");

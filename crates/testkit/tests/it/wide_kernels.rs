@@ -102,9 +102,10 @@ fn runs_keep_the_claims() {
     assert!(ran * 10 > launches * 9, "{ran} of {launches}");
 }
 
-/// Returns how many launches have other results, or end with a fault, after a change of the instructions of their kernel.
-fn launches_that_show(plant: impl Fn(&mut Op) -> bool) -> usize {
-    let mut shown = 0;
+/// Returns the faults and differences of the launches that have other results, or none, after a change of the instructions
+/// of their kernel.
+fn shown_by_launches(plant: impl Fn(&mut Op) -> bool) -> Vec<String> {
+    let mut shown = Vec::new();
     for_each_launch(|_, session, reference, launch| {
         let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
         let mut prepared = session
@@ -118,47 +119,58 @@ fn launches_that_show(plant: impl Fn(&mut Op) -> bool) -> usize {
         if planted.count() > 0 {
             let options = RunOptions::default();
             let run = execute_prepared(session, &prepared, launch, &options, &mut |_| ());
-            shown += usize::from(run.is_err() || run.is_ok_and(|run| run.unexpected.is_some()));
+            shown.extend(match run {
+                Err(fault) => Some(fault.to_string()),
+                Ok(run) => run.unexpected.map(|difference| difference.to_string()),
+            });
         }
     });
     shown
 }
 
-/// Lanes pass BSYNC without waiting, so that votes after it miss some.
+/// Lanes pass BSYNC without waiting, so that votes after it miss some, and barriers of the block are reached apart, where a
+/// run ends.
 #[test]
 fn planted_barriers_that_do_not_wait_are_found() {
-    let shown = launches_that_show(|op| {
+    let shown = shown_by_launches(|op| {
         let is_planted = matches!(op.control, ControlEffect::JoinBarrier(_));
         if is_planted {
             op.control = ControlEffect::Next;
         }
         is_planted
     });
-    assert!(shown > 0);
+    let apart = "lanes arrive at a barrier without others of their warp";
+    let count = |ends: bool| {
+        shown
+            .iter()
+            .filter(|what| what.contains(apart) == ends)
+            .count()
+    };
+    assert!(count(true) > 0 && count(false) > 0, "{shown:?}");
 }
 
 /// A barrier for two warps waits for a third.
 #[test]
 fn planted_thread_counts_of_barriers_are_found() {
-    let shown = launches_that_show(|op| match &mut op.meaning {
+    let shown = shown_by_launches(|op| match &mut op.meaning {
         Some(Meaning::Barrier { threads, .. }) if *threads == Expr::Const(64) => {
             *threads = Expr::Const(96);
             true
         }
         _ => false,
     });
-    assert!(shown > 0);
+    assert!(!shown.is_empty());
 }
 
 /// REDUX adds where it takes the minimum.
 #[test]
 fn planted_reductions_of_warps_are_found() {
-    let shown = launches_that_show(|op| match &mut op.meaning {
+    let shown = shown_by_launches(|op| match &mut op.meaning {
         Some(Meaning::Reduce { op: reduction, .. }) => {
             *reduction = WarpReduction::Sum;
             true
         }
         _ => false,
     });
-    assert!(shown > 0);
+    assert!(!shown.is_empty());
 }

@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 use warpbound_base::Family;
 use warpbound_ir::{Cell, Expr, Meaning, Op, lift};
 use warpbound_isa::nvidia::SassProgram;
-use warpbound_isa::{Arch, Program, RegisterKind};
+use warpbound_isa::{Arch, Program, Reg, RegisterKind};
 use warpbound_load::Kernel;
 use warpbound_query::Session;
+use warpbound_testkit::instructions::input_words::InputWords;
 use warpbound_testkit::instructions::wide_reference::{
     WideInputs, WideInstr, WideOutputs, has_reference, outputs,
 };
@@ -24,25 +25,6 @@ const FIRST_SM: u32 = 75;
 
 /// Difference of a text without a reference.
 const NO_REFERENCE: &str = "no reference";
-
-const EDGES: [u32; 16] = [
-    0,
-    1,
-    2,
-    31,
-    32,
-    33,
-    63,
-    64,
-    0x7f,
-    0x80,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x7fff_ffff,
-    0x8000_0000,
-    u32::MAX,
-];
 
 /// Instructions with floating-point operands or results, which `ir/tests/it/float` compares.
 const FLOATS: [&str; 27] = [
@@ -106,26 +88,20 @@ static ROWS: LazyLock<Vec<WideRow>> = LazyLock::new(|| {
     rows
 });
 
-struct Random(u64);
+/// Inputs of an instruction.
+struct Random(InputWords);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+    fn new(seed: u64) -> Random {
+        Random(InputWords::new(seed))
     }
 
-    /// Draws an edge case, a number of few bits, or a uniform one.
+    fn next(&mut self) -> u64 {
+        self.0.bits()
+    }
+
     fn word(&mut self) -> u32 {
-        let bits = self.next();
-        let word = (bits >> 16) as u32;
-        match bits % 4 {
-            0 => EDGES[(bits >> 8) as usize % EDGES.len()],
-            1 => word >> (bits >> 8 & 31),
-            2 => word & (word >> 8) & EDGES[(bits >> 12) as usize % EDGES.len()],
-            _ => word,
-        }
+        self.0.word()
     }
 
     fn inputs(&mut self) -> WideInputs {
@@ -160,7 +136,7 @@ impl Random {
                 true => &mut inputs.uniform,
             };
             file[usize::from(number)] = value;
-            // Registers come in pairs, of which the first one is the operand of 32 bits.
+            // Registers come in pairs; the first one is the operand of 32 bits.
             if index % 2 == 0 {
                 last = value;
             }
@@ -265,7 +241,7 @@ fn rows_by_spelling() -> BTreeMap<&'static str, Vec<&'static WideRow>> {
 
 #[test]
 fn integer_instructions_mean_what_their_text_states() {
-    let mut random = Random(0x1234_5678_9abc_def1);
+    let mut random = Random::new(0x1234_5678_9abc_def1);
     let mut inputs = random.inputs();
     let mut differ = Vec::new();
     let (mut spellings, mut compared, mut drawn) = (0, 0, 0);
@@ -375,23 +351,47 @@ fn what_a_meaning_writes_is_known() {
     assert!(written > 10_000 && textures > 20, "{written}, {textures}");
 }
 
-/// R2P with a mask in a register may write each predicate, or keep it.
+/// Instructions on all predicates of a file read or write each of them, unless a constant mask chooses some.
 #[test]
-fn predicates_that_a_register_selects_are_written() {
-    let mut rows = 0;
-    for row in ROWS
-        .iter()
-        .filter(|row| row.instr.mnemonic == "R2P" && row.op.meaning.is_none())
-    {
-        let predicates = (0..7).map(Cell::pred);
-        let is_known = |cell: Cell| row.op.reads.contains(&cell) && row.op.writes.contains(&cell);
-        assert!(predicates.into_iter().all(is_known), "{}", row.text);
-        rows += 1;
+fn sets_of_predicates_are_read_and_written() {
+    for (mnemonic, of, writes) in [
+        ("P2R", Cell::pred as fn(u8) -> Cell, false),
+        ("R2P", Cell::pred, true),
+        ("UP2UR", uniform_predicate, false),
+        ("UR2UP", uniform_predicate, true),
+    ] {
+        let mut whole = 0;
+        for row in ROWS.iter().filter(|row| row.instr.mnemonic == mnemonic) {
+            let cells: &[Cell] = match writes {
+                true => &row.op.writes,
+                false => &row.op.reads,
+            };
+            let named = (0..7).filter(|number| cells.contains(&of(*number))).count();
+            // A mask in a register may choose each predicate, or none, so that the old value is read, too.
+            let is_constant = row
+                .text
+                .rsplit(", ")
+                .next()
+                .is_some_and(|last| last.starts_with("0x"));
+            assert!(
+                named == 7 || writes && is_constant,
+                "{} {}",
+                row.arch,
+                row.text
+            );
+            let keeps = (0..7).all(|number| row.op.reads.contains(&of(number)));
+            assert!(!writes || is_constant || keeps, "{} {}", row.arch, row.text);
+            whole += usize::from(named == 7);
+        }
+        assert!(whole > 0, "{mnemonic}");
     }
-    assert!(rows > 0);
 }
 
-/// Every instruction whose meaning assigns values has a reference, besides those of floating-point numbers.
+fn uniform_predicate(number: u8) -> Cell {
+    Cell::of(Reg::uniform_predicate(number))
+}
+
+/// Every instruction whose meaning assigns values has a reference, unless it computes floating-point numbers.
 #[test]
 fn no_wide_meaning_is_without_a_reference() {
     let missing: BTreeSet<&str> = ROWS
@@ -405,7 +405,7 @@ fn no_wide_meaning_is_without_a_reference() {
 
 /// Whether the comparison finds that the reference of another text differs from the meaning, for some word of a spelling.
 fn is_found(spelling: &str, other_text: impl Fn(&str) -> Option<String>) -> bool {
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     let mut inputs = random.inputs();
     let mut planted = 0;
     let rows = rows_by_spelling();

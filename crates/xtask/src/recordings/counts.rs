@@ -187,9 +187,9 @@ impl Tally {
             self.contradictions.push(what);
         }
         if let Some(launch) = &launch {
-            self.compare_accesses(session, kernel, (name, launch), &recorded.rows)?;
+            self.compare_accesses(session, kernel, name, launch, &recorded.rows)?;
             self.runs
-                .compare(session, kernel, (name, launch), &recorded.rows);
+                .compare(session, kernel, name, launch, &recorded.rows);
         }
         let bound = bound(session, kernel, &options.bound)?;
         if let Some((bound, warps)) = bound.verdict.bound().zip(report.warps) {
@@ -212,7 +212,8 @@ impl Tally {
         &mut self,
         session: &Session,
         kernel: &Kernel,
-        (name, launch): (&str, &LaunchFile),
+        name: &str,
+        launch: &LaunchFile,
         recorded: &[RecordedRow],
     ) -> anyhow::Result<()> {
         let prepared = session.prepare(kernel)?;

@@ -1,4 +1,4 @@
-//! Recorded executions of instructions against those of a run of the same launch.
+//! Recorded executions of instructions, compared with a run of the same launch.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(super) struct ComparedRuns {
     equal: usize,
     instructions: usize,
     equal_instructions: usize,
-    /// Launches in which the GPU executed instructions less often, with the same lanes: groups merged early.
+    /// Launches whose instructions the GPU executed less often, with the same lanes: groups merged early.
     merged: BTreeMap<String, String>,
     faults: BTreeMap<String, String>,
     pub(super) contradictions: Vec<String>,
@@ -43,7 +43,8 @@ impl ComparedRuns {
         &mut self,
         session: &Session,
         kernel: &Kernel,
-        (name, launch): (&str, &LaunchFile),
+        name: &str,
+        launch: &LaunchFile,
         rows: &[RecordedRow],
     ) {
         let run = session.prepare(kernel).and_then(|prepared| {

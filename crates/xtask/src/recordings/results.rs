@@ -42,7 +42,7 @@ struct Tally {
     launches: usize,
     equal: usize,
     buffers: [usize; 2],
-    /// Launches with other results, and in which way they differ.
+    /// Launches with other results, and their differences.
     other: BTreeMap<String, String>,
     faults: BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! Recorded results of special functions against those of MUFU.
+//! Recorded results of special functions, compared with MUFU.
 
 use std::path::Path;
 

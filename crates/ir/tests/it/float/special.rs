@@ -192,8 +192,8 @@ fn reciprocal_roots_of_all_significands() {
         let result = rsq(x);
         let exponent = (result >> 23) as i32;
         let r = u128::from(result & 0x7f_ffff | 0x80_0000);
-        // result^2 x = 1: r^2 2^(2 (exponent - 150)) m 2^(-23 + odd) = 1; times 4 for half units, of which four are more than
-        // the error.
+        // result^2 x = 1: r^2 2^(2 (exponent - 150)) m 2^(-23 + odd) = 1; times 4 for half units. The
+        // error is below four of them.
         let power = 2 - 2 * (exponent - 150) + 23 - i32::from(odd);
         let target = 1u128 << power;
         assert!((2 * r - 4) * (2 * r - 4) * m < target, "{x:08x}");

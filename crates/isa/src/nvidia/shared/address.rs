@@ -29,7 +29,7 @@ pub struct BracketOperand {
     pub suffix: &'static str,
 }
 
-/// Form in which an address takes its general register.
+/// Role of the general register in an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BaseForm {
     /// As the size of the address says: one register, or a pair.
@@ -43,7 +43,7 @@ pub enum BaseForm {
 }
 
 impl BracketOperand {
-    /// Form in which the general register is taken; `None` for other texts after it.
+    /// Role of the general register; `None` for other texts after it.
     pub fn base_form(&self) -> Option<BaseForm> {
         Some(match self.suffix {
             "" => BaseForm::Plain,

@@ -68,7 +68,7 @@ impl Form {
                     push(OperandKind::Register, field)
                 }
                 ItemKind::Pred(field) => push(OperandKind::Predicate, field),
-                ItemKind::PredSet(_) | ItemKind::CcTest(_) => {}
+                ItemKind::PredSet(_) | ItemKind::PredSetOrCc(_) | ItemKind::CcTest(_) => {}
                 ItemKind::Unsigned(field)
                 | ItemKind::Signed(field)
                 | ItemKind::Mixed(field)
@@ -163,7 +163,7 @@ fn item_bits(item: &Item) -> u128 {
         bits |= field.bits();
     }
     match &item.kind {
-        ItemKind::PredSet(bit) => bits | bit.map_or(0, |bit| 1 << bit),
+        ItemKind::PredSetOrCc(bit) => bits | 1 << bit,
         ItemKind::CcTest(field) => bits | field.bits(),
         ItemKind::Brackets(brackets) => {
             let lists = brackets.lists();

@@ -226,7 +226,10 @@ fn add_operand_cells(
                 );
             }
         }
-        OperandValue::AllPreds => cells.extend((0..PREDICATES).map(Reg::predicate)),
+        OperandValue::AllPreds(kind) => {
+            let all = (0..PREDICATES).map(|number| Reg { kind, number });
+            cells.extend(all);
+        }
         OperandValue::ConditionCode => cells.push(Reg::CC),
         OperandValue::Memory { base, .. } => {
             // A 64-bit address takes two registers.
@@ -255,7 +258,7 @@ fn add_operand_cells(
 /// Number of uniform registers of the descriptor of a memory access.
 const DESCRIPTOR_REGISTERS: u8 = 2;
 
-/// Number of predicates that `PR` stands for.
+/// Number of predicates that `PR` and `UPR` stand for.
 const PREDICATES: u8 = REGISTERS.count(RegisterKind::Predicate) as u8;
 
 /// Adds `count` registers from `first` on. R255 is RZ and not a register, hence the saturation.
@@ -271,13 +274,14 @@ fn push_group(file: fn(u8) -> Reg, first: Option<u8>, count: u8, cells: &mut Vec
     }
 }
 
-/// Restricts the writes of an instruction that writes all predicates at once (R2P) to the predicates in its mask.
+/// Restricts the writes of an instruction that writes all predicates at once (R2P, UR2UP) to the predicates in its mask.
 ///
 /// With an immediate mask and no byte select this is exact. Otherwise any predicate may keep its old value, so all of
 /// them count as read too. The same holds for the condition code as destination, because the mask selects some of its
 /// bits. For example, `R2P PR, R0, 0x3` writes P0 and P1.
 fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
-    let writes_all = |item: &Item| item.writes && matches!(item.kind, ItemKind::PredSet(_));
+    let is_set = |kind: &ItemKind| matches!(kind, ItemKind::PredSet(_) | ItemKind::PredSetOrCc(_));
+    let writes_all = |item: &Item| item.writes && is_set(&item.kind);
     if !form.template.items().any(writes_all) {
         return;
     }
@@ -293,7 +297,11 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     match mask {
         Some(mask) if !byte_selected && !out.writes.contains(&Reg::CC) => {
             out.writes.retain(|register| {
-                register.kind != RegisterKind::Predicate || mask >> register.number & 1 == 1
+                let is_predicate = matches!(
+                    register.kind,
+                    RegisterKind::Predicate | RegisterKind::UniformPredicate
+                );
+                !is_predicate || mask >> register.number & 1 == 1
             })
         }
         _ => out.reads.extend(out.writes.iter().copied()),

@@ -10,6 +10,7 @@ use super::names::Names;
 use super::opcode::Opcode;
 use super::register_number::{pred_number, reg_number, uniform_number};
 use super::template::{FloatFormat, Item, ItemKind, Piece};
+use crate::RegisterKind;
 use crate::instr::{BranchTarget, CcTest, Guard};
 use smallvec::SmallVec;
 use warpbound_base::{Bits, CodeAddr};
@@ -40,8 +41,8 @@ pub enum OperandValue {
         /// Whether it is negated (`!`).
         negated: bool,
     },
-    /// All predicates `P0`..`P6` as a bit set (`PR`).
-    AllPreds,
+    /// All predicates of a file as a bit set: `P0` to `P6` (`PR`), or `UP0` to `UP6` (`UPR`).
+    AllPreds(RegisterKind),
     /// Condition code as an operand (`CC` instead of `PR`).
     ConditionCode,
     /// Test of the condition code; not printed if it always holds.
@@ -372,8 +373,9 @@ fn value(
             OperandValue::ConvergenceBarrier((field.get(word) & 255) as u8)
         }
         ItemKind::Brackets(brackets) => OperandValue::Address(brackets.value(dialect, names, word)),
-        ItemKind::PredSet(Some(bit)) if word.bit(*bit) => OperandValue::ConditionCode,
-        ItemKind::PredSet(_) => OperandValue::AllPreds,
+        ItemKind::PredSetOrCc(bit) if word.bit(*bit) => OperandValue::ConditionCode,
+        ItemKind::PredSetOrCc(_) => OperandValue::AllPreds(RegisterKind::Predicate),
+        ItemKind::PredSet(file) => OperandValue::AllPreds(*file),
         ItemKind::CcTest(field) => OperandValue::CcTest(CcTest((field.get(word) & 31) as u8)),
         ItemKind::Unsigned(field) => {
             OperandValue::Int((field.get(word) as i64).wrapping_mul(item.scale.into()))

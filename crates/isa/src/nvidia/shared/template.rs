@@ -9,6 +9,7 @@ use super::dialect::Dialect;
 use super::field::{Cond, Field, LAST_BIT, split};
 use super::imad_alias::ImadAlias;
 use super::names::{CountId, Names, NamesId};
+use crate::RegisterKind;
 
 /// Number of registers of an operand: fixed, or looked up by a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,8 +53,10 @@ pub(crate) enum ItemKind {
     /// Two consecutive register groups selected by one field (compare-and-swap).
     RegPair(Field),
     Pred(Field),
-    /// All predicates (`PR`), or `CC` when the bit is set. Later GPUs have no condition code, and no bit.
-    PredSet(Option<u8>),
+    /// All predicates of a file (`PR`, `UPR`).
+    PredSet(RegisterKind),
+    /// All predicates (`PR`), or `CC` when the bit is set.
+    PredSetOrCc(u8),
     CcTest(Field),
     Unsigned(Field),
     Signed(Field),
@@ -503,8 +506,9 @@ fn parse_kind(head: &str) -> Option<ItemKind> {
         'R' => ItemKind::Reg(Field::parse(rest)?),
         'Y' => ItemKind::RegPair(Field::parse(rest)?),
         'P' => ItemKind::Pred(Field::parse(rest)?),
-        'N' if rest.is_empty() => ItemKind::PredSet(None),
-        'N' => ItemKind::PredSet(Some(rest.parse().ok()?)),
+        'N' if rest.is_empty() => ItemKind::PredSet(RegisterKind::Predicate),
+        'N' if rest == "U" => ItemKind::PredSet(RegisterKind::UniformPredicate),
+        'N' => ItemKind::PredSetOrCc(rest.parse().ok()?),
         'Q' => ItemKind::CcTest(Field::parse(rest)?),
         'U' => ItemKind::Unsigned(Field::parse(rest)?),
         'S' => ItemKind::Signed(Field::parse(rest)?),

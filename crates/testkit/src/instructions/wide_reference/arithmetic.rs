@@ -155,7 +155,7 @@ pub(super) fn differences_of_bytes(case: &WideCase<'_>) -> Option<WideOutputs> {
     let places = [0, 8, 16, 24];
     let result: i128 = match case.has("ACC") {
         true => third + places.map(distance).into_iter().sum::<i128>(),
-        // What a third operand does is not documented, and the meaning requires 0.
+        // No document says what a third operand does, and the meaning requires 0.
         false if third != 0 => return None,
         false => places.map(|at| distance(at) << at).into_iter().sum(),
     };

@@ -12,7 +12,7 @@ fn word_of(is_set: impl Fn(u32) -> bool) -> i128 {
     (0..32).map(|at| i128::from(is_set(at)) << at).sum()
 }
 
-/// SHF: a shift of the number of 64 bits that the first and the third operand form, of which one word is the result.
+/// SHF: one word of the shifted number of 64 bits that the first and the third operand form.
 pub(super) fn shift(case: &WideCase<'_>) -> Option<WideOutputs> {
     case.knows_only(&["L", "R", "W", "U32", "S32", "U64", "S64", "HI"])?;
     let bits = if case.has("U64") || case.has("S64") {
@@ -138,7 +138,7 @@ pub(super) fn bit_mask(case: &WideCase<'_>) -> Option<WideOutputs> {
     case.write_only(word_of(is_inside), 32)
 }
 
-/// MOV. A second operand is a mask of lanes, of which the full one is a plain move.
+/// MOV. A second operand is a mask of lanes; with all lanes it is a plain move.
 pub(super) fn moved(case: &WideCase<'_>) -> Option<WideOutputs> {
     case.knows_only(&["64"])?;
     if case.instr.reads.len() > 1 && case.immediate(1) != Some(15) {

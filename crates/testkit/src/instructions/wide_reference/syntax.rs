@@ -122,8 +122,8 @@ impl<'a> WideInstr<'a> {
         sources.unwrap_or(self.reads.len())
     }
 
-    /// Other reading of a sum of three with one predicate: up to sm_90 the text leaves PT out, so that the predicate can be
-    /// that of either carry. `None` for all other instructions.
+    /// Other reading of a sum of three with one predicate: up to sm_90 the text leaves PT out, so that the predicate can belong
+    /// to either carry. `None` for all other instructions.
     pub fn with_hidden_carry(&self) -> Option<WideInstr<'a>> {
         let (true, &[only]) = (self.base == "IADD3", self.predicates.as_slice()) else {
             return None;

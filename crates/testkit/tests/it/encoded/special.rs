@@ -39,7 +39,7 @@ fn reduced(before: &InitialState<'_>, x: u32) -> Option<FinalState> {
     if before.instruction.has("EX2") {
         return match value.abs() >= 128.0 {
             true => of(0x4080_0000),
-            // The exponentials that an H200 computed are those of truncated fractions.
+            // The fraction is truncated (B. Carleton, see `ir/src/float/special.rs`).
             false => of((value.abs() * unit) as u32),
         };
     }

@@ -302,8 +302,8 @@ fn item_fields(item: &Item, mut push: impl FnMut(bool, Field)) {
             }
         }
         // The bit selects between all predicates and the condition code, so it is a value.
-        ItemKind::PredSet(Some(bit)) => push(true, Field::of_bit(*bit)),
-        ItemKind::PredSet(None) => {}
+        ItemKind::PredSetOrCc(bit) => push(true, Field::of_bit(*bit)),
+        ItemKind::PredSet(_) => {}
         ItemKind::Const { bank, offset } | ItemKind::ConstTarget { bank, offset } => {
             push(true, bank.clone());
             push(true, offset.clone());

@@ -3,8 +3,8 @@
 use super::super::address::BracketOperand;
 use super::super::modifier::{OperandWord, Part};
 use super::super::operand::{Operand, OperandValue};
-use crate::SpecialReg;
 use crate::instr::{BranchTarget, CcTest};
+use crate::{RegisterKind, SpecialReg};
 use warpbound_base::CodeAddr;
 
 /// Operand of a word that is built: its value and its modifiers.
@@ -76,7 +76,7 @@ impl NewOperand {
 
     /// All predicates (`PR`).
     pub const fn all_preds() -> NewOperand {
-        NewOperand::new(OperandValue::AllPreds)
+        NewOperand::new(OperandValue::AllPreds(RegisterKind::Predicate))
     }
 
     /// Integer immediate.
@@ -202,7 +202,6 @@ impl NewOperand {
             OperandValue::Word { text, .. } => text == fixed,
             OperandValue::Reg(None) => fixed == "RZ",
             OperandValue::Uniform(None) => fixed == "URZ",
-            OperandValue::AllPreds => fixed == "PR",
             _ => false,
         }
     }

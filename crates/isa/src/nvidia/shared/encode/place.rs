@@ -10,6 +10,7 @@ use super::super::template::{FloatFormat, Item, ItemKind};
 use super::brackets;
 use super::error::OperandMismatch;
 use super::new_operand::{NewOperand, as_brackets};
+use crate::RegisterKind;
 use crate::instr::BranchTarget;
 use warpbound_base::CodeAddr;
 
@@ -170,11 +171,11 @@ fn value(
             let negated = word.with_condition(&item.not, negated, context.codes);
             negated.ok_or(clash)
         }
-        (ItemKind::PredSet(None), OperandValue::AllPreds) => Ok(word),
-        (ItemKind::PredSet(Some(bit)), OperandValue::AllPreds) => {
+        (ItemKind::PredSet(file), OperandValue::AllPreds(kind)) if *file == kind => Ok(word),
+        (ItemKind::PredSetOrCc(bit), OperandValue::AllPreds(RegisterKind::Predicate)) => {
             word.with_field(&Field::of_bit(*bit), 0).ok_or(clash)
         }
-        (ItemKind::PredSet(Some(bit)), OperandValue::ConditionCode) => {
+        (ItemKind::PredSetOrCc(bit), OperandValue::ConditionCode) => {
             word.with_field(&Field::of_bit(*bit), 1).ok_or(clash)
         }
         (ItemKind::CcTest(field), OperandValue::CcTest(test)) => {

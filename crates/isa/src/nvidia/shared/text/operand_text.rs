@@ -3,6 +3,7 @@
 use warpbound_base::Bits;
 
 use super::{TargetStyle, TextWriter};
+use crate::RegisterKind;
 use crate::instr::{BranchTarget, CcTest};
 use crate::nvidia::shared::number;
 use crate::nvidia::shared::operand::{Operand, OperandValue};
@@ -35,7 +36,8 @@ impl TextWriter<'_> {
                 }
                 self.push_pred(pred);
             }
-            OperandValue::AllPreds => self.push("PR"),
+            OperandValue::AllPreds(RegisterKind::UniformPredicate) => self.push("UPR"),
+            OperandValue::AllPreds(_) => self.push("PR"),
             OperandValue::ConditionCode => self.push("CC"),
             OperandValue::CcTest(test) => self.push_cc_test(test),
             // The disassembler prints the negated number here, not `.NEG`.

@@ -31,6 +31,7 @@ impl<'a> TextWriter<'a> {
             | ItemKind::RegPair(_)
             | ItemKind::Pred(_)
             | ItemKind::PredSet(_)
+            | ItemKind::PredSetOrCc(_)
             | ItemKind::CcTest(_) => {
                 return None;
             }
