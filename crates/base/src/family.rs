@@ -60,8 +60,10 @@ pub struct FamilyFacts {
     pub is_analysed: bool,
     /// Whether kernels are run without time.
     pub is_run: bool,
-    /// Whether kernels are timed, bounded in cycles, measured and rewritten.
+    /// Whether runs of kernels are timed.
     pub is_timed: bool,
+    /// Whether kernels are bounded in cycles, measured and rewritten.
+    pub is_bounded_in_cycles: bool,
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
@@ -121,6 +123,7 @@ impl Family {
                 is_analysed: true,
                 is_run: true,
                 is_timed: true,
+                is_bounded_in_cycles: true,
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
                 grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
@@ -131,7 +134,8 @@ impl Family {
                 architectures: &["Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell"],
                 is_analysed: true,
                 is_run: true,
-                is_timed: false,
+                is_timed: true,
+                is_bounded_in_cycles: false,
                 lanes: 32,
                 reconvergence: Reconvergence::ConvergenceBarriers,
                 grouped_code: None,
@@ -143,6 +147,7 @@ impl Family {
                 is_analysed: true,
                 is_run: true,
                 is_timed: true,
+                is_bounded_in_cycles: true,
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
                 grouped_code: None,
@@ -154,6 +159,7 @@ impl Family {
                 is_analysed: true,
                 is_run: true,
                 is_timed: true,
+                is_bounded_in_cycles: true,
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
                 grouped_code: None,
@@ -188,7 +194,7 @@ impl Family {
         }
     }
 
-    /// Refuses a family whose kernels are bounded in instructions and run, but have no model of time.
+    /// Refuses a family whose runs are not timed.
     ///
     /// # Errors
     ///
@@ -197,8 +203,22 @@ impl Family {
         match self.facts().is_timed {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
-                "kernels for {self} are bounded in instructions and run without time (`--functional`), but neither timed nor bounded in \
-                 cycles yet"
+                "kernels for {self} are bounded in instructions and run without time (`--functional`), but not timed yet"
+            ))),
+        }
+    }
+
+    /// Refuses a family whose kernels are bounded in instructions and run, but not bounded in cycles.
+    ///
+    /// # Errors
+    ///
+    /// A diagnostic with the name of the family.
+    pub fn check_bounded_in_cycles(self) -> Result<(), Diagnostic> {
+        match self.facts().is_bounded_in_cycles {
+            true => Ok(()),
+            false => Err(Diagnostic::new(format!(
+                "kernels for {self} are bounded in instructions and run with and without time, but neither bounded in cycles nor \
+                 rewritten yet"
             ))),
         }
     }

@@ -108,6 +108,17 @@ impl Isa {
         self.family().map_or(Ok(()), Family::check_timed)
     }
 
+    /// Refuses an instruction set whose kernels are not bounded in cycles.
+    ///
+    /// # Errors
+    ///
+    /// As [`Isa::check_timed`], or a diagnostic with the name of the family.
+    pub fn check_bounded_in_cycles(self) -> Result<(), Diagnostic> {
+        self.check_timed()?;
+        self.family()
+            .map_or(Ok(()), Family::check_bounded_in_cycles)
+    }
+
     /// Instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].
     pub fn fallback(self) -> Option<Isa> {
         match self {

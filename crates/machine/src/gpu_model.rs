@@ -42,6 +42,7 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../machine/amd/gem5-apu.toml"),
     ),
     ("r9-nano", include_str!("../../../machine/amd/r9-nano.toml")),
+    ("h200", include_str!("../../../machine/nvidia/h200.toml")),
 ];
 
 /// Provenance of a parameter.
@@ -55,6 +56,15 @@ pub enum Provenance {
     Assumed,
     /// Fitted to a measurement that the source names.
     Fitted,
+    /// Measured on this device, by the experiment that the source names; its record is in the repository.
+    Measured,
+}
+
+impl Provenance {
+    /// Whether the range is known of this device: published or measured.
+    pub fn is_of_device(self) -> bool {
+        matches!(self, Provenance::Published | Provenance::Measured)
+    }
 }
 
 /// Range of a parameter of a device, with its source.

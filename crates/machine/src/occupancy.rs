@@ -42,6 +42,7 @@ impl BlockResources {
         Parameter::RegisterStep,
         Parameter::WarpStep,
         Parameter::SharedStep,
+        Parameter::SharedReserved,
     ];
 
     /// Returns the resources of an empty SM.
@@ -86,7 +87,10 @@ impl BlockResources {
             warps,
             blocks: 1,
             registers: warps.saturating_mul(share),
-            shared: in_steps(shared, machine[Parameter::SharedStep]),
+            shared: in_steps(
+                shared.saturating_add(machine[Parameter::SharedReserved]),
+                machine[Parameter::SharedStep],
+            ),
             barriers: 0,
         }
     }
@@ -262,9 +266,9 @@ pub struct BlockTooLarge {
 impl fmt::Display for BlockTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, takes, has) = (self.limit.name(), self.takes, self.has);
-        let block = match self.limit.only_family() {
-            Some(Family::Maxwell | Family::Volta | Family::MiniSimt) | None => "block",
-            Some(Family::Gcn3) => "workgroup",
+        let block = match self.limit.families() {
+            [Family::Gcn3] => "workgroup",
+            _ => "block",
         };
         write!(f, "a {block} takes {takes}, but {name} is {has}")
     }

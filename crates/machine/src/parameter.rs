@@ -1,4 +1,5 @@
-//! Parameters of the timing models, one row each. A parameter belongs to the machines of one family or of both.
+//! Parameters of the timing models, one row each. A parameter belongs to the machines of one family or of
+//! several.
 
 use warpbound_base::{Diagnostic, Family};
 
@@ -58,7 +59,7 @@ pub enum SlowEnd {
 
 macro_rules! parameters {
     (
-        $($(#[doc = $doc:literal])+ $id:ident = $family:ident $name:literal, $unit:ident, $slow:ident
+        $($(#[doc = $doc:literal])+ $id:ident = $families:ident $name:literal, $unit:ident, $slow:ident
             $(, $domain:ident)?;)+
     ) => {
         /// Parameter of a machine; see the rows of this file.
@@ -95,12 +96,12 @@ macro_rules! parameters {
 
             /// Whether machines of a family have the parameter.
             pub fn is_of(self, family: Family) -> bool {
-                self.only_family().is_none_or(|only| only == family)
+                self.families().contains(&family)
             }
 
-            /// Family whose machines alone have it; `None` if the machines of all families have it.
-            pub(crate) fn only_family(self) -> Option<Family> {
-                match self { $(Parameter::$id => parameters!(@family $family),)+ }
+            /// Families whose machines have it.
+            pub(crate) fn families(self) -> &'static [Family] {
+                match self { $(Parameter::$id => parameters!(@families $families),)+ }
             }
 
             /// Unit of its values.
@@ -124,9 +125,11 @@ macro_rules! parameters {
             }
         }
     };
-    (@family both) => { None };
-    (@family nvidia) => { Some(Family::Maxwell) };
-    (@family gcn3) => { Some(Family::Gcn3) };
+    (@families all) => { &[Family::Maxwell, Family::Volta, Family::Gcn3] };
+    (@families nvidia) => { &[Family::Maxwell, Family::Volta] };
+    (@families maxwell) => { &[Family::Maxwell] };
+    (@families volta) => { &[Family::Volta] };
+    (@families gcn3) => { &[Family::Gcn3] };
     (@slow high) => { SlowEnd::High };
     (@slow low) => { SlowEnd::Low };
     (@slow either) => { SlowEnd::Either };
@@ -224,6 +227,8 @@ impl Parameter {
         Parameter::SplitLatency,
         Parameter::SplitMerge,
         Parameter::SplitRegisters,
+        Parameter::SharedReserved,
+        Parameter::IssueGroupSwitch,
     ];
 
     /// Number of the parameter in random selections. Rows that are added later do not change it, so that a seed
@@ -244,7 +249,7 @@ impl Parameter {
     }
 }
 
-// A row: description (printed in reports), family whose machines have the parameter, name in machine files, unit,
+// A row: description (printed in reports), families whose machines have the parameter, name in machine files, unit,
 // slow end, and valid values unless every value is valid.
 parameters! {
     /// Streaming multiprocessors (SMs) of the GPU.
@@ -274,35 +279,40 @@ parameters! {
     WarpStep = nvidia "block.warp_step", Count, each, Size;
     /// Allocation granularity of shared memory.
     SharedStep = nvidia "block.shared_step", Bytes, each, Size;
+    /// Shared memory of each block that belongs to the system, beside the block's own.
+    SharedReserved = volta "block.shared_reserved", Bytes, each;
     /// Clock frequency of the SMs.
     /// Either: it matters only to code that reads the global timer, in nanoseconds.
-    Clock = both "clock.frequency", Kilohertz, either, Positive;
+    Clock = all "clock.frequency", Kilohertz, either, Positive;
 
     /// From the launch of a kernel to the start of its first block, with the first instructions in the instruction
     /// cache.
-    LaunchKernel = both "launch.kernel", Cycles, high;
+    LaunchKernel = all "launch.kernel", Cycles, high;
     /// Between the starts of two blocks on one SM.
-    LaunchBlock = both "launch.block", Cycles, high;
+    LaunchBlock = all "launch.block", Cycles, high;
     /// From the end of the last warp to the end of the kernel.
-    LaunchEnd = both "launch.end", Cycles, high;
+    LaunchEnd = all "launch.end", Cycles, high;
     /// 1: a kernel ends when the L2 cache has accepted all its stores, too. 0: when its last warp has exited.
-    LaunchStores = both "launch.stores", Count, high, Switch;
+    LaunchStores = all "launch.stores", Count, high, Switch;
 
     /// 1: dual issue: an instruction with control code 16 issues in the same cycle as the next one. 0: one cycle before
     /// it.
     /// Low: without dual issue, the second of a pair issues a cycle later.
-    IssueDual = nvidia "issue.dual", Count, low, Switch;
+    IssueDual = maxwell "issue.dual", Count, low, Switch;
     /// From the issue of an instruction with control code 29 (YIELD6) to the next issue of its warp.
-    IssueYield6 = nvidia "issue.yield6", Cycles, high;
+    IssueYield6 = maxwell "issue.yield6", Cycles, high;
     /// From the issue of an instruction with control code 30 (YIELD8) to the next issue of its warp.
-    IssueYield8 = nvidia "issue.yield8", Cycles, high;
+    IssueYield8 = maxwell "issue.yield8", Cycles, high;
     /// From the issue of an instruction with control code 31 (OFF_DECK) to the next issue of its warp.
-    IssueOffDeck = nvidia "issue.off_deck", Cycles, high;
+    IssueOffDeck = maxwell "issue.off_deck", Cycles, high;
     /// Additional cycles after an instruction with control code 0 (DRAIN), once all scoreboards of its warp are
     /// released.
     IssueDrain = nvidia "issue.drain", Cycles, high;
     /// Additional cycles after a taken branch, to redirect the fetch.
     IssueJump = nvidia "issue.jump", Cycles, high;
+    /// Additional cycles before another group of a diverged warp issues, because the group before it ended, waits at a
+    /// convergence barrier or gave way.
+    IssueGroupSwitch = volta "issue.group_switch", Cycles, high;
     /// From the release of a scoreboard to the first possible issue of a warp that waits for it.
     IssueWake = nvidia "issue.wake", Cycles, high;
     /// Additional cycles per register bank conflict: each further operand from one bank that is not in the reuse cache.
@@ -325,7 +335,7 @@ parameters! {
     /// Latency of half precision.
     LatencyFp16 = nvidia "latency.fp16", Cycles, high;
     /// Latency of IMAD and IMUL (compilers use XMAD, which has the fixed latency).
-    LatencyImad = nvidia "latency.imad", Cycles, high;
+    LatencyImad = maxwell "latency.imad", Cycles, high;
     /// Latency of reads of special registers (S2R).
     LatencySpecialRegister = nvidia "latency.special_register", Cycles, high;
     /// Latency of shuffles.
@@ -379,7 +389,7 @@ parameters! {
     SharedPoolThreads = nvidia "shared.pool_threads", Count, each, PowerOfTwo;
 
     /// From the last arrival at a barrier to the first possible issue of the waiting warps.
-    BarrierLatency = both "barrier.latency", Cycles, high;
+    BarrierLatency = all "barrier.latency", Cycles, high;
     /// Threads per cycle that the barriers of an SM count.
     BarrierThreads = nvidia "barrier.threads", Count, low, Positive;
     /// Latency of MEMBAR.CTA, which does not wait for accesses of the warp.
@@ -411,115 +421,115 @@ parameters! {
     ConstantL2Beyond = nvidia "constant.l2_beyond_l1", Cycles, high;
 
     /// Size of the first instruction cache of an SM.
-    InstructionL1Bytes = both "instruction.l1_bytes", Bytes, each, Size;
+    InstructionL1Bytes = all "instruction.l1_bytes", Bytes, each, Size;
     /// Line of both instruction caches.
-    InstructionLine = both "instruction.line", Bytes, each, PowerOfTwo;
+    InstructionLine = all "instruction.line", Bytes, each, PowerOfTwo;
     /// Ways of the first instruction cache.
-    InstructionL1Ways = both "instruction.l1_ways", Count, each, Size;
+    InstructionL1Ways = all "instruction.l1_ways", Count, each, Size;
     /// Size of the second instruction cache of an SM.
-    InstructionL15Bytes = both "instruction.l15_bytes", Bytes, each, Size;
+    InstructionL15Bytes = all "instruction.l15_bytes", Bytes, each, Size;
     /// Ways of the second instruction cache.
-    InstructionL15Ways = both "instruction.l15_ways", Count, each, Size;
+    InstructionL15Ways = all "instruction.l15_ways", Count, each, Size;
     /// Lines prefetched after the one in use.
     /// Each: a prefetched line saves a miss, but occupies the L2 cache and replaces another line.
-    InstructionAhead = both "instruction.ahead", Count, each;
+    InstructionAhead = all "instruction.ahead", Count, each;
     /// Rate at which prefetched lines arrive after the line in use.
-    InstructionAheadBandwidth = both "instruction.ahead_bandwidth", BytesPerKilocycle, low, Positive;
+    InstructionAheadBandwidth = all "instruction.ahead_bandwidth", BytesPerKilocycle, low, Positive;
     /// Latency of an instruction fetch that hits in the second instruction cache.
-    InstructionL15Hit = both "instruction.l15_hit", Cycles, high;
+    InstructionL15Hit = all "instruction.l15_hit", Cycles, high;
     /// Latency of an instruction fetch that hits in the L2 cache.
-    InstructionL2Hit = both "instruction.l2_hit", Cycles, high;
+    InstructionL2Hit = all "instruction.l2_hit", Cycles, high;
 
     /// L1 data caches of an SM.
-    L1Units = both "l1.units", Count, each, Size;
+    L1Units = all "l1.units", Count, each, Size;
     /// Size of each L1 cache.
-    L1Bytes = both "l1.bytes", Bytes, each, Size;
+    L1Bytes = all "l1.bytes", Bytes, each, Size;
     /// Line of the L1 caches; its sectors are fetched one by one.
-    L1Line = both "l1.line", Bytes, each, PowerOfTwo;
+    L1Line = all "l1.line", Bytes, each, PowerOfTwo;
     /// Sets of each L1 cache.
-    L1Sets = both "l1.sets", Count, each, Size;
+    L1Sets = all "l1.sets", Count, each, Size;
     /// Latency of a load of one thread that hits in the L1 cache.
-    L1Hit = both "l1.hit", Cycles, high;
+    L1Hit = all "l1.hit", Cycles, high;
     /// 1: all loads from global memory look up the L1 cache, 0: only those that allow it (LDG.CI).
     /// Either: a hit is faster, but a load that hits a line in flight waits for the whole line.
-    L1AllLoads = both "l1.all_loads", Count, either, Switch;
+    L1AllLoads = all "l1.all_loads", Count, either, Switch;
     /// Threads of a request for accesses of at most 32 bits; half as many for 64 bits, a quarter for 128.
-    L1RequestThreads = both "l1.request_threads", Count, each, PowerOfTwo;
+    L1RequestThreads = all "l1.request_threads", Count, each, PowerOfTwo;
     /// Tags looked up per cycle.
-    L1Tags = both "l1.tags", Count, low, Positive;
+    L1Tags = all "l1.tags", Count, low, Positive;
     /// Miss-status holding registers (MSHRs) of an SM, one per sector in flight from the L2 cache.
     /// Low: a load that misses waits for a free register.
-    L1Misses = both "l1.misses", Count, low, Positive;
+    L1Misses = all "l1.misses", Count, low, Positive;
     /// Entries of the store buffer of an SM, one per sector in flight to the L2 cache.
     /// Low: a store waits for a free entry.
-    L1Stores = both "l1.stores", Count, low, Positive;
+    L1Stores = all "l1.stores", Count, low, Positive;
     /// 1: the requests of an instruction share the sectors that they request from the L2 cache. 0: each requests its
     /// own.
     /// Low: a sector requested twice takes time twice.
-    L1Merge = both "l1.merge", Count, low, Switch;
+    L1Merge = all "l1.merge", Count, low, Switch;
     /// From the acceptance of a load or store by the L1 cache until its source registers have been read.
-    L1Sources = both "l1.sources", Cycles, high;
+    L1Sources = all "l1.sources", Cycles, high;
 
     /// Size of the L2 cache.
-    L2Bytes = both "l2.bytes", Bytes, each, Size;
+    L2Bytes = all "l2.bytes", Bytes, each, Size;
     /// Line of the L2 cache.
-    L2Line = both "l2.line", Bytes, each, PowerOfTwo;
+    L2Line = all "l2.line", Bytes, each, PowerOfTwo;
     /// Sector of the L1 and L2 caches.
-    L2Sector = both "l2.sector", Bytes, each, PowerOfTwo;
+    L2Sector = all "l2.sector", Bytes, each, PowerOfTwo;
     /// Ways of the L2 cache.
-    L2Ways = both "l2.ways", Count, each, Size;
+    L2Ways = all "l2.ways", Count, each, Size;
     /// Slices of the L2 cache, each with its own port.
-    L2Slices = both "l2.slices", Count, each, Size;
+    L2Slices = all "l2.slices", Count, each, Size;
     /// 1: the slice of a line is a hash of its address. 0: the remainder of its line number.
     /// Either: the lines that share a slice differ.
-    L2Hash = both "l2.hash", Count, either, Switch;
+    L2Hash = all "l2.hash", Count, either, Switch;
     /// Latency of a load of one thread that hits in the L2 cache.
-    L2Hit = both "l2.hit", Cycles, high;
+    L2Hit = all "l2.hit", Cycles, high;
     /// Bandwidth of an L2 slice.
-    L2Bandwidth = both "l2.slice_bandwidth", BytesPerKilocycle, low, Positive;
+    L2Bandwidth = all "l2.slice_bandwidth", BytesPerKilocycle, low, Positive;
     /// Bandwidth between an SM and the L2 cache.
-    SmBandwidth = both "l2.sm_bandwidth", BytesPerKilocycle, low, Positive;
+    SmBandwidth = all "l2.sm_bandwidth", BytesPerKilocycle, low, Positive;
 
     /// Additional latency of a load from DRAM over one that hits in the L2 cache, without address translation.
-    DramBeyond = both "dram.beyond_l2", Cycles, high;
+    DramBeyond = all "dram.beyond_l2", Cycles, high;
     /// Peak bandwidth of DRAM.
-    DramBandwidth = both "dram.bandwidth", BytesPerKilocycle, low, Positive;
+    DramBandwidth = all "dram.bandwidth", BytesPerKilocycle, low, Positive;
     /// Part of the peak bandwidth that reads reach; the rest is lost to row activations and other overhead of DRAM.
-    DramReads = both "dram.read_efficiency", PerMille, low, Positive;
+    DramReads = all "dram.read_efficiency", PerMille, low, Positive;
     /// Part of the peak bandwidth that writes reach.
-    DramWrites = both "dram.write_efficiency", PerMille, low, Positive;
+    DramWrites = all "dram.write_efficiency", PerMille, low, Positive;
     /// Bus turnaround: part of a sector's bus time that is lost for each sector written among reads, of at most as many
     /// as are read.
-    DramTurnaround = both "dram.turnaround", PerMille, high;
+    DramTurnaround = all "dram.turnaround", PerMille, high;
     /// Cycles of a refresh, in which DRAM serves no requests.
-    DramRefresh = both "dram.refresh", Cycles, high;
+    DramRefresh = all "dram.refresh", Cycles, high;
     /// Cycles between the starts of two refreshes.
     /// Either: with another interval, refreshes delay other requests.
-    DramRefreshInterval = both "dram.refresh_interval", Cycles, either, Positive;
+    DramRefreshInterval = all "dram.refresh_interval", Cycles, either, Positive;
 
     /// Entries of the L1 TLB of an SM.
-    TlbL1Entries = both "tlb.l1_entries", Count, each, Size;
+    TlbL1Entries = all "tlb.l1_entries", Count, each, Size;
     /// Page translated by an entry of the L1 TLB.
-    TlbL1Page = both "tlb.l1_page", Bytes, each, PowerOfTwo;
+    TlbL1Page = all "tlb.l1_page", Bytes, each, PowerOfTwo;
     /// Additional latency of a translation that hits in the L2 TLB.
-    TlbL1Miss = both "tlb.l1_miss", Cycles, high;
+    TlbL1Miss = all "tlb.l1_miss", Cycles, high;
     /// Entries of the L2 TLB.
-    TlbL2Entries = both "tlb.l2_entries", Count, each, Size;
+    TlbL2Entries = all "tlb.l2_entries", Count, each, Size;
     /// Page translated by an entry of the L2 TLB.
-    TlbL2Page = both "tlb.l2_page", Bytes, each, PowerOfTwo;
+    TlbL2Page = all "tlb.l2_page", Bytes, each, PowerOfTwo;
     /// Additional latency of a translation from a page table that is cached.
-    TlbL2Miss = both "tlb.l2_miss", Cycles, high;
+    TlbL2Miss = all "tlb.l2_miss", Cycles, high;
     /// Additional latency of a translation from a page table that is not cached.
-    TlbWalk = both "tlb.walk", Cycles, high;
+    TlbWalk = all "tlb.walk", Cycles, high;
     /// Page tables that caches hold, each for one page of the L2 TLB.
-    TlbPageTables = both "tlb.page_tables", Count, each, Size;
+    TlbPageTables = all "tlb.page_tables", Count, each, Size;
 
     /// Additional latency of an atomic operation on global memory over a load.
-    AtomicLatency = both "atomic.latency", Cycles, high;
+    AtomicLatency = all "atomic.latency", Cycles, high;
     /// Additional latency if several threads of a warp access the same address.
-    AtomicShared = both "atomic.contended", Cycles, high;
+    AtomicShared = all "atomic.contended", Cycles, high;
     /// Cycles for which the atomic operations on a sector occupy their L2 slice.
-    AtomicOccupancy = both "atomic.occupancy", Cycles, high;
+    AtomicOccupancy = all "atomic.occupancy", Cycles, high;
 
     /// Latency of a texture read that hits.
     TextureHit = nvidia "texture.hit", Cycles, high;

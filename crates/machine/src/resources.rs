@@ -12,15 +12,10 @@ use crate::Parameter;
 
 static ROWS: &str = include_str!("../../../machine/nvidia/resources.tsv");
 
-/// Name of the column that is no parameter of a machine.
-const RESERVED: &str = "reserved";
-
 /// Resources that occupancy depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SmResources {
     values: BTreeMap<Parameter, u64>,
-    /// Bytes of shared memory that the system takes in each block.
-    pub reserved_shared: u64,
 }
 
 impl SmResources {
@@ -47,19 +42,13 @@ impl SmResources {
     fn parse(head: &str, row: &str) -> Result<SmResources, Diagnostic> {
         let mut found = SmResources {
             values: BTreeMap::new(),
-            reserved_shared: 0,
         };
         // The first column is the architecture.
         for (name, value) in head.split('\t').zip(row.split('\t')).skip(1) {
             let value = value.parse().map_err(|_| {
                 Diagnostic::new(format!("resources.tsv: {name} is {value:?}, no number"))
             })?;
-            match name {
-                RESERVED => found.reserved_shared = value,
-                name => {
-                    found.values.insert(Parameter::named(name)?, value);
-                }
-            }
+            found.values.insert(Parameter::named(name)?, value);
         }
         Ok(found)
     }
@@ -91,7 +80,9 @@ mod tests {
                 Parameter::BlockRegisters,
                 Parameter::BlockShared,
             ];
-            for parameter in BlockResources::PARAMETERS.iter().chain(&block) {
+            let has_value = |parameter: &&Parameter| **parameter != Parameter::SharedReserved;
+            let limits = BlockResources::PARAMETERS.iter().filter(has_value);
+            for parameter in limits.chain(&block) {
                 assert!(row[*parameter] > 0, "{architecture}: {}", parameter.name());
             }
             assert_eq!(row[Parameter::SmThreads], 32 * row[Parameter::SmWarps]);

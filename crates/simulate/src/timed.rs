@@ -35,14 +35,14 @@ mod tlb;
 mod warp;
 mod waves;
 
-use warpbound_base::{Cycles, Named, Observed};
+use warpbound_base::{Cycles, Named, Observed, Reconvergence};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
 use warpbound_launch::{GlobalMemory, Launch, StartCaches};
 use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy};
 
 pub use crate::functional::{AccessKind, SingleWarp};
-use crate::functional::{Counts, Fault};
+use crate::functional::{ConvergenceModel, Counts, Fault, NvidiaModel};
 
 pub use l2::LOCAL_BASE;
 pub use outcome::{FetchLevel, Outcome, PendingHit, TranslationLevel};
@@ -113,5 +113,10 @@ pub fn run(
     memory: &mut GlobalMemory,
     listener: &mut impl EventListener,
 ) -> Result<TimedResult, Fault> {
-    sm::run(code, program, launch, setup, memory, listener)
+    match code.family.facts().reconvergence {
+        Reconvergence::ConvergenceBarriers => sm::run::<_, ConvergenceModel>(
+            code, program, launch, setup, memory, listener,
+        ),
+        _ => sm::run::<_, NvidiaModel>(code, program, launch, setup, memory, listener),
+    }
 }

@@ -8,12 +8,12 @@
 //!
 //! # Concepts
 //!
-//! * timing facts of each instruction of Maxwell and Pascal: `timing/src/maxwell/instr_facts.rs`, `unit.rs`
-//! * completion of an instruction: `timing/src/maxwell/completion.rs`
+//! * timing facts of each instruction of NVIDIA's GPUs: `timing/src/nvidia/instr_facts.rs`, `unit.rs`
+//! * completion of an instruction: `timing/src/nvidia/completion.rs`
 //! * timing facts of GCN3 (classes, counters, waits): `timing/src/wave_facts.rs`
 
-mod maxwell;
+mod nvidia;
 mod wave_facts;
 
-pub use maxwell::{Completion, Distance, InstrFacts, UnitModel, instr_facts};
+pub use nvidia::{Completion, Distance, InstrFacts, UnitModel, instr_facts};
 pub use wave_facts::{CounterRaise, IssueKind, WaitCounts, WaveFacts, gcn_facts};

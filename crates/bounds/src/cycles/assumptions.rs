@@ -118,7 +118,7 @@ impl CycleOptions {
         let ranges = self.machine.parameters();
         let ranges = ranges.map(|parameter| (parameter, self.machine.range(parameter)));
         ranges
-            .filter(|(_, range)| range.provenance != Provenance::Published)
+            .filter(|(_, range)| !range.provenance.is_of_device())
             .map(|(parameter, range)| UnpublishedRange {
                 name: parameter.name(),
                 least: range.least,

@@ -126,8 +126,7 @@ impl OccupancyQuery<'_> {
                 Occupancy::of(machine, threads, registers, self.shared)
             }
             (KnownMachine::Resources(sm), _) => {
-                let shared = self.shared.saturating_add(sm.reserved_shared);
-                Occupancy::of(sm, threads, registers, shared)
+                Occupancy::of(sm, threads, registers, self.shared)
             }
         };
         let name = match kernel.code_object {

@@ -297,7 +297,7 @@ impl<'r, F: FamilyTiming<W>, const W: usize> Core<'r, F, W> {
         let waits = state.barrier_wait.is_some();
         // First, because the times of this instruction delay the next issue from `now` on.
         warp.restart(now);
-        F::time(self, now, warp, next.map(|next| next.0), context);
+        F::time(self, now, warp, next, context);
         let Some(next) = next else {
             return Ok(After::Ends);
         };

@@ -141,12 +141,12 @@ pub(super) trait FamilyTiming<const W: usize>: Sized {
     }
 
     /// Computes the times of the instruction that a warp has issued in cycle `now`: of its unit, its results, and the
-    /// next issue of the warp, which is at `next` unless the warp has ended.
+    /// next issue of the warp, which is at `next` with these active lanes unless the warp has ended.
     fn time<'r, L: EventListener>(
         core: &mut Core<'r, Self, W>,
         now: u64,
         warp: &mut Warp<Self::WarpState>,
-        next: Option<u32>,
+        next: Option<(u32, Mask)>,
         context: &mut RunContext<'_, 'r, Self, L, W>,
     );
 

@@ -12,11 +12,13 @@ mod scoreboard;
 mod shared_memory;
 mod times;
 
+use std::marker::PhantomData;
+
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::nvidia::{ExecUnit, SassProgram};
 use warpbound_launch::{GlobalMemory, Launch};
 use warpbound_machine::{BlockResources, Parameter};
-use warpbound_simt::Mask;
+use warpbound_simt::{ExecutionModel, Mask};
 use warpbound_timing::{Completion, Distance};
 
 use super::core::{Core, IssueEffects};
@@ -30,30 +32,32 @@ use super::parameters::{Tracked, UsedParameters};
 use super::server::Server;
 use super::warp::{Warp, WarpState};
 use super::{Interlock, Setup, TimedResult};
-use crate::functional::{Block, ClockRegister, Fault, NVIDIA_LANES, NvidiaModel};
+use crate::functional::{Block, ClockRegister, Fault, NVIDIA_LANES};
 use instr_timing::{InstrTiming, instr_timings};
 use probe::Probe;
 use scheduler::Scheduler;
 use scoreboard::Scoreboards;
 use shared_memory::SharedSection;
 
-/// Streaming multiprocessor.
-pub(super) type Sm<'r> = Core<'r, SmUnits, NVIDIA_LANES>;
+/// Streaming multiprocessor whose warps have an execution model.
+pub(super) type Sm<'r, E> = Core<'r, SmUnits<E>, NVIDIA_LANES>;
 
 /// State of a run that all SMs share.
-pub(super) type SmContext<'a, 'r, L> = RunContext<'a, 'r, SmUnits, L, NVIDIA_LANES>;
+pub(super) type SmContext<'a, 'r, L, E> = RunContext<'a, 'r, SmUnits<E>, L, NVIDIA_LANES>;
 
 /// Warp of an SM.
 pub(super) type SmWarp = Warp<SmWarpState>;
 
 /// Part of an SM that only this family has: units and caches that its schedulers share.
-pub(super) struct SmUnits {
+pub(super) struct SmUnits<E> {
     /// Maximum number of warps that it holds.
     slots: u64,
     shared_section: Tracked<SharedSection>,
     shared_memory: Server,
     barrier: Server,
     constants: ConstantCaches,
+    /// The warps are in the functional state of their blocks; only the type is needed here.
+    model: PhantomData<E>,
 }
 
 /// Timing state of a warp of an SM.
@@ -102,7 +106,7 @@ impl<'a> SmRun<'a> {
 }
 
 /// Simulates a launch; see [`super::run`].
-pub(super) fn run<L: EventListener>(
+pub(super) fn run<L: EventListener, E: ExecutionModel<u32>>(
     code: &Code,
     program: &SassProgram,
     launch: &Launch,
@@ -114,7 +118,7 @@ pub(super) fn run<L: EventListener>(
     let timings = instr_timings(code, program, &parameters);
     let is_depbar =
         |timing: &InstrTiming| matches!(timing.facts.completion, Completion::Depbar { .. });
-    let inputs = Inputs::<SmUnits, NVIDIA_LANES> {
+    let inputs = Inputs::<SmUnits<E>, NVIDIA_LANES> {
         code,
         launch,
         parameters: &parameters,
@@ -133,8 +137,8 @@ pub(super) fn run<L: EventListener>(
     simulate(inputs, memory, listener)
 }
 
-impl FamilyTiming<NVIDIA_LANES> for SmUnits {
-    type Model = NvidiaModel;
+impl<E: ExecutionModel<u32>> FamilyTiming<NVIDIA_LANES> for SmUnits<E> {
+    type Model = E;
     type Scheduler = Scheduler;
     type WarpState = SmWarpState;
     type Run<'a> = SmRun<'a>;
@@ -146,7 +150,7 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
         run: SmRun<'_>,
         launch: &Launch,
         parameters: &UsedParameters,
-    ) -> Layout<SmUnits, NVIDIA_LANES> {
+    ) -> Layout<SmUnits<E>, NVIDIA_LANES> {
         let threads = launch.block.iter().map(|&n| u64::from(n)).product();
         let (registers, shared) = (run.setup.registers.into(), launch.shared.into());
         let mut reader = parameters.reader();
@@ -164,6 +168,7 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
                 shared_memory: Server::default(),
                 barrier: Server::default(),
                 constants: ConstantCaches::new(parameters),
+                model: PhantomData,
             };
             (units, vec![Scheduler::new(); schedulers])
         };
@@ -179,22 +184,22 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
         probe.taken
     }
 
-    fn end_others(block: &mut Block<'_, NvidiaModel, NVIDIA_LANES>, number: u32) {
+    fn end_others(block: &mut Block<'_, E, NVIDIA_LANES>, number: u32) {
         block.end_other_warps(number);
     }
 
     /// The warps of a block get consecutive slots, which are free again when the block ends. Slots belong to
     /// sub-partitions in turn, so the warps are spread evenly.
-    fn take_slot(_sm: &mut Sm<'_>, resident: usize, warps: usize, number: u32) -> Option<u32> {
+    fn take_slot(_sm: &mut Sm<'_, E>, resident: usize, warps: usize, number: u32) -> Option<u32> {
         // All blocks of a launch have the same number of warps, so a free place has the slots of a block that has ended.
         let first = u32::try_from(resident * warps).ok()?;
         first.checked_add(number)
     }
 
     fn begin_warp<L>(
-        sm: &mut Sm<'_>,
+        sm: &mut Sm<'_, E>,
         place: WarpPlace,
-        context: &SmContext<'_, '_, L>,
+        context: &SmContext<'_, '_, L, E>,
     ) -> SmWarpState {
         sm.schedulers[place.scheduler as usize].add(place.slot, NEVER, ExecUnit::None);
         let Tracking { cells, counts } = context.run.tracking;
@@ -207,26 +212,26 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
     }
 
     fn end_warp<'r, L: EventListener>(
-        sm: &mut Sm<'r>,
+        sm: &mut Sm<'r, E>,
         _now: u64,
         warp: &SmWarp,
-        _context: &mut SmContext<'_, 'r, L>,
+        _context: &mut SmContext<'_, 'r, L, E>,
     ) {
         sm.schedulers[warp.place.scheduler as usize].remove(warp.place.slot);
     }
 
     #[inline(always)]
-    fn set_ready<L>(sm: &mut Sm<'_>, warp: &SmWarp, ready: u64, context: &SmContext<'_, '_, L>) {
+    fn set_ready<L>(sm: &mut Sm<'_, E>, warp: &SmWarp, ready: u64, context: &SmContext<'_, '_, L, E>) {
         let unit = context.run.unit_of(warp.at);
         sm.schedulers[warp.place.scheduler as usize].update(warp.place.slot, ready, unit);
     }
 
     #[inline(always)]
     fn earliest_issue<L>(
-        sm: &Sm<'_>,
+        sm: &Sm<'_, E>,
         scheduler: usize,
         from: u64,
-        context: &SmContext<'_, '_, L>,
+        context: &SmContext<'_, '_, L, E>,
     ) -> u64 {
         let next = sm.schedulers[scheduler].earliest_issue(context.run.setup.policy);
         next.max(from)
@@ -235,10 +240,10 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
     /// Issues the instruction that the scheduler selects, and the one paired with it (dual issue).
     #[inline]
     fn issue_cycle<'r, L: EventListener>(
-        sm: &mut Sm<'r>,
+        sm: &mut Sm<'r, E>,
         now: u64,
         scheduler: usize,
-        context: &mut SmContext<'_, 'r, L>,
+        context: &mut SmContext<'_, 'r, L, E>,
         effects: &mut IssueEffects,
     ) -> Result<(), Fault> {
         let selected = sm.schedulers[scheduler].select(now, context.run.setup.policy);
@@ -257,15 +262,15 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
     }
 
     #[inline(always)]
-    fn accepts<L>(sm: &Sm<'_>, warp: &SmWarp, context: &SmContext<'_, '_, L>) -> u64 {
+    fn accepts<L>(sm: &Sm<'_, E>, warp: &SmWarp, context: &SmContext<'_, '_, L, E>) -> u64 {
         sm.schedulers[warp.place.scheduler as usize].accepts(context.run.unit_of(warp.at))
     }
 
     fn set_registers<L>(
-        block: &mut Block<'_, NvidiaModel, NVIDIA_LANES>,
+        block: &mut Block<'_, E, NVIDIA_LANES>,
         now: u64,
         place: WarpPlace,
-        context: &SmContext<'_, '_, L>,
+        context: &SmContext<'_, '_, L, E>,
     ) {
         let sms = context.parameters.get(Parameter::SmCount) as u32;
         let nanoseconds = nanoseconds(now, context.parameters);
@@ -278,11 +283,11 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
 
     #[inline(always)]
     fn time<'r, L: EventListener>(
-        sm: &mut Sm<'r>,
+        sm: &mut Sm<'r, E>,
         now: u64,
         warp: &mut SmWarp,
-        next: Option<u32>,
-        context: &mut SmContext<'_, 'r, L>,
+        next: Option<(u32, Mask)>,
+        context: &mut SmContext<'_, 'r, L, E>,
     ) {
         // Executed instructions have a timing: the code has one for each operation.
         let Some(timing) = context.run.timing(warp.at) else {
@@ -292,9 +297,15 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
         scheduler.record_issue(warp.place.slot, timing.facts.yields);
         sm.time_instruction(now, timing, warp, context);
         // A branch to the next instruction needs no redirect of the fetch.
-        if timing.facts.branches && next.is_some_and(|next| next != warp.at + 1) {
+        if timing.facts.branches && next.is_some_and(|(at, _)| at != warp.at + 1) {
             let redirect = context.parameters.get(Parameter::IssueJump);
             warp.wait(warp.ready + redirect, Stall::Fetch);
+        }
+        // A group that goes on has lanes of the one before it, if it goes on at all; the stack of older GPUs switches for
+        // free.
+        if timing.facts.branches && next.is_some_and(|(_, active)| active & warp.active == 0) {
+            let switch = context.parameters.get(Parameter::IssueGroupSwitch);
+            warp.wait(warp.ready + switch, Stall::Fetch);
         }
     }
 
@@ -311,18 +322,18 @@ impl FamilyTiming<NVIDIA_LANES> for SmUnits {
 
     #[inline(always)]
     fn wait_for_operands<'r, L: EventListener>(
-        sm: &mut Sm<'r>,
+        sm: &mut Sm<'r, E>,
         now: u64,
         from: u64,
         warp: &mut SmWarp,
-        context: &mut SmContext<'_, 'r, L>,
+        context: &mut SmContext<'_, 'r, L, E>,
     ) {
         if let Some(timing) = context.run.timing(warp.at) {
             sm.wait_for_facts(now, from, &timing.facts, warp, context);
         }
     }
 
-    fn release_cycle<L>(sm: &mut Sm<'_>, now: u64, context: &SmContext<'_, '_, L>) -> u64 {
+    fn release_cycle<L>(sm: &mut Sm<'_, E>, now: u64, context: &SmContext<'_, '_, L, E>) -> u64 {
         let rate = context.parameters.get(Parameter::BarrierThreads).max(1);
         // CUDA C Programming Guide, throughput table: barriers count 64 threads in a cycle (P100: 32).
         let barrier = &mut sm.own.barrier;

@@ -11,7 +11,7 @@ use super::names::Names;
 use super::opcode::Opcode;
 use super::operand::{self, Spelling, View};
 use super::sass_instr::SassInstr;
-use super::timing::Timing;
+use super::timing::{LatencyKind, Timing};
 use crate::nvidia::tables::table;
 use warpbound_base::{Bits, CodeAddr, Diagnostic};
 
@@ -98,6 +98,23 @@ impl SassProgram {
     pub fn spelling(&self, instr: &SassInstr) -> Option<Spelling> {
         let form = self.form(instr)?;
         Some(operand::spelling(form, self.names(), self.bits(instr)))
+    }
+
+    /// Operands that the instruction keeps in the reuse cache: bits 0, 1 and 2 for A, B and C.
+    ///
+    /// The bits of the control word mean reuse only for instructions of fixed latency; textures use them as modifiers.
+    /// Rows of words of 128 bits say it themselves, because there it depends on the stall count, too.
+    pub fn reused_operands(&self, instr: &SassInstr) -> u8 {
+        let Some(form) = self.form(instr) else {
+            return 0;
+        };
+        let is_reuse = match form.effects.hints {
+            Some(hints) => hints.are_reuse(self.bits(instr)),
+            None => self.timing(instr).is_some_and(|timing| {
+                matches!(timing.latency, LatencyKind::Fixed | LatencyKind::Either)
+            }),
+        };
+        if is_reuse { instr.control.reuse } else { 0 }
     }
 
     /// Timing class; `None` for a word that is not an instruction.

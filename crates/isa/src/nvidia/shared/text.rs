@@ -13,7 +13,6 @@ use super::operand::{self, Operand};
 use super::program::SassProgram;
 use super::sass_instr::SassInstr;
 use super::template::{Item, Piece};
-use super::timing::LatencyKind;
 use warpbound_base::CodeAddr;
 
 /// Style of printed code addresses.
@@ -58,17 +57,7 @@ impl SassProgram {
         let Some(form) = self.form(instr) else {
             return false;
         };
-        // Bits 19:17 of the control slot mean operand reuse only for instructions of fixed latency; textures use them
-        // as modifiers. Rows of words of 128 bits say it, because their latency is not known.
-        let reuses = instr.control.reuse != 0
-            && (form
-                .effects
-                .hints
-                .is_some_and(|hints| hints.are_reuse(self.bits(instr)))
-                || matches!(
-                    self.timing(instr).map(|timing| timing.latency),
-                    Some(LatencyKind::Fixed | LatencyKind::Either)
-                ));
+        let reuses = self.reused_operands(instr) != 0;
         let mut line = TextWriter {
             out,
             names: self.names(),

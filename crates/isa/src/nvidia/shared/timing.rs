@@ -1,4 +1,4 @@
-//! Timing classes of Maxwell and Pascal. For example, `FFMA` has a fixed latency, which its control word accounts
+//! Timing classes of NVIDIA's instructions. For example, `FFMA` has a fixed latency, which its control word accounts
 //! for, and `LDG` has a variable one, for which a scoreboard waits.
 
 /// Latency kind of a form: fixed, or variable and protected by scoreboards.
@@ -88,6 +88,8 @@ pub enum LatencyClass {
     Depbar,
     /// Variable latency of any other instruction.
     Other,
+    /// Nothing is known of the time.
+    Unknown,
 }
 
 impl LatencyClass {
@@ -107,13 +109,15 @@ impl LatencyClass {
             "fence" => LatencyClass::Fence,
             "depbar" => LatencyClass::Depbar,
             "other" => LatencyClass::Other,
+            "unknown" => LatencyClass::Unknown,
             _ => return None,
         })
     }
 }
 
-/// Timing class of a form. The first four fields come from the machine descriptions inside NVIDIA's tools; unit and
-/// latency class are derived from them (docs/timing-model.md).
+/// Timing class of a form. For Maxwell and Pascal the first four fields come from the machine descriptions inside
+/// NVIDIA's tools, and unit and latency class are derived from them; from Volta on they come from experiments and from
+/// compilers' code (docs/timing-model.md).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timing {
     /// Latency kind.

@@ -20,7 +20,7 @@ impl TimedLaunch<'_> {
             out.push(choice("machine", &device.name, Provenance::Assumed, source));
         }
         let choices = &device.choices;
-        if self.options.scheduler.is_none() && choices.policy_provenance != Provenance::Published {
+        if self.options.scheduler.is_none() && !choices.policy_provenance.is_of_device() {
             out.push(choice(
                 "scheduler.policy",
                 &choices.policy.to_string(),
@@ -31,7 +31,7 @@ impl TimedLaunch<'_> {
         // A value that the user has set is the user's, and the source in the machine file says nothing about it.
         for &parameter in touched.iter().filter(|p| !self.is_set(**p)) {
             let figure = device.range(parameter);
-            if figure.provenance != Provenance::Published {
+            if !figure.provenance.is_of_device() {
                 out.push(UnpublishedNumber {
                     name: parameter.name().to_owned(),
                     value: ParameterValue::Number(self.setup.machine()[parameter]),
@@ -66,6 +66,7 @@ pub fn provenance_name(standing: Provenance) -> &'static str {
         Provenance::Published => "published",
         Provenance::Assumed => "assumed",
         Provenance::Fitted => "fitted",
+        Provenance::Measured => "measured",
     }
 }
 

@@ -3,7 +3,7 @@
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
-use warpbound_simt::Mask;
+use warpbound_simt::{ExecutionModel, Mask};
 
 use super::super::access::{SharedOutcome, has_equal_addresses};
 use super::super::event::EventListener;
@@ -15,7 +15,7 @@ use super::shared_memory::same_word_degree;
 use super::{Sm, SmContext, SmWarp};
 use crate::functional::{AccessKind, NVIDIA_LANES, space_of};
 
-impl<'r> Sm<'r> {
+impl<'r, E: ExecutionModel<u32>> Sm<'r, E> {
     /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles when its sources
     /// have been read and its result is present.
     pub(super) fn access<L: EventListener>(
@@ -23,7 +23,7 @@ impl<'r> Sm<'r> {
         start: u64,
         cached: bool,
         warp: &mut SmWarp,
-        gpu: &mut SmContext<'_, 'r, L>,
+        gpu: &mut SmContext<'_, 'r, L, E>,
     ) -> (u64, u64) {
         let Some(access) = gpu.probe.access else {
             // No lane takes part.
@@ -63,7 +63,7 @@ impl<'r> Sm<'r> {
         start: u64,
         access: ProbedAccess,
         warp: &mut SmWarp,
-        gpu: &mut SmContext<'_, 'r, L>,
+        gpu: &mut SmContext<'_, 'r, L, E>,
     ) -> (u64, u64) {
         let parameters = gpu.parameters;
         let section = *self.own.shared_section.get(parameters);
@@ -115,7 +115,7 @@ impl<'r> Sm<'r> {
         cached: bool,
         access: ProbedAccess,
         warp: &mut SmWarp,
-        gpu: &mut SmContext<'_, 'r, L>,
+        gpu: &mut SmContext<'_, 'r, L, E>,
     ) -> (u64, u64) {
         let parameters = gpu.parameters;
         let addresses = &gpu.probe.addresses;
@@ -212,7 +212,11 @@ fn split_by_space(access: &ProbedAccess, addresses: &mut [u64]) -> [(MemorySpace
 
 /// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`,
 /// II.B). For example, with four sub-partitions and two units, sub-partitions 2 and 3 use unit 1.
-pub(super) fn l1_unit_of(warp: &SmWarp, sm: &Sm<'_>, parameters: &UsedParameters) -> usize {
+pub(super) fn l1_unit_of<E: ExecutionModel<u32>>(
+    warp: &SmWarp,
+    sm: &Sm<'_, E>,
+    parameters: &UsedParameters,
+) -> usize {
     let units = sm.l1_path.units(parameters);
     warp.place.scheduler as usize * units / sm.schedulers.len().max(1)
 }

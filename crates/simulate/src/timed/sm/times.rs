@@ -3,6 +3,7 @@
 use warpbound_ir::Cell;
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
+use warpbound_simt::ExecutionModel;
 use warpbound_timing::{Completion, InstrFacts};
 
 use super::super::Interlock;
@@ -23,7 +24,7 @@ struct InstrTimes {
     done: u64,
 }
 
-impl<'r> Sm<'r> {
+impl<'r, E: ExecutionModel<u32>> Sm<'r, E> {
     /// Computes the times of an instruction issued in cycle `now`, and raises its scoreboards.
     #[inline]
     pub(super) fn time_instruction<L: EventListener>(
@@ -31,7 +32,7 @@ impl<'r> Sm<'r> {
         now: u64,
         timing: &InstrTiming,
         warp: &mut SmWarp,
-        gpu: &mut SmContext<'_, 'r, L>,
+        gpu: &mut SmContext<'_, 'r, L, E>,
     ) {
         let parameters = gpu.parameters;
         let facts = &timing.facts;
@@ -84,7 +85,7 @@ impl<'r> Sm<'r> {
         start: u64,
         completion: Completion,
         warp: &mut SmWarp,
-        gpu: &mut SmContext<'_, 'r, L>,
+        gpu: &mut SmContext<'_, 'r, L, E>,
     ) -> InstrTimes {
         let parameters = gpu.parameters;
         let mut times = InstrTimes {
@@ -168,7 +169,7 @@ impl<'r> Sm<'r> {
         from: u64,
         facts: &InstrFacts,
         warp: &mut SmWarp,
-        gpu: &mut SmContext<'_, 'r, L>,
+        gpu: &mut SmContext<'_, 'r, L, E>,
     ) {
         match gpu.run.setup.interlock {
             Interlock::ControlWords => {
@@ -200,7 +201,7 @@ impl<'r> Sm<'r> {
         at: u64,
         bank: u8,
         offset: u32,
-        gpu: &mut SmContext<'_, 'r, L>,
+        gpu: &mut SmContext<'_, 'r, L, E>,
     ) -> u64 {
         let (ready, found) = self.own.constants.read(at, bank, offset, &mut gpu.l2);
         if let Some(found) = found {

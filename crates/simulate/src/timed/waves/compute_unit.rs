@@ -340,11 +340,12 @@ impl FamilyTiming<WAVE_LANES> for WaveUnits {
         unit: &mut ComputeUnit<'r>,
         now: u64,
         wave: &mut Wave,
-        next: Option<u32>,
+        next: Option<(u32, Mask)>,
         context: &mut WaveContext<'_, 'r, L>,
     ) {
         wave.wait_for_next_turn(now);
         if let Some(facts) = context.run.facts_at(wave.at) {
+            let next = next.map(|(at, _)| at);
             unit.time_instruction(now, facts, next, wave, context);
         }
     }

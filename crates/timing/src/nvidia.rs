@@ -1,4 +1,4 @@
-//! Timing facts of Maxwell and Pascal instructions: control words, units, and what completes an instruction.
+//! Timing facts of the instructions of NVIDIA's GPUs: control words, units, and what completes an instruction.
 
 mod completion;
 mod instr_facts;

@@ -4,13 +4,13 @@ use smallvec::SmallVec;
 use warpbound_base::GroupedCode;
 use warpbound_ir::{BarrierArrival, Cell, Code, ControlEffect, Meaning, Op};
 use warpbound_isa::nvidia::{
-    ExecUnit, LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View,
+    ExecUnit, LatencyClass, LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View,
 };
 use warpbound_machine::Parameter;
 
 use super::completion::{Completion, completion};
 
-/// Groups of the code, with the number of scoreboards.
+/// Scoreboards and slots of the reuse cache, which are as many from Maxwell to Blackwell.
 const CODE: &GroupedCode = GroupedCode::WITH_THREE_SLOTS;
 
 /// Distance that the control word of an instruction asks for: cycles from its issue to the next issue of its warp.
@@ -120,7 +120,7 @@ fn facts_of(
         },
         fetched: view
             .as_ref()
-            .map(|view| fetched_registers(view, reuse_flags(instr, timing), reuse))
+            .map(|view| fetched_registers(view, reuse_flags(program, instr, timing), reuse))
             .unwrap_or_default(),
         drains: control.usched == 0,
         yields: control.yields(),
@@ -144,7 +144,8 @@ fn facts_of(
             .chain(op.condition.cells())
             .collect(),
         writes: op.writes.clone().into_iter().collect(),
-        has_class: view.is_some() && timing.is_some(),
+        has_class: view.is_some()
+            && timing.is_some_and(|timing| timing.completion != LatencyClass::Unknown),
     }
 }
 
@@ -175,9 +176,13 @@ fn distance(instr: &SassInstr) -> Distance {
 struct ReuseCache([Option<u8>; CODE.reuse_slots]);
 
 /// Returns the reuse flags of a control word that have an effect: none on instructions of variable latency.
-fn reuse_flags(instr: &SassInstr, timing: Option<&Timing>) -> u8 {
+fn reuse_flags(program: &SassProgram, instr: &SassInstr, timing: Option<&Timing>) -> u8 {
     let is_fixed = timing.is_some_and(|timing| timing.latency == LatencyKind::Fixed);
-    if is_fixed { instr.control.reuse } else { 0 }
+    if is_fixed {
+        program.reused_operands(instr)
+    } else {
+        0
+    }
 }
 
 /// Returns the registers that an instruction reads from the register banks. Updates the reuse cache.

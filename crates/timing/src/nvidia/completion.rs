@@ -52,7 +52,7 @@ pub(super) fn completion(
         return Completion::Fixed;
     };
     Completion::Latency(match timing.completion {
-        LatencyClass::Fixed => return Completion::Fixed,
+        LatencyClass::Fixed | LatencyClass::Unknown => return Completion::Fixed,
         LatencyClass::Memory => {
             let access = program.effects(instr).access;
             let is_local = access.is_some_and(|access| access.space == MemorySpace::Local);
