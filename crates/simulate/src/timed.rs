@@ -114,9 +114,9 @@ pub fn run(
     listener: &mut impl EventListener,
 ) -> Result<TimedResult, Fault> {
     match code.family.facts().reconvergence {
-        Reconvergence::ConvergenceBarriers => sm::run::<_, ConvergenceModel>(
-            code, program, launch, setup, memory, listener,
-        ),
+        Reconvergence::ConvergenceBarriers => {
+            sm::run::<_, ConvergenceModel>(code, program, launch, setup, memory, listener)
+        }
         _ => sm::run::<_, NvidiaModel>(code, program, launch, setup, memory, listener),
     }
 }

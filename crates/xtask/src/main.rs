@@ -57,6 +57,7 @@ mod probe_check;
 mod probe_encodings;
 mod probe_overhead;
 mod profiles;
+mod reality;
 mod rebuilt;
 mod recordings;
 mod replay;
@@ -216,6 +217,12 @@ const COMMANDS: &[Command] = &[
         summary: "instructions listed per second, compared with NVIDIA's disassembler",
         help: listing_speed::HELP,
         run: listing_speed::run,
+    },
+    Command {
+        name: "reality",
+        summary: "compare what a GPU measured with the timing model of it",
+        help: reality::HELP,
+        run: reality::run,
     },
     Command {
         name: "recordings",

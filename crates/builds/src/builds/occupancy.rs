@@ -125,9 +125,7 @@ impl OccupancyQuery<'_> {
             (KnownMachine::File(machine), None) => {
                 Occupancy::of(machine, threads, registers, self.shared)
             }
-            (KnownMachine::Resources(sm), _) => {
-                Occupancy::of(sm, threads, registers, self.shared)
-            }
+            (KnownMachine::Resources(sm), _) => Occupancy::of(sm, threads, registers, self.shared),
         };
         let name = match kernel.code_object {
             None => Limit::name,

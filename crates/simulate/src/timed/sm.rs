@@ -221,7 +221,12 @@ impl<E: ExecutionModel<u32>> FamilyTiming<NVIDIA_LANES> for SmUnits<E> {
     }
 
     #[inline(always)]
-    fn set_ready<L>(sm: &mut Sm<'_, E>, warp: &SmWarp, ready: u64, context: &SmContext<'_, '_, L, E>) {
+    fn set_ready<L>(
+        sm: &mut Sm<'_, E>,
+        warp: &SmWarp,
+        ready: u64,
+        context: &SmContext<'_, '_, L, E>,
+    ) {
         let unit = context.run.unit_of(warp.at);
         sm.schedulers[warp.place.scheduler as usize].update(warp.place.slot, ready, unit);
     }
