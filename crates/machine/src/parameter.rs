@@ -229,6 +229,7 @@ impl Parameter {
         Parameter::SplitRegisters,
         Parameter::SharedReserved,
         Parameter::IssueGroupSwitch,
+        Parameter::ConstantPreloaded,
     ];
 
     /// Number of the parameter in random selections. Rows that are added later do not change it, so that a seed
@@ -409,6 +410,9 @@ parameters! {
     ConstantReplay = nvidia "constant.l1_replay", Cycles, high;
     /// Additional cycles of an instruction with a constant operand that hits.
     ConstantOperand = nvidia "constant.operand", Cycles, high;
+    /// 1: the constants of the launch, its parameters among them, are in the constant caches when a block starts. 0: they
+    /// are loaded when they are read.
+    ConstantPreloaded = volta "constant.preloaded", Count, low, Switch;
     /// Size of the second constant cache of an SM.
     ConstantL15Bytes = nvidia "constant.l15_bytes", Bytes, each, Size;
     /// Line of the second constant cache.

@@ -137,6 +137,9 @@ fn record_line(l2: &mut L2Cache<'_>, line: u64, ahead: u64, found: FetchLevel) {
     l2.recorder.record(|| Outcome::Code { line, ahead, found });
 }
 
+/// Bytes of a word of a constant bank.
+const WORD_BYTES: usize = 4;
+
 /// Constant caches of an SM.
 pub(super) struct ConstantCaches {
     first: Tracked<Cache>,
@@ -160,6 +163,16 @@ impl ConstantCaches {
                 [P::ConstantL15Bytes, P::ConstantL15Line, P::ConstantL15Ways],
             ),
             line: line.get(P::ConstantL15Line).max(1),
+        }
+    }
+
+    /// Enters the first bytes of a bank, because a launch loads them.
+    pub(super) fn preload(&mut self, bank: u8, bytes: u64) {
+        let begin = u64::from(bank) * CONSTANT_BANK_STRIDE;
+        // Their arrival stays cycle 0: the lines are present when the launch begins.
+        for offset in (0..bytes).step_by(WORD_BYTES) {
+            self.second.unmarked().request_line(begin + offset);
+            self.first.unmarked().request_line(begin + offset);
         }
     }
 

@@ -22,6 +22,9 @@ use super::parameters::UsedParameters;
 use super::{SingleWarp, TimedResult};
 use crate::functional::{Counts, Fault, FaultKind, Program};
 
+/// Bytes of the longest instruction, so that the last one of a code is in its range.
+const LAST_BYTES: u64 = 16;
+
 /// Blocks that were assigned to an SM and have not started.
 #[derive(Clone, Default)]
 struct PendingBlocks {
@@ -128,7 +131,10 @@ fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory: &GlobalMe
         let address = CONSTANT_BASE + u64::from(*bank) * CONSTANT_BANK_STRIDE;
         l2.warm(address, bytes.len() as u64);
     }
-    let bytes = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);
+    let bytes = code
+        .ops
+        .last()
+        .map_or(0, |op| u64::from(op.addr.0) + LAST_BYTES);
     l2.warm(CODE_BASE, bytes);
 }
 

@@ -14,6 +14,7 @@ mod times;
 
 use std::marker::PhantomData;
 
+use warpbound_base::ConstantBanks;
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::nvidia::{ExecUnit, SassProgram};
 use warpbound_launch::{GlobalMemory, Launch};
@@ -161,13 +162,24 @@ impl<E: ExecutionModel<u32>> FamilyTiming<NVIDIA_LANES> for SmUnits<E> {
         let (of_sm, need) = *resources.get(parameters);
         let sms = parameters.get(Parameter::SmCount).max(1) as usize;
         let schedulers = parameters.get(Parameter::SmSchedulers).max(1) as usize;
+        let preloaded = match parameters.get(Parameter::ConstantPreloaded) {
+            0 => None,
+            _ => launch
+                .constants
+                .iter()
+                .find(|(bank, _)| *bank == ConstantBanks::OF_CUBINS.launch),
+        };
         let core = || {
+            let mut constants = ConstantCaches::new(parameters);
+            if let Some((bank, bytes)) = preloaded {
+                constants.preload(*bank, bytes.len() as u64);
+            }
             let units = SmUnits {
                 slots: parameters.get(Parameter::SmWarps),
                 shared_section: SharedSection::read(parameters),
                 shared_memory: Server::default(),
                 barrier: Server::default(),
-                constants: ConstantCaches::new(parameters),
+                constants,
                 model: PhantomData,
             };
             (units, vec![Scheduler::new(); schedulers])

@@ -64,13 +64,11 @@ pub(super) fn completion(
         }
         LatencyClass::Constant => {
             let mut operands = view.operands.iter();
-            let indexed = operands.find_map(|operand| match operand.value {
-                OperandValue::ConstIndexed { bank, base, offset } => {
-                    Some(Completion::Constant(bank, base.map(Cell::gpr), offset))
-                }
-                _ => None,
-            });
-            return indexed.unwrap_or(Completion::Latency(Parameter::ConstantL1Hit));
+            let word = operands.find_map(|operand| operand.value.constant_word());
+            return match word {
+                Some(word) => Completion::Constant(word.bank, word.base.map(Cell::of), word.offset),
+                None => Completion::Latency(Parameter::ConstantL1Hit),
+            };
         }
         LatencyClass::Texture => return Completion::Texture,
         LatencyClass::Fence => {

@@ -133,7 +133,13 @@ fn facts_of(
             completion,
             Completion::Memory { .. } | Completion::Constant(..) | Completion::Texture
         ),
-        constants: view.as_ref().map(constant_operands).unwrap_or_default(),
+        // A load from a constant bank completes later, and does not wait for its word before it issues.
+        constants: match (&view, completion) {
+            (Some(view), completion) if !matches!(completion, Completion::Constant(..)) => {
+                constant_operands(view)
+            }
+            _ => SmallVec::new(),
+        },
         branches: op.control != ControlEffect::Next,
         arrives: op.barrier,
         passes_barrier: op.barrier && !always_waits(op),
@@ -211,9 +217,10 @@ fn fetched_registers(view: &View, reuse_flags: u8, reuse: &mut ReuseCache) -> Sm
 
 /// Returns the constant operands of an instruction: bank and byte offset.
 fn constant_operands(view: &View) -> SmallVec<[(u8, u32); 1]> {
-    let constant = |operand: &warpbound_isa::Operand| match operand.value {
-        OperandValue::Const { bank, offset } => Some((bank, u32::try_from(offset).ok()?)),
-        _ => None,
+    let constant = |operand: &warpbound_isa::Operand| {
+        let word = operand.value.constant_word()?;
+        let offset = u32::try_from(word.offset).ok()?;
+        word.base.is_none().then_some((word.bank, offset))
     };
     view.operands.iter().filter_map(constant).collect()
 }

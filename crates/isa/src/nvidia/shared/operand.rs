@@ -10,6 +10,7 @@ use super::names::Names;
 use super::opcode::Opcode;
 use super::register_number::{pred_number, reg_number, uniform_number};
 use super::template::{FloatFormat, Item, ItemKind, Piece};
+use crate::Reg;
 use crate::RegisterKind;
 use crate::instr::{BranchTarget, CcTest, Guard};
 use smallvec::SmallVec;
@@ -107,6 +108,50 @@ pub enum OperandValue {
         /// Its text; empty if nothing is printed.
         text: &'static str,
     },
+}
+
+/// Word of a constant bank that an operand names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConstantWord {
+    /// Bank.
+    pub bank: u8,
+    /// Register that is added to the offset.
+    pub base: Option<Reg>,
+    /// Offset in bytes.
+    pub offset: i32,
+}
+
+impl OperandValue {
+    /// Returns the word of a constant bank that the operand is, in any of its spellings; `None` for other operands, and for
+    /// addresses with a descriptor or two registers.
+    pub fn constant_word(&self) -> Option<ConstantWord> {
+        Some(match self {
+            OperandValue::Const { bank, offset } => ConstantWord {
+                bank: *bank,
+                base: None,
+                offset: *offset,
+            },
+            OperandValue::ConstIndexed { bank, base, offset } => ConstantWord {
+                bank: *bank,
+                base: base.map(Reg::vector),
+                offset: *offset,
+            },
+            OperandValue::Address(address) if address.descriptor.is_none() => {
+                let base = match (address.base.flatten(), address.uniform.flatten()) {
+                    (None, None) => None,
+                    (Some(register), None) => Some(Reg::vector(register)),
+                    (None, Some(register)) => Some(Reg::uniform(register)),
+                    (Some(_), Some(_)) => return None,
+                };
+                ConstantWord {
+                    bank: address.bank.filter(|_| address.space == "c")?,
+                    base,
+                    offset: i32::try_from(address.offset).ok()?,
+                }
+            }
+            _ => return None,
+        })
+    }
 }
 
 /// Operand with its modifiers.
