@@ -122,7 +122,7 @@ fn gap_with(
     let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     // The bound is for the stated parameters, which a run with others may exceed; so no parameter varies.
     let grid = &grid.as_one();
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let subject = GapSubject::new(session, &prepared, grid, options)?;
     let (claims, found) = (&subject.claims, &subject.found);
     let mut runs = Runs {

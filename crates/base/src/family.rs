@@ -60,10 +60,10 @@ pub struct FamilyFacts {
     pub is_analysed: bool,
     /// Whether kernels are run without time.
     pub is_run: bool,
-    /// Whether runs of kernels are timed.
+    /// Whether runs of kernels are timed, and kernels bounded in cycles.
     pub is_timed: bool,
-    /// Whether kernels are bounded in cycles, measured and rewritten.
-    pub is_bounded_in_cycles: bool,
+    /// Whether kernels are measured and predicted, rewritten, and their control words checked.
+    pub is_measured: bool,
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
@@ -123,7 +123,7 @@ impl Family {
                 is_analysed: true,
                 is_run: true,
                 is_timed: true,
-                is_bounded_in_cycles: true,
+                is_measured: true,
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
                 grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
@@ -135,7 +135,7 @@ impl Family {
                 is_analysed: true,
                 is_run: true,
                 is_timed: true,
-                is_bounded_in_cycles: false,
+                is_measured: false,
                 lanes: 32,
                 reconvergence: Reconvergence::ConvergenceBarriers,
                 grouped_code: None,
@@ -147,7 +147,7 @@ impl Family {
                 is_analysed: true,
                 is_run: true,
                 is_timed: true,
-                is_bounded_in_cycles: true,
+                is_measured: true,
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
                 grouped_code: None,
@@ -159,7 +159,7 @@ impl Family {
                 is_analysed: true,
                 is_run: true,
                 is_timed: true,
-                is_bounded_in_cycles: true,
+                is_measured: true,
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
                 grouped_code: None,
@@ -194,7 +194,7 @@ impl Family {
         }
     }
 
-    /// Refuses a family whose runs are not timed.
+    /// Refuses a family whose runs are not timed, and whose kernels are not bounded in cycles.
     ///
     /// # Errors
     ///
@@ -203,22 +203,21 @@ impl Family {
         match self.facts().is_timed {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
-                "kernels for {self} are bounded in instructions and run without time (`--functional`), but not timed yet"
+                "kernels for {self} are bounded in instructions and run without time (`--functional`), but neither timed nor bounded in cycles yet"
             ))),
         }
     }
 
-    /// Refuses a family whose kernels are bounded in instructions and run, but not bounded in cycles.
+    /// Refuses a family whose kernels are bounded and run, but neither measured nor rewritten.
     ///
     /// # Errors
     ///
     /// A diagnostic with the name of the family.
-    pub fn check_bounded_in_cycles(self) -> Result<(), Diagnostic> {
-        match self.facts().is_bounded_in_cycles {
+    pub fn check_measured(self) -> Result<(), Diagnostic> {
+        match self.facts().is_measured {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
-                "kernels for {self} are bounded in instructions and run with and without time, but neither bounded in cycles nor \
-                 rewritten yet"
+                "kernels for {self} are bounded and run, but neither measured, predicted nor rewritten yet"
             ))),
         }
     }

@@ -108,15 +108,14 @@ impl Isa {
         self.family().map_or(Ok(()), Family::check_timed)
     }
 
-    /// Refuses an instruction set whose kernels are not bounded in cycles.
+    /// Refuses an instruction set whose kernels are neither measured nor rewritten.
     ///
     /// # Errors
     ///
     /// As [`Isa::check_timed`], or a diagnostic with the name of the family.
-    pub fn check_bounded_in_cycles(self) -> Result<(), Diagnostic> {
+    pub fn check_measured(self) -> Result<(), Diagnostic> {
         self.check_timed()?;
-        self.family()
-            .map_or(Ok(()), Family::check_bounded_in_cycles)
+        self.family().map_or(Ok(()), Family::check_measured)
     }
 
     /// Instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].

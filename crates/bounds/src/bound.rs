@@ -55,7 +55,7 @@ pub fn bound(
     options: &BoundOptions,
 ) -> Result<KernelBound, Diagnostic> {
     let prepared = match options.cycles.is_some() {
-        true => session.prepare_for_cycles(kernel),
+        true => session.prepare_timed(kernel),
         false => session.prepare(kernel),
     };
     match prepared {

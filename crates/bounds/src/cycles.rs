@@ -14,6 +14,7 @@ pub mod launch_bound;
 mod launch_memory;
 pub(crate) mod launch_report;
 pub mod launch_rows;
+mod parted_groups;
 mod runtime_memory;
 mod split_bound;
 mod wave_inputs;

@@ -36,11 +36,13 @@ pub enum Term {
     Synchronisation,
     /// Other splits of the wave, which take what it waits for.
     Siblings,
+    /// Changes between groups of lanes that have parted, with the completion of what a group has begun.
+    Groups,
 }
 
 impl Term {
     /// All terms, in the order of reports.
-    pub const ALL: [Term; 12] = [
+    pub const ALL: [Term; 13] = [
         Term::Launch,
         Term::Issue,
         Term::Dependencies,
@@ -53,6 +55,7 @@ impl Term {
         Term::Refresh,
         Term::Synchronisation,
         Term::Siblings,
+        Term::Groups,
     ];
 
     /// Name in reports.
@@ -70,6 +73,7 @@ impl Term {
             Term::Refresh => "DRAM refresh",
             Term::Synchronisation => "barriers and fences",
             Term::Siblings => "other splits",
+            Term::Groups => "changes of groups",
         }
     }
 

@@ -68,6 +68,17 @@ pub struct TimedStep {
     pub to: Option<usize>,
 }
 
+/// Nodes that groups of lanes may execute while other groups of the warp wait or are ready. The order of the groups is not
+/// known: after each of these nodes, any of them may be next (SOUNDNESS 21.10).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartedGroups {
+    /// Nodes of these groups, and nodes at which groups part.
+    pub nodes: BTreeSet<usize>,
+    /// Number of a node without instructions, which stands for the change from one group to another. Steps lead to it from
+    /// each of [`PartedGroups::nodes`], and from it to all nodes where a group may go on.
+    pub change: usize,
+}
+
 /// Other warps on the GPU, which execute the same kernel, and the payer of the first requests of lines and
 /// translations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -113,6 +124,8 @@ pub struct TimedKernel<'a> {
     pub scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
     /// Splitting of the wave, if it may split.
     pub splits: Option<&'a WaveSplits>,
+    /// Groups of the warp in any order, if its lanes may part and wait at convergence barriers.
+    pub parted: Option<&'a PartedGroups>,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
     /// Whether lines of code and constants may replace lines with stored data in the L2 cache.

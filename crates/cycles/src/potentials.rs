@@ -38,6 +38,20 @@ pub struct StepCost {
     pub terms: TermCycles,
 }
 
+impl StepCost {
+    /// Cost of two steps, one after the other.
+    fn plus(&self, other: &StepCost) -> StepCost {
+        let mut terms = self.terms;
+        for (own, other) in terms.iter_mut().zip(other.terms) {
+            *own += other;
+        }
+        StepCost {
+            cycles: self.cycles + other.cycles,
+            terms,
+        }
+    }
+}
+
 /// Headers of loops whose vector ignores the pending results that entries of the loop bring. Each entry pays for
 /// these results, and no iteration does.
 pub(crate) type PaidEntries = BTreeSet<usize>;
@@ -123,10 +137,19 @@ impl<'a> Timing<'a> {
         account: &mut Account<'_>,
     ) {
         let ends = |node: usize| self.kernel.nodes.get(node).copied().flatten();
-        let Some((_, last)) = ends(step.from) else {
+        let change = self.kernel.parted.map(|parted| parted.change);
+        if step.to.is_some() && step.to == change {
+            self.transfer.change_group(vector, account);
+            return;
+        }
+        let Some((to, (first, _))) = step.to.and_then(|to| Some((to, ends(to)?))) else {
             return;
         };
-        let Some((to, (first, _))) = step.to.and_then(|to| Some((to, ends(to)?))) else {
+        if Some(step.from) == change {
+            self.go_on(to, vector, account);
+            return;
+        }
+        let Some((_, last)) = ends(step.from) else {
             return;
         };
         if self.transfer.branches(last) && first.0 != last.0 + 1 {
@@ -134,6 +157,15 @@ impl<'a> Timing<'a> {
         }
         if let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first()) {
             self.fetch(last, first, vector, waits, account);
+        }
+    }
+
+    /// Lets a group go on at a node, whichever instruction was before it: a jump, and a fetch of all lines.
+    fn go_on(&self, to: usize, vector: &mut TimeVector, account: &mut Account<'_>) {
+        self.transfer.jump(vector, account);
+        if let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first()) {
+            self.transfer.fetch(vector, &waits.fetch, account);
+            self.transfer.fetch(vector, &waits.fetch_last, account);
         }
     }
 
@@ -263,6 +295,8 @@ impl<'a> Timing<'a> {
             let Some(before) = times.get(node).and_then(Option::as_ref) else {
                 continue;
             };
+            let is_change = |number: usize| self.is_change(number);
+            let is_wanted = |number: usize| is_wanted(number) || is_change(number);
             if !outgoing.iter().any(|&number| is_wanted(number)) {
                 continue;
             }
@@ -272,7 +306,46 @@ impl<'a> Timing<'a> {
                 costs[number] = self.cost(number, &after, &account, times);
             }
         }
+        self.pay_for_changes(&mut costs);
         costs
+    }
+
+    /// Whether a step is part of a change between groups.
+    fn is_change(&self, number: usize) -> bool {
+        let step = self.kernel.steps.get(number);
+        self.kernel.parted.zip(step).is_some_and(|(parted, step)| {
+            step.to == Some(parted.change) || step.from == parted.change
+        })
+    }
+
+    /// Raises the cost of each step after which another group may be next to the cost of the dearest change to one. Then
+    /// the order of the groups does not matter (SOUNDNESS 21.10).
+    fn pay_for_changes(&self, costs: &mut [Option<StepCost>]) {
+        let Some(parted) = self.kernel.parted else {
+            return;
+        };
+        let into = self.outgoing.get(parted.change).into_iter().flatten();
+        let into = into.filter_map(|&number| costs.get(number)?.as_ref());
+        let Some(into) = into.max_by_key(|cost| cost.cycles).cloned() else {
+            return;
+        };
+        for &node in &parted.nodes {
+            let outgoing = self.outgoing.get(node).into_iter().flatten();
+            let numbers: Vec<usize> = outgoing.copied().collect();
+            let out_of = numbers.iter().find_map(|&number| {
+                let cost = costs.get(number)?.as_ref()?;
+                self.is_change(number).then(|| cost.plus(&into))
+            });
+            let Some(change) = out_of else { continue };
+            for number in numbers {
+                if let Some(Some(cost)) = costs.get_mut(number)
+                    && !self.is_change(number)
+                    && cost.cycles < change.cycles
+                {
+                    *cost = change.clone();
+                }
+            }
+        }
     }
 
     /// Costs of the steps that end a warp, by number, if others follow it. Then the end does not wait for stores.

@@ -18,8 +18,9 @@ use crate::numbers::MachineNumbers;
 
 /// Paths between the lines of a kernel.
 pub(crate) struct Prefetches {
-    /// Lines of waves. Their instructions may be in two lines, and any of them may be the latest.
-    lines_of_waves: Option<BTreeSet<u64>>,
+    /// Lines of code, if any of them may be as late as possible: instructions of waves may be in two lines, and groups of
+    /// a warp have any order.
+    latest_lines: Option<BTreeSet<u64>>,
     /// Line of each instruction.
     lines: Vec<u64>,
     /// Instructions before each instruction that is reached.
@@ -55,9 +56,10 @@ impl Prefetches {
             let (first, last) = kernel.facts.bytes(op);
             [first, last].map(|byte| byte / line.max(1))
         };
-        let lines_of_waves = match kernel.facts {
-            TimedCode::Warps(_) => None,
-            TimedCode::Waves(_) => Some(ops().flat_map(both).collect()),
+        let latest_lines = match kernel.facts {
+            // Groups that change have any instruction of theirs before any other.
+            TimedCode::Warps(_) if kernel.parted.is_none() => None,
+            TimedCode::Warps(_) | TimedCode::Waves(_) => Some(ops().flat_map(both).collect()),
         };
         let lines = ops()
             .map(|op| kernel.facts.bytes(op).0 / line.max(1))
@@ -78,7 +80,7 @@ impl Prefetches {
             }
         }
         Prefetches {
-            lines_of_waves,
+            latest_lines,
             lines,
             before,
             least: ops().map(|op| kernel.facts.least(op, numbers)).collect(),
@@ -91,7 +93,7 @@ impl Prefetches {
 
     /// Returns the maximum delay of each line that is entered.
     pub(crate) fn late_lines(&self) -> BTreeMap<u64, i64> {
-        if let Some(lines) = &self.lines_of_waves {
+        if let Some(lines) = &self.latest_lines {
             let most = self.ahead as i64 * self.each;
             return lines.iter().map(|&line| (line, most)).collect();
         }
@@ -108,7 +110,7 @@ impl Prefetches {
     /// Returns the maximum delay of each line that the first cache may have lost since the line was prefetched. The
     /// line is requested again, and its arrival in the second cache comes first.
     pub(crate) fn late_lost_lines(&self) -> BTreeMap<u64, i64> {
-        if let Some(lines) = &self.lines_of_waves {
+        if let Some(lines) = &self.latest_lines {
             let most = self.second + self.ahead as i64 * self.each;
             return lines.iter().map(|&line| (line, most)).collect();
         }

@@ -75,6 +75,13 @@ impl<'a> StepRules<'a> {
         }
     }
 
+    /// Changes to another group of the warp. Waves have splits instead.
+    pub(crate) fn change_group(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
+        if let StepRules::Warps(transfer) = self {
+            transfer.change_group(vector, account);
+        }
+    }
+
     /// Delays an instruction at which splits become one, before its lines are requested.
     pub(crate) fn arrive(&self, vector: &mut TimeVector, at: OpIndex, account: &mut Account<'_>) {
         if let StepRules::Waves(transfer) = self {

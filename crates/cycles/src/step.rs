@@ -58,6 +58,7 @@ pub(crate) struct Transfer<'a> {
 pub(crate) struct CoreTimes {
     drain: i64,
     jump: i64,
+    group_switch: i64,
     wake: i64,
     pub(crate) shuffle: i64,
     shared_sources: i64,
@@ -81,6 +82,7 @@ impl CoreTimes {
         CoreTimes {
             drain: milli(Parameter::IssueDrain),
             jump: milli(Parameter::IssueJump),
+            group_switch: milli(Parameter::IssueGroupSwitch),
             wake: milli(Parameter::IssueWake),
             shuffle: milli(Parameter::OccupancyShuffle),
             shared_sources: milli(Parameter::SharedSources),
@@ -172,6 +174,15 @@ impl<'a> Transfer<'a> {
     pub(crate) fn jump(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
         let until = vector.get(Part::Ready) + self.times.jump;
         account.wait(vector, until, Term::Fetch);
+    }
+
+    /// Changes to another group of the warp, once all is complete that the group has begun: what a group leaves pending then
+    /// delays no other group, whichever is next.
+    pub(crate) fn change_group(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
+        let complete = vector.0.iter().copied().max().unwrap_or(0);
+        account.wait(vector, complete, Term::Dependencies);
+        vector.0.fill(complete);
+        account.wait(vector, complete + self.times.group_switch, Term::Groups);
     }
 
     /// Waits for the scoreboards and constants of an instruction and issues it, with the worst outcomes.

@@ -101,7 +101,7 @@ pub fn hybrid(
     let Some(target) = launches.first() else {
         return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
     };
-    let prepared = Arc::new(session.prepare_for_cycles(kernel)?);
+    let prepared = Arc::new(session.prepare_measured(kernel)?);
     if prepared.family() != Family::Gcn3 {
         let isa = session.image.isa();
         let message = format!("hybrid analyses are of waves of GCN3, and this is code for {isa}");

@@ -130,7 +130,7 @@ fn with_target<T>(
 ) -> Result<T, Diagnostic> {
     let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     check_sections(kernel).map_err(fail)?;
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let Program::Nvidia(program) = &prepared.program else {
         let message = format!(
             "these {what} are for code of {}",

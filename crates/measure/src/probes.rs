@@ -115,7 +115,7 @@ pub fn probe_plan(
     kernel: &Kernel,
     options: &ProbeOptions,
 ) -> Result<ProbePlan, Diagnostic> {
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let knowledge = session.launch(kernel, &options.bound)?;
     let planned = planned_kernel(session, &prepared, &knowledge.context, &options.bound)?;
     let prediction = match &options.launch {
@@ -157,7 +157,7 @@ pub fn probe_system(
     kernel: &Kernel,
     options: &BoundOptions,
 ) -> Result<ProbeSystem, Diagnostic> {
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let knowledge = session.launch(kernel, options)?;
     let planned = planned_kernel(session, &prepared, &knowledge.context, options)?;
     Ok(planned.system)

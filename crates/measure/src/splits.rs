@@ -48,7 +48,7 @@ pub fn splits(
     kernel: &Kernel,
     options: &SplitsOptions,
 ) -> Result<SplitsReport, Diagnostic> {
-    let prepared = Arc::new(session.prepare_for_cycles(kernel)?);
+    let prepared = Arc::new(session.prepare_measured(kernel)?);
     let Program::Amd(program) = &prepared.program else {
         let isa = session.image.isa();
         let message = format!("waves split on GCN3 only, and this is code for {isa}");

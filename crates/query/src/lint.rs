@@ -34,7 +34,7 @@ impl Session {
     ///
     /// The kernel is refused, or it has no control words.
     pub fn lint(&self, kernel: &Kernel) -> Result<report::LintReport, Diagnostic> {
-        let prepared = self.prepare_for_cycles(kernel)?;
+        let prepared = self.prepare_measured(kernel)?;
         let Program::Nvidia(program) = &prepared.program else {
             let message = "only code of NVIDIA's GPUs has control words";
             return Err(self.locate(Diagnostic::new(message).in_kernel(kernel.demangled())));

@@ -206,7 +206,7 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Decodes and lifts a kernel whose runs are to be timed.
+    /// Decodes and lifts a kernel whose runs are to be timed, or that is to be bounded in cycles.
     ///
     /// # Errors
     ///
@@ -218,17 +218,14 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Decodes and lifts a kernel that is to be bounded in cycles, measured or rewritten.
+    /// Decodes and lifts a kernel that is to be measured or rewritten.
     ///
     /// # Errors
     ///
-    /// As [`Session::prepare`], or kernels of the family are not bounded in cycles yet.
-    pub fn prepare_for_cycles<'a>(
-        &'a self,
-        kernel: &'a Kernel,
-    ) -> Result<Prepared<'a>, Diagnostic> {
+    /// As [`Session::prepare`], or kernels of the family are not measured yet.
+    pub fn prepare_measured<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let checked = self.image.isa().check_bounded_in_cycles();
+        let checked = self.image.isa().check_measured();
         checked.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))?;
         Ok(prepared)
     }

@@ -462,7 +462,10 @@ fn terms(bound: &CycleBound) -> Vec<CycleTerm> {
     Term::ALL
         .iter()
         .zip(cycles)
-        .filter(|(term, cycles)| **term != Term::Siblings || *cycles > 0)
+        .filter(|(term, cycles)| {
+            // Most code has neither splits nor groups.
+            !matches!(term, Term::Siblings | Term::Groups) || *cycles > 0
+        })
         .map(|(term, cycles)| CycleTerm {
             name: term.name(),
             cycles: u64::try_from(cycles).unwrap_or(u64::MAX),

@@ -10,8 +10,9 @@ use std::ops::Range;
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::{Diagnostic, Family};
 use warpbound_cycles::{
-    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, ScalarLimits,
-    SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
+    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, PartedGroups,
+    ScalarLimits, SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations, WaveSplits,
+    refusal,
 };
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
@@ -55,6 +56,8 @@ pub struct CycleInputs {
     pub scalar_loads: BTreeMap<OpIndex, ScalarLimits>,
     /// Splitting of the wave, if it may split.
     pub splits: Option<WaveSplits>,
+    /// Groups of the warp in any order, if its lanes may part and wait at convergence barriers.
+    pub parted: Option<PartedGroups>,
     /// Upper bound on the cycles by which splits delay each other.
     pub(crate) sibling_delay: u64,
     /// Whether lines of code may be missing in the L2 cache.
@@ -123,6 +126,7 @@ impl CycleInputs {
             loaded_constants: &self.loaded_constants,
             scalar_loads: &self.scalar_loads,
             splits: self.splits.as_ref(),
+            parted: self.parted.as_ref(),
             lines_may_miss: self.lines_may_miss,
             lines_may_evict: self.lines_may_evict,
             constants_may_miss: self.constants_may_miss,
@@ -348,11 +352,15 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
         },
         scalar_loads: BTreeMap::new(),
         splits: None,
+        parted: None,
         sibling_delay: 0,
         facts,
         wave_facts,
     };
     inputs.add_steps(flow);
+    if prepared.family().may_merge_groups() {
+        inputs.add_changes(&prepared.code, flow);
+    }
     let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
     let nodes = inputs.nodes.clone();
     for op in nodes

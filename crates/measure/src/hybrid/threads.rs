@@ -41,7 +41,7 @@ pub fn hybrid_of_stamps(
         let message = format!("the stamps are for code {}, this is {digest}", plan.code);
         return Err(locate(Diagnostic::new(message)));
     }
-    let prepared = Arc::new(session.prepare_for_cycles(kernel)?);
+    let prepared = Arc::new(session.prepare_measured(kernel)?);
     let bound_options = bound_options(launch, options);
     let analysis = KernelAnalysis::new(session, Arc::clone(&prepared), &bound_options)?;
     let analysed = analysis.followed()?;

@@ -106,7 +106,7 @@ pub fn hybrid_of_warps(
     let Some(target) = launches.first() else {
         return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
     };
-    let prepared = Arc::new(session.prepare_for_cycles(kernel)?);
+    let prepared = Arc::new(session.prepare_measured(kernel)?);
     match prepared.family() {
         Family::Maxwell => {}
         Family::Volta | Family::Gcn3 | Family::MiniSimt => {

@@ -61,7 +61,7 @@ pub fn instrument_waves(
             Diagnostic::new(message).hint("make a plan with a counter for each probe: --each");
         return Err(fail(why));
     }
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let (Family::Gcn3, Some(object)) = (prepared.family(), &kernel.code_object) else {
         return Err(fail(Diagnostic::new("the kernel is not for GCN3")));
     };

@@ -108,7 +108,7 @@ pub fn count_formula_report(
     launch: Option<&LaunchFile>,
     options: &PredictOptions,
 ) -> Result<CountFormulaReport, Diagnostic> {
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let inputs = formula_inputs(session, &prepared, launch)?;
     let formulas = inputs.find(&prepared);
     let (blocks, _) = super::blocks_and_targets(&prepared.code);

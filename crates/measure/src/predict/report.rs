@@ -36,7 +36,7 @@ pub fn predict_report(
     launch: &LaunchFile,
     options: &PredictOptions,
 ) -> Result<PredictReport, Diagnostic> {
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let prediction = predict(session, &prepared, launch, options)?;
     // Without the graph of a thread, the reasons are addresses only.
     let determinacy = session.determinacy(&prepared).ok();

@@ -28,7 +28,7 @@ pub fn computation_tree(
     launch: Option<&LaunchFile>,
     options: &PredictOptions,
 ) -> Result<TreeReport, Diagnostic> {
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let prediction = launch.map(|launch| predict(session, &prepared, launch, options));
     let prediction = prediction.transpose()?;
     let determinacy = session.determinacy(&prepared)?;

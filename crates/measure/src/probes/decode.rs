@@ -60,7 +60,7 @@ fn decode_with_code<'a>(
     let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     check_code(plan, kernel).map_err(fail)?;
     counters.check(plan).map_err(fail)?;
-    let prepared = session.prepare_for_cycles(kernel)?;
+    let prepared = session.prepare_measured(kernel)?;
     let context = LaunchContext {
         warp_width: plan.warp_width,
         block: plan.block,

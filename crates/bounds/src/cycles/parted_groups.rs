@@ -1,0 +1,103 @@
+//! Nodes at which a warp may have several groups of lanes, and steps for every order of the groups (SOUNDNESS 21.10).
+//!
+//! The warp-level graph of code with convergence barriers has one order of the groups: a stack's. A GPU may choose another
+//! one. So a node without instructions is added to the graph, with steps to it from each node where a group may end, wait
+//! or part, and from it to each node where one may go on.
+
+use std::collections::BTreeSet;
+
+use warpbound_cycles::{PartedGroups, TimedStep};
+use warpbound_ir::{Code, ControlEffect};
+use warpbound_query::KernelFlow;
+use warpbound_query::flow::pending_entries;
+use warpbound_simt::{EntryId, NodeId, Tag};
+
+use super::inputs::CycleInputs;
+
+impl CycleInputs {
+    /// Adds the steps of changes between groups, if the lanes of the warp may part.
+    pub(super) fn add_changes(&mut self, code: &Code, flow: &KernelFlow) {
+        let nodes = parted_nodes(code, flow);
+        if nodes.is_empty() {
+            return;
+        }
+        let change = self.nodes.len();
+        self.nodes.push(None);
+        let threads = nodes.iter().filter_map(|&node| flow.thread.steps.get(node));
+        let next = threads.flatten().map(|step| step.to.map(NodeId::index));
+        let targets: BTreeSet<Option<usize>> =
+            nodes.iter().copied().map(Some).chain(next).collect();
+        let into = nodes.iter().map(|&from| TimedStep {
+            from,
+            to: Some(change),
+        });
+        let out_of = targets.iter().map(|&to| TimedStep { from: change, to });
+        // After the steps of the count system, so that these keep their numbers.
+        self.steps.extend(into.chain(out_of));
+        self.parted = Some(PartedGroups { nodes, change });
+    }
+}
+
+/// Returns the nodes that a group of lanes may execute while other lanes of the warp are elsewhere, and the nodes from which
+/// a step leads to one of them.
+///
+/// Lanes part at a node that diverges. They are one group again after the BSYNC of a region that is open there, because
+/// the regions are nested (SOUNDNESS 21.2). Where no region is open, they may stay apart until they end.
+fn parted_nodes(code: &Code, flow: &KernelFlow) -> BTreeSet<usize> {
+    let space = &flow.thread.space;
+    let pending = |node: NodeId| pending_entries(&flow.warp, node).iter().copied();
+    let tag = |entry: EntryId| space.entries.get(entry).tag;
+    let is_region = |entry: &EntryId| matches!(tag(*entry), Tag::Barrier(_));
+    let exits = |node: NodeId| {
+        let last = code.get(space.block(node).last);
+        last.is_some_and(|op| matches!(op.control, ControlEffect::Exit))
+    };
+    // Lanes that end are no group.
+    let parts: Vec<NodeId> = flow
+        .warp
+        .divergent
+        .iter()
+        .copied()
+        .filter(|&node| !exits(node))
+        .collect();
+    let regions: BTreeSet<EntryId> = parts
+        .iter()
+        .flat_map(|&node| pending(node))
+        .filter(is_region)
+        .collect();
+    let is_parted = |entry: EntryId| tag(entry) == Tag::Nil || regions.contains(&entry);
+    let mut found: BTreeSet<usize> = space
+        .ids()
+        .filter(|&node| pending(node).any(is_parted))
+        .map(NodeId::index)
+        .collect();
+    // Outside of all regions, the lanes do not come together for certain.
+    let outside = parts.iter().copied();
+    let mut work: Vec<usize> = outside
+        .filter(|&node| !pending(node).any(|entry| is_region(&entry)))
+        .map(NodeId::index)
+        .collect();
+    let mut reached = BTreeSet::new();
+    while let Some(node) = work.pop() {
+        for step in flow.thread.steps.get(node).into_iter().flatten() {
+            if let Some(to) = step.to.map(NodeId::index)
+                && reached.insert(to)
+            {
+                work.push(to);
+            }
+        }
+    }
+    found.extend(reached);
+    found.extend(parts.iter().map(|node| node.index()));
+    let before: Vec<usize> = (0..)
+        .zip(&flow.warp.graph.steps)
+        .filter(|(_, steps)| {
+            let mut targets = steps.iter().filter_map(|step| step.to);
+            targets.any(|to| found.contains(&to.index()))
+        })
+        .map(|(node, _)| node)
+        .collect();
+    found.extend(before);
+    found.retain(|&node| flow.warp.state(NodeId(node as u32)).is_some());
+    found
+}
