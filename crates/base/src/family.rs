@@ -64,6 +64,8 @@ pub struct FamilyFacts {
     pub is_timed: bool,
     /// Whether kernels are measured and predicted, rewritten, and their control words checked.
     pub is_measured: bool,
+    /// Whether lanes that are served by shared memory together take a turn even if none of them is active.
+    pub serves_idle_lanes: bool,
     /// Lanes of a warp or wave. A mini-SIMT launch may state fewer.
     pub lanes: u32,
     /// Mechanism by which diverged lanes come together again.
@@ -124,6 +126,7 @@ impl Family {
                 is_run: true,
                 is_timed: true,
                 is_measured: true,
+                serves_idle_lanes: true,
                 lanes: 32,
                 reconvergence: Reconvergence::ActivationStack,
                 grouped_code: Some(GroupedCode::WITH_THREE_SLOTS),
@@ -136,6 +139,7 @@ impl Family {
                 is_run: true,
                 is_timed: true,
                 is_measured: false,
+                serves_idle_lanes: false,
                 lanes: 32,
                 reconvergence: Reconvergence::ConvergenceBarriers,
                 grouped_code: None,
@@ -148,6 +152,7 @@ impl Family {
                 is_run: true,
                 is_timed: true,
                 is_measured: true,
+                serves_idle_lanes: false,
                 lanes: 64,
                 reconvergence: Reconvergence::ExecMask,
                 grouped_code: None,
@@ -160,6 +165,7 @@ impl Family {
                 is_run: true,
                 is_timed: true,
                 is_measured: true,
+                serves_idle_lanes: false,
                 lanes: 32,
                 reconvergence: Reconvergence::Frames,
                 grouped_code: None,

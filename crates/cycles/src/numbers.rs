@@ -24,6 +24,16 @@ const PRESUMED: &[(Parameter, u64)] = &[
     (Parameter::SharedPoolThreads, 32),
 ];
 
+/// Parameters whose values the access classes presume on GPUs from Volta on, where a warp makes one request.
+const PRESUMED_VOLTA: &[(Parameter, u64)] = &[
+    (Parameter::L1Line, 128),
+    (Parameter::L1RequestThreads, 128),
+    (Parameter::L2Line, 128),
+    (Parameter::L2Sector, 32),
+    (Parameter::SharedBanks, 32),
+    (Parameter::SharedPoolThreads, 32),
+];
+
 /// Parameters whose values the access classes presume on GCN3.
 const PRESUMED_GCN3: &[(Parameter, u64)] = &[
     (Parameter::CuSimds, 4),
@@ -80,7 +90,8 @@ impl MachineNumbers {
     fn checked(family: Family, ranges: Vec<(u64, u64)>) -> Result<MachineNumbers, Diagnostic> {
         let numbers = MachineNumbers { family, ranges };
         let (presumed, lines) = match family {
-            Family::Maxwell | Family::Volta | Family::MiniSimt => (PRESUMED, LINES),
+            Family::Maxwell | Family::MiniSimt => (PRESUMED, LINES),
+            Family::Volta => (PRESUMED_VOLTA, LINES),
             Family::Gcn3 => (PRESUMED_GCN3, LINES_GCN3),
         };
         for &(parameter, value) in presumed {

@@ -67,6 +67,12 @@ const GCN3_LIMITS: &[(Parameter, u64, u64)] = &[
     (P::L1RequestThreads, 4, 64),
 ];
 
+/// Limits that differ for GPUs from Volta on.
+const VOLTA_LIMITS: &[(Parameter, u64, u64)] = &[
+    // With 128, the 32 lanes of a warp make one request whatever the width of the access.
+    (P::L1RequestThreads, 4, 128),
+];
+
 /// Upper limit on the lines and translations of all caches together, whose tables then take some hundred megabytes.
 const MOST_LINES: u64 = 1 << 22;
 
@@ -201,7 +207,8 @@ pub(crate) fn check_value(family: Family, parameter: Parameter, value: u64) -> R
     }
     let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
     let own: &[_] = match family {
-        Family::Maxwell | Family::Volta | Family::MiniSimt => &[],
+        Family::Maxwell | Family::MiniSimt => &[],
+        Family::Volta => VOLTA_LIMITS,
         Family::Gcn3 => GCN3_LIMITS,
     };
     // Limits of the family come first, because they take precedence.

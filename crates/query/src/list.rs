@@ -29,7 +29,7 @@ impl Library {
             listed: entry.kind.is_code() && entry.isa.has_readable_metadata(),
             decoded: entry.kind.is_code() && entry.isa.is_decoded(),
             runs: entry.kind.is_code() && entry.isa.is_run(),
-            timed: entry.kind.is_code() && entry.isa.check_timed().is_ok(),
+            measured: entry.kind.is_code() && entry.isa.check_measured().is_ok(),
             stored: entry.packed_size,
             size: entry.size,
             packing: entry.packing.to_string(),

@@ -162,9 +162,9 @@ pub struct ImageSummary {
     /// Whether kernels can be run. Not in JSON.
     #[serde(skip)]
     pub runs: bool,
-    /// Whether kernels can be run with time and bounded in cycles. Not in JSON.
+    /// Whether kernels can be measured and rewritten, too. Not in JSON.
     #[serde(skip)]
-    pub timed: bool,
+    pub measured: bool,
     /// Bytes in the file.
     pub stored: u64,
     /// Bytes after decompression.
@@ -182,9 +182,9 @@ impl ImageSummary {
     /// Returns what queries can do with the image, if that is not all.
     fn note(&self) -> &'static str {
         match (self.supported, self.decoded, self.listed) {
-            (true, ..) if self.timed => "",
+            (true, ..) if self.measured => "",
             (true, ..) if self.runs => {
-                "kernels can be bounded in instructions and run without time"
+                "kernels can be bounded and run, neither measured nor rewritten"
             }
             (true, ..) => "kernels can be bounded in instructions, not run",
             (false, true, _) => "kernels can be listed or disassembled, not bounded",

@@ -31,6 +31,9 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
 /// Machines of waves.
 pub(crate) const WAVE_MACHINES: [(&str, &str); 2] = [("gem5-apu", "gfx803"), ("r9-nano", "gfx803")];
 
+/// Machines of code with convergence barriers.
+const WIDE_MACHINES: [(&str, &str); 1] = [("h200", "sm_90")];
+
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
@@ -49,6 +52,8 @@ struct Extent {
     caches: Option<CacheState>,
     /// Whether kernels for GCN3 are audited.
     is_gcn3: bool,
+    /// Folder with the code for GPUs from Volta on, if their kernels are audited.
+    wide: Option<PathBuf>,
     /// Splits of their waves.
     splitting: SplitOptions,
 }
@@ -62,6 +67,7 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
         phases: 16,
         caches: None,
         is_gcn3: false,
+        wide: None,
         splitting: SplitOptions {
             marks: SplitMarks::All,
             ..SplitOptions::default()
@@ -70,6 +76,10 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
+        if argument == "--in" {
+            extent.wide = Some(rest.next().context("--in without a folder")?.into());
+            continue;
+        }
         let mut number = || -> anyhow::Result<u64> {
             Ok(rest.next().context("an option without a number")?.parse()?)
         };
@@ -100,6 +110,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let mut machines = Vec::new();
     let of_kind: &[(&str, &str)] = match extent.is_gcn3 {
         true => &WAVE_MACHINES,
+        false if extent.wide.is_some() => &WIDE_MACHINES,
         false => &MACHINES,
     };
     for &(name, chip) in of_kind {
@@ -222,7 +233,10 @@ fn audit(
     let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
     let cubin = |build: String| {
         let name = format!("{source}.{build}.{extension}");
-        repository.built_kernels().join(name)
+        match &extent.wide {
+            Some(folder) => folder.join(name),
+            None => repository.built_kernels().join(name),
+        }
     };
     let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
         return Ok(Audited::WithoutCode);

@@ -46,6 +46,7 @@ the launch overhead. Prints a row for each launch and machine, the ratio of the 
   --phases COUNT    runs of each warp at the slow end with refreshes of DRAM at different times (16)
   --warm, --cold    state of the L2 cache at the start (that of the launch)
   --gfx803          waves of kernels for GCN3 on gem5-apu and r9-nano
+  --in FOLDER       kernels of FOLDER/NAME.sm_90.cubin on an h200
   --splits COUNT    waves split at all sites, with this number of reserve slots (0)
   --serialised      splits have no pipelines of their own
   --merge           splits become one again at the join of their branch

@@ -15,8 +15,8 @@ use warpbound_bound::{
     LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread, WaveTerms,
 };
 use warpbound_cycles::{
-    Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
-    Service, StepCost,
+    Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PartedGroups,
+    PathTime, Service, StepCost,
 };
 use warpbound_launch::LaunchFile;
 use warpbound_machine::Parameter;
@@ -212,6 +212,9 @@ impl LaunchTime {
             launch: Some(file),
             residents: Some(residents),
         })?;
+        if let Some(parted) = &inputs.parted {
+            return Err(no_order_of_groups(&inputs, parted, prepared));
+        }
         inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
             // A translation in the second TLB may be in flight by the request of another SM, so each page may wait
@@ -576,4 +579,23 @@ fn rows_of_chain(counts: &CountSystem) -> CountSystem {
     let mut counts = counts.clone();
     counts.rows.retain(|row| !of_run(row.family));
     counts
+}
+
+/// Refuses a launch whose warps may have several groups of lanes: the argument of SOUNDNESS 20 follows each warp in the order
+/// of its graph, and the order of groups is not known.
+fn no_order_of_groups(
+    inputs: &CycleInputs,
+    parted: &PartedGroups,
+    prepared: &Prepared<'_>,
+) -> Diagnostic {
+    let first = parted.nodes.first();
+    let first = first.and_then(|&node| inputs.nodes.get(node).copied().flatten());
+    let op = first.and_then(|(_, last)| prepared.code.get(last));
+    let message =
+        "lanes of a warp may part, and the time of several warps that do is not bounded yet";
+    let error = Diagnostic::new(message).hint("--scope warp bounds a warp that runs alone");
+    match op {
+        Some(op) => error.at(op.addr),
+        None => error,
+    }
 }

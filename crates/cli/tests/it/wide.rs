@@ -76,7 +76,7 @@ fn documents_have_what_is_known() {
 fn a_library_names_its_images() {
     let file = format!("{DATA}wide.fatbin");
     let text = run(&["list", &file]).done();
-    let note = "kernels can be bounded in instructions and run without time";
+    let note = "kernels can be bounded and run, neither measured nor rewritten";
     for isa in ["sm_75", "sm_90", "sm_100a", "sm_120f"] {
         let is_row = |line: &&str| line.contains(&format!("cubin  {isa}")) && line.ends_with(note);
         assert_eq!(text.lines().filter(is_row).count(), 1, "{isa}: {text}");
@@ -155,8 +155,8 @@ fn kernels_run_and_are_audited() {
 }
 
 #[test]
-fn what_times_kernels_is_refused_by_name() {
-    let why = "kernels for NVIDIA GPUs from Volta on are bounded in instructions and run without time (`--functional`), but neither timed nor bounded in cycles yet";
+fn what_measures_kernels_is_refused_by_name() {
+    let why = "kernels for NVIDIA GPUs from Volta on are bounded and run, but neither measured, predicted nor rewritten yet";
     let file = format!("{KERNELS}nested_loops.sm_87.cubin");
     let lint = run(&["lint", &file]);
     assert_eq!(lint.code, Some(3));
@@ -165,19 +165,39 @@ fn what_times_kernels_is_refused_by_name() {
         "{}",
         lint.stderr
     );
-    // A kernel without a bound is a result.
-    let cycles = run(&["bound", "--cost", "cycles", "--machine", "titan-xp", &file]);
-    assert_eq!(cycles.code, Some(2), "{}{}", cycles.stdout, cycles.stderr);
-    assert_eq!(
-        cycles.stdout.matches(&format!("no bound: {why}")).count(),
-        3
-    );
     let file = format!("{KERNELS}vote.sm_90.cubin");
     let launch = format!("{LAUNCHES}vote.vote.1.toml");
-    let machine = ["--machine", "titan-xp"];
-    for (command, options) in [("run", &machine[..]), ("gap", &machine), ("predict", &[])] {
-        let output = run(&[&[command, &file, "--launch", &launch], options].concat());
+    for command in ["gap", "predict"] {
+        let output = run(&[command, &file, "--launch", &launch]);
         assert_eq!(output.code, Some(3), "{command}: {}", output.stdout);
         assert!(output.stderr.contains(why), "{command}: {}", output.stderr);
     }
+}
+
+#[test]
+fn kernels_are_timed_and_bounded_in_cycles() {
+    let file = format!("{KERNELS}bitonic_sort.sm_90.cubin");
+    let launch = format!("{LAUNCHES}bitonic_sort.bitonic_step.1.toml");
+    let timed = run(&["run", &file, "--launch", &launch]).done();
+    assert!(
+        timed.contains("machine h200") && timed.contains("are as the launch file expects"),
+        "{timed}"
+    );
+    let cycles = ["bound", "--cost", "cycles", &file, "--launch", &launch];
+    let bound = run(&[&cycles[..], &["--kernel", "bitonic_step"]].concat()).done();
+    assert!(
+        bound.contains("a warp that runs alone takes at most"),
+        "{bound}"
+    );
+    // Groups of lanes in any order.
+    let file = format!("{KERNELS}hotspot.sm_90.cubin");
+    let launch = format!("{LAUNCHES}hotspot.hotspot.0.toml");
+    let bound = run(&["bound", "--cost", "cycles", &file, "--launch", &launch]).done();
+    assert!(bound.contains("changes of groups"), "{bound}");
+    // No machine file has the other chips, and a machine of another family is no substitute.
+    let file = format!("{KERNELS}nested_loops.sm_87.cubin");
+    let cycles = run(&["bound", "--cost", "cycles", "--machine", "titan-xp", &file]);
+    assert_eq!(cycles.code, Some(2), "{}{}", cycles.stdout, cycles.stderr);
+    let why = "the code is sm_87, the machine has other GPUs";
+    assert!(cycles.stdout.contains(why), "{}", cycles.stdout);
 }

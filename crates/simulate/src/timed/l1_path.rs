@@ -13,6 +13,9 @@ use super::server::Server;
 use super::tlb::L1Tlb;
 use crate::functional::AccessKind;
 
+/// Upper limit of `l1.request_threads` (`machine/src/validity.rs`).
+const MOST_REQUEST_THREADS: u64 = 128;
+
 /// Parameters of the requests of an access, from section `l1` of the machine file.
 #[derive(Clone, Copy, Debug)]
 struct L1Section {
@@ -33,7 +36,7 @@ impl L1Section {
             sector: reader.get(Parameter::L2Sector).max(1),
             request_threads: reader
                 .get(Parameter::L1RequestThreads)
-                .clamp(1, Mask::BITS.into()) as usize,
+                .clamp(1, MOST_REQUEST_THREADS) as usize,
             tags: reader.get(Parameter::L1Tags).max(1),
             merge: reader.get(Parameter::L1Merge) != 0,
         };
@@ -275,7 +278,8 @@ impl L1Path {
     }
 
     /// Executes an access that starts in cycle `at`: one request for each group of `request_threads` threads with
-    /// active lanes. For example, a full warp that loads 4 bytes per lane makes four requests of 8 threads.
+    /// active lanes, for up to 4 bytes per lane. For example, a full warp that loads 4 bytes per lane makes four requests of
+    /// 8 threads.
     pub(super) fn access(
         &mut self,
         at: u64,

@@ -10,6 +10,7 @@
 
 use std::cell::Cell;
 
+use warpbound_base::Family;
 use warpbound_machine::{MachineConfig, Parameter};
 
 /// Set of parameters, one bit each.
@@ -62,6 +63,11 @@ impl UsedParameters {
         used.insert(parameter);
         self.used.set(used);
         self.machine[parameter]
+    }
+
+    /// Family of the machine.
+    pub(super) fn family(&self) -> Family {
+        self.machine.family()
     }
 
     /// Returns a reader for the parameters of one [`Tracked`] value.

@@ -33,6 +33,7 @@ impl SharedSection {
             banks: Banks {
                 count: reader.get(Parameter::SharedBanks) as usize,
                 pool_threads: reader.get(Parameter::SharedPoolThreads) as usize,
+                serves_idle: parameters.family().facts().serves_idle_lanes,
             },
         };
         reader.track(section)
@@ -46,6 +47,8 @@ pub(super) struct Banks {
     pub(super) count: usize,
     /// Threads of a pool whose accesses have at most 32 bits.
     pub(super) pool_threads: usize,
+    /// Whether a pool without active threads takes a transaction.
+    pub(super) serves_idle: bool,
 }
 
 /// Transactions of an access of a warp.
@@ -61,7 +64,7 @@ impl Banks {
     /// Returns the transactions of an access of `size` bytes per lane by the lanes of `taken`.
     ///
     /// A warp of 32 lanes is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128
-    /// bits. A pool takes one transaction, even without active threads, plus its bank-conflict degree less one.
+    /// bits. A pool takes one transaction, on some GPUs even without active threads, plus its bank-conflict degree less one.
     /// Threads that request the same word do not conflict. For example, with 32 banks, 32 threads that load the words
     /// 0, 32, 64 and so on take 32 transactions, 31 of them due to conflicts.
     pub(super) fn transactions(self, size: u32, addresses: &[u64], taken: Mask) -> Transactions {
@@ -70,14 +73,16 @@ impl Banks {
         let lanes = addresses.len().max(1);
         let threads = (self.pool_threads / words).clamp(1, lanes);
         let pools = lanes / threads;
-        let mut conflicts = 0;
+        let (mut conflicts, mut served) = (0, 0);
         for pool in 0..pools {
             let lanes = pool * threads..(pool + 1) * threads;
+            served +=
+                u32::from(self.serves_idle || lanes.clone().any(|lane| taken >> lane & 1 == 1));
             let degree = self.conflict_degree(words, addresses, taken, lanes);
             conflicts += degree.saturating_sub(1);
         }
         Transactions {
-            all: pools as u32 + conflicts,
+            all: served + conflicts,
             conflicts,
         }
     }
@@ -163,6 +168,7 @@ mod tests {
     const BANKS: Banks = Banks {
         count: 32,
         pool_threads: 32,
+        serves_idle: true,
     };
 
     fn transactions(size: u32, addresses: &[u64; 32], taken: Mask) -> Transactions {
@@ -277,6 +283,7 @@ mod tests {
             let banks = Banks {
                 count,
                 pool_threads,
+                serves_idle: true,
             };
             let found = banks.transactions(4, &every_second, ALL);
             (found.all, found.conflicts)
