@@ -126,7 +126,7 @@ pub(super) fn sum(
             nothing_carried_in(operands, count)?;
             let mut sum = operands.long(0)?;
             for index in 1..count {
-                sum = long_sum(sum, operands.long(index)?);
+                sum = long_sum(sum, operands.long(index)?, Expr::Const(0));
             }
             let [low, high] = sum;
             set_pair(operands, low, high)
@@ -146,19 +146,24 @@ pub(super) fn sum(
     }
 }
 
-/// Sum of two 64-bit numbers.
-fn long_sum([a, a_high]: [Expr; 2], [b, b_high]: [Expr; 2]) -> [Expr; 2] {
+/// Sum of two 64-bit numbers and a bit.
+fn long_sum([a, a_high]: [Expr; 2], [b, b_high]: [Expr; 2], bit: Expr) -> [Expr; 2] {
     // A product without a sum is added to RZ, and a simpler expression is found faster by analyses.
-    if [&b, &b_high] == [&Expr::Const(0); 2] {
+    if [&b, &b_high, &bit] == [&Expr::Const(0); 3] {
         return [a, a_high];
     }
-    let carry = Expr::ternary(TernaryOp::Carry, a.clone(), b.clone(), Expr::Const(0));
-    [add(a, b), add(add(a_high, b_high), carry)]
+    let carry = Expr::ternary(TernaryOp::Carry, a.clone(), b.clone(), bit.clone());
+    let low = add(a, b);
+    let low = match bit {
+        Expr::Const(0) => low,
+        bit => add(low, bit),
+    };
+    [low, add(add(a_high, b_high), carry)]
 }
 
-/// Carry out of the sum of two 64-bit numbers.
-fn carry_of([a, a_high]: &[Expr; 2], [b, b_high]: &[Expr; 2]) -> Expr {
-    let low = Expr::ternary(TernaryOp::Carry, a.clone(), b.clone(), Expr::Const(0));
+/// Carry out of the sum of two 64-bit numbers and a bit.
+fn carry_of([a, a_high]: &[Expr; 2], [b, b_high]: &[Expr; 2], bit: &Expr) -> Expr {
+    let low = Expr::ternary(TernaryOp::Carry, a.clone(), b.clone(), bit.clone());
     Expr::ternary(TernaryOp::Carry, a_high.clone(), b_high.clone(), low)
 }
 
@@ -202,10 +207,16 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
         [M::Wide | M::Hi, sign @ ..] => {
             let op = match sign {
                 [] => BinaryOp::MulHighS,
-                [M::U32] => BinaryOp::MulHighU,
+                [M::U32] | [M::U32, M::X] => BinaryOp::MulHighU,
                 _ => return None,
             };
-            nothing_carried_in(operands, 3)?;
+            let carry_in = match (rest, sign) {
+                // Compilers multiply numbers of 64 bits with it, for which the carry of the products of two words is one of
+                // bit 0 of the product of the next ones. They use neither `.HI.X` nor a signed `.WIDE.X`.
+                ([M::Wide, ..], [M::U32, M::X]) => operands.predicate(3)?,
+                (_, [.., M::X]) => return None,
+                _ => nothing_carried_in(operands, 3).map(|()| Expr::Const(0))?,
+            };
             // A negated word has no product of 64 bits here: the number -2^31 is its own negation.
             let [(a, false), (b, false)] = [operands.signed(0)?, operands.signed(1)?] else {
                 return None;
@@ -217,8 +228,8 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
             if predicate.is_some() && operands.is_negated(2) {
                 return None;
             }
-            let carried = carry_of(&product, &added);
-            let [low, high] = long_sum(product, added);
+            let carried = carry_of(&product, &added, &carry_in);
+            let [low, high] = long_sum(product, added, carry_in);
             // `.HI` has the high word of the same sum.
             let mut writes: SmallVec<[(Cell, Expr); 2]> = SmallVec::new();
             match rest {

@@ -513,6 +513,7 @@ fn a_wrong_operand_is_found() {
     assert!(is_found("IADD3.X", first_carry));
     assert!(is_found("IADD3.X", replaced_by(-1, "!PT")));
     assert!(is_found("IMAD.X", replaced_by(-1, "!PT")));
+    assert!(is_found("IMAD.WIDE.U32.X", replaced_by(-1, "!PT")));
     assert!(is_found("LEA.HI.X", replaced_by(-1, "!PT")));
     // Another high word, and another shift.
     let other_word = |word: &str| Some(if word == "RZ" { "R200" } else { "RZ" }.to_owned());
