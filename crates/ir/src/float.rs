@@ -10,6 +10,7 @@
 //! | [`single`] | FADD FMUL FFMA FMNMX FSET FSETP FCMP and their `32I` forms |
 //! | [`double`] | DADD DMUL DFMA DMNMX DSET DSETP |
 //! | [`half`] | HADD2 HMUL2 HFMA2 HSET2 HSETP2, one half at a time |
+//! | [`bfloat`] | HADD2 HMUL2 HFMA2 with `.BF16_V2`, F2FP (from Ampere on) |
 //! | [`convert`] | F2F F2I I2F |
 //! | [`special`] | RRO MUFU |
 //! | [`divide`] | FCHK |
@@ -39,6 +40,7 @@
 //! Instructions"). A result counts as subnormal if it is subnormal after rounding (assumption: no vendor document
 //! says whether before or after).
 
+pub mod bfloat;
 pub mod convert;
 pub mod divide;
 pub mod double;

@@ -86,6 +86,7 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Hfma2 => float::half_fma(m, o),
 
         Opcode::F2f => convert::float_to_float(m, o),
+        Opcode::F2fp => convert::pack(m, o),
         Opcode::F2i | Opcode::Uf2i => convert::float_to_integer(m, o),
         Opcode::I2f | Opcode::Ui2f => convert::integer_to_float(m, o),
         Opcode::I2fp | Opcode::Ui2fp => convert::integer_to_single(m, o),

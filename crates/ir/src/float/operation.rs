@@ -4,12 +4,12 @@
 use super::convert::{self, IntegerType, IntegralRounding};
 use super::gcn::GcnFloat;
 use super::special::{self, SpecialFunction};
-use super::{Comparison, Flush, Format, Rounding, divide, double, half, single};
+use super::{Comparison, Flush, Format, Rounding, bfloat, divide, double, half, single};
 
 /// Floating-point operation or conversion, with its modifiers.
 ///
-/// Operands and results are words; a 64-bit number takes two, low word first. A half is the low 16 bits of a word.
-/// The bits above it are ignored in operands and 0 in results.
+/// Operands and results are words; a 64-bit number takes two, low word first. A half and a
+/// bfloat16 are the low 16 bits of a word. The bits above them are ignored in operands and 0 in results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(
     missing_docs,
@@ -60,6 +60,14 @@ pub enum FloatOp {
     SaturateHalf,
     /// [`half::widen`], after [`half::flushed`]
     WidenHalf(Flush),
+    /// [`bfloat::add`]
+    AddBfloat,
+    /// [`bfloat::mul`]
+    MulBfloat,
+    /// [`bfloat::fma`]
+    FmaBfloat,
+    /// [`bfloat::from_single`]
+    SingleToBfloat(Rounding),
     /// [`SpecialFunction::apply`]
     Special(SpecialFunction),
     /// [`special::reduce_angle`]
@@ -121,8 +129,13 @@ impl FloatOp {
             | FloatOp::AddSinglesToHalf(_)
             | FloatOp::MulSinglesToHalf(_)
             | FloatOp::CompareHalf(..)
+            | FloatOp::AddBfloat
+            | FloatOp::MulBfloat
             | FloatOp::NeedsSlowPath => 2,
-            FloatOp::FmaSingle(..) | FloatOp::FmaHalf(_) | FloatOp::FmaSinglesToHalf(_) => 3,
+            FloatOp::FmaSingle(..)
+            | FloatOp::FmaHalf(_)
+            | FloatOp::FmaSinglesToHalf(_)
+            | FloatOp::FmaBfloat => 3,
             FloatOp::AddDouble(_)
             | FloatOp::MulDouble(_)
             | FloatOp::MinDouble
@@ -132,6 +145,7 @@ impl FloatOp {
             FloatOp::SaturateSingle
             | FloatOp::SaturateHalf
             | FloatOp::WidenHalf(_)
+            | FloatOp::SingleToBfloat(_)
             | FloatOp::Special(_)
             | FloatOp::ReduceAngle
             | FloatOp::ReduceTurns
@@ -211,6 +225,10 @@ impl FloatOp {
             }
             FloatOp::SaturateHalf => half::saturated(h).into(),
             FloatOp::WidenHalf(flush) => half::widen(half::flushed(h, flush)).into(),
+            FloatOp::AddBfloat => bfloat::add(h, i).into(),
+            FloatOp::MulBfloat => bfloat::mul(h, i).into(),
+            FloatOp::FmaBfloat => bfloat::fma(h, i, j).into(),
+            FloatOp::SingleToBfloat(rounding) => bfloat::from_single(a, rounding).into(),
             FloatOp::Special(special) => special.apply(a).into(),
             FloatOp::ReduceAngle => special::reduce_angle(a).into(),
             FloatOp::ReduceTurns => special::reduce_turns(a).into(),

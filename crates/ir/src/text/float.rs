@@ -37,6 +37,10 @@ pub(super) fn print(op: FloatOp) -> String {
         FloatOp::CompareHalf(..) => add("f16.compare"),
         FloatOp::SaturateHalf => add("f16.saturate"),
         FloatOp::WidenHalf(_) => add("f16.widen"),
+        FloatOp::AddBfloat => add("bf16.add"),
+        FloatOp::MulBfloat => add("bf16.mul"),
+        FloatOp::FmaBfloat => add("bf16.fma"),
+        FloatOp::SingleToBfloat(_) => add("bf16.of_single"),
         FloatOp::Special(_) => add("mufu"),
         FloatOp::ReduceAngle => add("reduce_angle"),
         FloatOp::ReduceTurns => add("reduce_turns"),
@@ -126,6 +130,7 @@ fn rounding(op: FloatOp) -> Rounding {
         | FloatOp::AddDouble(rounding)
         | FloatOp::MulDouble(rounding)
         | FloatOp::FmaDouble(rounding)
+        | FloatOp::SingleToBfloat(rounding)
         | FloatOp::ToFormat { rounding, .. }
         | FloatOp::FromInteger { rounding, .. } => rounding,
         FloatOp::Gcn(operation) => operation.mode.rounding,
@@ -165,6 +170,17 @@ pub(super) fn parse(text: &str) -> Option<FloatOp> {
     (print(op) == text).then_some(op)
 }
 
+/// Returns the operation on bfloat16 that a word names.
+fn bfloat_operation(name: &str, rounding: Rounding) -> Option<FloatOp> {
+    Some(match name {
+        "add" => FloatOp::AddBfloat,
+        "mul" => FloatOp::MulBfloat,
+        "fma" => FloatOp::FmaBfloat,
+        "of_single" => FloatOp::SingleToBfloat(rounding),
+        _ => return None,
+    })
+}
+
 /// Returns the operation that the words name, ignoring other words.
 fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
     let has = |word: &str| words.contains(&word);
@@ -199,6 +215,7 @@ fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
         ("f16", "compare") => FloatOp::CompareHalf(comparison?, flush),
         ("f16", "saturate") => FloatOp::SaturateHalf,
         ("f16", "widen") => FloatOp::WidenHalf(flush),
+        ("bf16", name) => bfloat_operation(name, rounding)?,
         ("mufu", function) => FloatOp::Special(SpecialFunction::from_name(function)?),
         ("reduce_angle", _) => FloatOp::ReduceAngle,
         ("reduce_turns", _) => FloatOp::ReduceTurns,

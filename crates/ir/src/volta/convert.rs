@@ -3,12 +3,12 @@
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
-use crate::Meaning;
 use crate::float::convert::{IntegerType, IntegralRounding};
-use crate::float::{FloatOp, Format};
+use crate::float::{FloatOp, Flush, Format, Rounding};
 use crate::maxwell::convert::{float_words, format, integer, integer_words, integral, result};
 use crate::maxwell::modifier_reader::ModifierReader;
-use crate::nvidia::operands::Operands;
+use crate::nvidia::operands::{Operands, or, shl};
+use crate::{Expr, Meaning};
 
 /// Signed words of 32 bits.
 fn signed_word() -> Option<IntegerType> {
@@ -38,6 +38,13 @@ pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) ->
     let mut modifiers = ModifierReader::of(modifiers);
     let operand = operands.reads.first()?;
     let flush = modifiers.flush();
+    if modifiers.take(M::Bf16) {
+        // Up to sm_90 compilers store the result as a word where a program extends it with zeros.
+        let is_single = modifiers.take(M::F32) && flush == Flush::Keep;
+        let op = FloatOp::SingleToBfloat(modifiers.rounding());
+        modifiers.finish().filter(|()| is_single)?;
+        return operands.set_register(Expr::float(op, [operands.single(0)?]));
+    }
     let (to, from) = (format(modifiers.next()?)?, format(modifiers.next()?)?);
     let op = FloatOp::ToFormat {
         from,
@@ -48,6 +55,33 @@ pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) ->
     };
     modifiers.finish()?;
     result(op, float_words(operand, from)?, to.width(), operands)
+}
+
+/// F2FP: two singles to a pair of halves or of numbers of bfloat16, the first operand in the high half (PTX manual, `cvt`
+/// to `.f16x2` and `.bf16x2`). Up to sm_86 the disassembler prints neither the format of the operands nor that of halves.
+pub(super) fn pack(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (to_half, rest) = match modifiers {
+        [M::PackAb, rest @ ..] | [M::F16, M::F32, M::PackAb, rest @ ..] => (true, rest),
+        [M::Bf16, M::PackAb, rest @ ..] | [M::Bf16, M::F32, M::PackAb, rest @ ..] => (false, rest),
+        _ => return None,
+    };
+    let rounding = match rest {
+        [] => Rounding::Nearest,
+        [M::Rz] => Rounding::Zero,
+        _ => return None,
+    };
+    let op = match to_half {
+        true => FloatOp::ToFormat {
+            from: Format::Single,
+            to: Format::Half,
+            rounding,
+            flush: Flush::Keep,
+            saturate: false,
+        },
+        false => FloatOp::SingleToBfloat(rounding),
+    };
+    let [high, low] = [operands.single(0)?, operands.single(1)?].map(|of| Expr::float(op, [of]));
+    operands.set_register(or(low, shl(high, Expr::Const(16))))
 }
 
 /// FRND: to an integral value of the same format.

@@ -3,6 +3,7 @@
 //! some hundred bits.
 
 mod arithmetic;
+mod bfloats;
 mod conversions;
 mod division;
 mod gcn;

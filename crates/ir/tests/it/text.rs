@@ -252,6 +252,9 @@ fn float_ops() -> Vec<FloatOp> {
         FloatOp::MinDouble,
         FloatOp::MaxDouble,
         FloatOp::SaturateHalf,
+        FloatOp::AddBfloat,
+        FloatOp::MulBfloat,
+        FloatOp::FmaBfloat,
         FloatOp::ReduceAngle,
         FloatOp::ReduceTurns,
         FloatOp::ReduceExponent,
@@ -284,6 +287,7 @@ fn float_ops() -> Vec<FloatOp> {
             FloatOp::AddDouble(rounding),
             FloatOp::MulDouble(rounding),
             FloatOp::FmaDouble(rounding),
+            FloatOp::SingleToBfloat(rounding),
         ]);
     }
     ops.extend(conversions());

@@ -1,0 +1,190 @@
+//! Floating-point instructions from Turing to Blackwell, as compilers write them: which operand goes where. The results of
+//! the operations are in `ir/tests/it/float`; here operands are small whole numbers, so that nothing is rounded.
+
+use warpbound_ir::{Cell, Expr, Meaning, UnaryOp, WordHalf, lift};
+use warpbound_isa::nvidia::SassProgram;
+use warpbound_isa::{Arch, Program, Reg, RegisterKind};
+use warpbound_load::Kernel;
+use warpbound_testkit::instructions::input_words::InputWords;
+
+/// Registers of a lane.
+type Registers = [u32; 256];
+
+/// Word of a compiler, with the register that it writes.
+struct Written {
+    sm: u32,
+    word: u128,
+    register: u8,
+}
+
+const fn written(sm: u32, register: u8, low: u64, high: u64) -> Written {
+    Written {
+        sm,
+        word: (high as u128) << 64 | low as u128,
+        register,
+    }
+}
+
+fn meaning(of: &Written) -> Option<Meaning> {
+    let arch = Arch::from_sm(of.sm).expect("a table");
+    let program = SassProgram::decode(arch, &of.word.to_le_bytes()).expect("a whole word");
+    let code = lift(&Kernel::default(), &Program::Nvidia(program)).expect("it begins at 0");
+    code.ops.into_iter().next().and_then(|op| op.meaning)
+}
+
+fn evaluate(expr: &Expr, registers: &Registers) -> u32 {
+    let eval = |e: &Expr| evaluate(e, registers);
+    match expr {
+        Expr::Const(n) => *n,
+        Expr::Cell(cell) => {
+            let Reg { kind, number } = cell.register();
+            assert_eq!(kind, RegisterKind::Vector);
+            registers[usize::from(number)]
+        }
+        Expr::Unary(UnaryOp::Neg, a) => eval(a).wrapping_neg(),
+        Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
+        Expr::Float(op, words, half) => {
+            let mut all = [0; 6];
+            for (place, word) in all.iter_mut().zip(words.iter()) {
+                *place = eval(word);
+            }
+            let result = op.apply(all);
+            match half {
+                WordHalf::Low => result as u32,
+                WordHalf::High => (result >> 32) as u32,
+            }
+        }
+        other => unreachable!("{other:?}"),
+    }
+}
+
+/// Compares the register that a word writes with a function of the registers, for random ones.
+fn check(
+    of: &Written,
+    draw: impl Fn(&mut InputWords) -> u32,
+    expected: impl Fn(&Registers) -> u32,
+) {
+    let Some(Meaning::Set(writes)) = meaning(of) else {
+        unreachable!("sm_{} {:032x} has no meaning", of.sm, of.word);
+    };
+    let [(cell, value)] = writes.as_slice() else {
+        unreachable!("{writes:?}");
+    };
+    assert_eq!(*cell, Cell::gpr(of.register));
+    let mut random = InputWords::new(7);
+    for _ in 0..2000 {
+        let registers = std::array::from_fn(|_| draw(&mut random));
+        let (got, expected) = (evaluate(value, &registers), expected(&registers));
+        assert_eq!(
+            got, expected,
+            "sm_{} {:032x}: {got:08x} {expected:08x}",
+            of.sm, of.word
+        );
+    }
+}
+
+/// Whole number of at most 3 bits and a sign.
+fn small(random: &mut InputWords) -> f32 {
+    (random.bits() % 15) as f32 - 7.0
+}
+
+fn whole_single(random: &mut InputWords) -> u32 {
+    small(random).to_bits()
+}
+
+/// Pattern of a whole number of at most 7 bits as a half.
+fn half(x: f32) -> u32 {
+    let bits = x.to_bits();
+    let magnitude = match bits << 1 {
+        0 => 0,
+        // Three bits less of the exponent, whose bias is 112 less, and 13 bits less of the fraction.
+        _ => (bits & 0x7fff_ffff) - (112 << 23),
+    };
+    bits >> 31 << 15 | magnitude >> 13
+}
+
+/// Pattern of a whole number of at most 7 bits as bfloat16.
+fn bfloat(x: f32) -> u32 {
+    x.to_bits() >> 16
+}
+
+fn single(registers: &Registers, number: usize) -> f32 {
+    f32::from_bits(registers[number])
+}
+
+#[test]
+fn the_first_operand_of_a_pack_is_the_high_half() {
+    // F2FP.PACK_AB R11, R0, R11 and F2FP.F16.F32.PACK_AB R13, R6, R13
+    for (of, a, b) in [
+        (
+            written(80, 11, 0x0000_000b_000b_723e, 0x004f_ca00_0000_00ff),
+            0,
+            11,
+        ),
+        (
+            written(90, 13, 0x0000_000d_060d_723e, 0x004f_ca00_0000_00ff),
+            6,
+            13,
+        ),
+        (
+            written(120, 13, 0x0000_0008_0d0d_723e, 0x004f_ca00_0000_00ff),
+            13,
+            8,
+        ),
+    ] {
+        check(&of, whole_single, |registers| {
+            half(single(registers, a)) << 16 | half(single(registers, b))
+        });
+    }
+    // F2FP.BF16.PACK_AB R13, R0, R13; F2FP.BF16.PACK_AB.RZ R7, R0, R7; F2FP.BF16.F32.PACK_AB R9, R6, R9; with .RZ
+    for (of, a, b) in [
+        (
+            written(80, 13, 0x0000_000d_000d_723e, 0x004f_ca00_0000_10ff),
+            0,
+            13,
+        ),
+        (
+            written(80, 7, 0x0000_0007_0007_723e, 0x008f_ca00_0001_90ff),
+            0,
+            7,
+        ),
+        (
+            written(90, 9, 0x0000_0009_0609_723e, 0x004f_ca00_0000_10ff),
+            6,
+            9,
+        ),
+        (
+            written(90, 15, 0x0000_000f_060f_723e, 0x004f_ca00_0001_90ff),
+            6,
+            15,
+        ),
+        (
+            written(120, 7, 0x0000_0006_0707_723e, 0x004f_ca00_0000_10ff),
+            7,
+            6,
+        ),
+    ] {
+        check(&of, whole_single, |registers| {
+            bfloat(single(registers, a)) << 16 | bfloat(single(registers, b))
+        });
+    }
+}
+
+#[test]
+fn packs_round_as_their_modifiers_say() {
+    let word = |random: &mut InputWords| random.word() & 0xbfff_ffff;
+    // F2FP.BF16.F32.PACK_AB.RZ R15, R6, R15
+    let of = written(90, 15, 0x0000_000f_060f_723e, 0x004f_ca00_0001_90ff);
+    check(&of, word, |registers| {
+        registers[6] & 0xffff_0000 | registers[15] >> 16
+    });
+    // F2F.BF16.F32 R11, R6: the nearest number, and the even one of two.
+    for sm in [80, 90, 120] {
+        let of = written(sm, 11, 0x0000_0006_000b_7304, 0x001e_2400_0020_2000);
+        check(&of, word, |registers| {
+            let (high, low) = (registers[6] >> 16, registers[6] & 0xffff);
+            let up = low > 0x8000 || low == 0x8000 && high & 1 == 1;
+            high + u32::from(up)
+        });
+    }
+}
