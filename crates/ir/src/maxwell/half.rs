@@ -4,6 +4,9 @@
 //! followed by `cvt.f32.f16`. It is not known which half of the pair that is, so the instruction has a meaning only
 //! if both are the same. Results that are merged into one half of a register (`.MRG_H0`, `.MRG_H1`) have no meaning
 //! yet. For example, `HADD2 R0, R1, R2.H0_H0` adds the low half of R2 to both halves of R1.
+//!
+//! From Ampere on, the pairs may be of bfloat16 (`.BF16_V2`). The PTX ISA defines their operations without flushing and
+//! clamping, so these modifiers leave such an instruction without a meaning.
 
 use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 use warpbound_isa::{Operand, OperandValue};
@@ -51,23 +54,27 @@ struct HalfPair {
     high: Component,
 }
 
-/// Operation on halves, and its variant on singles with a half result.
+/// Operation on halves, its variant on singles with a half result, and the one on numbers of bfloat16.
 struct Arithmetic {
     halves: fn(Flush) -> FloatOp,
     singles: fn(Flush) -> FloatOp,
+    bfloats: FloatOp,
 }
 
 const ADD: Arithmetic = Arithmetic {
     halves: FloatOp::AddHalf,
     singles: FloatOp::AddSinglesToHalf,
+    bfloats: FloatOp::AddBfloat,
 };
 const MUL: Arithmetic = Arithmetic {
     halves: FloatOp::MulHalf,
     singles: FloatOp::MulSinglesToHalf,
+    bfloats: FloatOp::MulBfloat,
 };
 const FMA: Arithmetic = Arithmetic {
     halves: FloatOp::FmaHalf,
     singles: FloatOp::FmaSinglesToHalf,
+    bfloats: FloatOp::FmaBfloat,
 };
 
 impl Arithmetic {
@@ -79,6 +86,10 @@ impl Arithmetic {
         operands: &Operands<'_>,
     ) -> Option<Meaning> {
         let mut modifiers = ModifierReader::of(modifiers);
+        if modifiers.take(M::Bf16V2) {
+            modifiers.finish()?;
+            return self.of_bfloats(count, operands);
+        }
         let to_single = modifiers.take(M::F32);
         let flush = modifiers.flush();
         let saturates = modifiers.take(M::Sat);
@@ -103,6 +114,17 @@ impl Arithmetic {
                 .then(|| operands.set_register(Expr::float(widen, [low])))
                 .flatten();
         }
+        operands.set_register(or(low, shl(high, Expr::Const(16))))
+    }
+
+    /// Applies the operation to the two numbers of bfloat16 in each of the first `count` operands.
+    fn of_bfloats(&self, count: usize, operands: &Operands<'_>) -> Option<Meaning> {
+        let (pairs, _) = pairs(operands, count)?;
+        let of = |lane: fn(&HalfPair) -> &Component| {
+            let numbers: Vec<&Component> = pairs.iter().map(lane).collect();
+            Some(Expr::float(self.bfloats, all_halves(&numbers)?))
+        };
+        let (low, high) = (of(|pair| &pair.low)?, of(|pair| &pair.high)?);
         operands.set_register(or(low, shl(high, Expr::Const(16))))
     }
 
@@ -228,13 +250,11 @@ fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<HalfPair>, usize)
     for _ in 0..count {
         let operand = operands.reads.get(index)?;
         index += 1;
-        let OperandValue::Half(high) = operand.value else {
+        let Some(high) = half_immediate(operand) else {
             pairs.push(pair(operand)?);
             continue;
         };
-        let OperandValue::Half(low) = operands.reads.get(index)?.value else {
-            return None;
-        };
+        let low = half_immediate(operands.reads.get(index)?)?;
         index += 1;
         let half = |bits: u16| Component::Half(Expr::Const(bits.into()));
         pairs.push(HalfPair {
@@ -243,6 +263,15 @@ fn pairs(operands: &Operands<'_>, count: usize) -> Option<(Vec<HalfPair>, usize)
         });
     }
     Some((pairs, index))
+}
+
+/// Immediate of 16 bits. One of bfloat16 is the high half of a single.
+fn half_immediate(operand: &Operand) -> Option<u16> {
+    match operand.value {
+        OperandValue::Half(bits) => Some(bits),
+        OperandValue::Single(bits) if bits & 0xffff == 0 => Some((bits >> 16) as u16),
+        _ => None,
+    }
 }
 
 fn pair(operand: &Operand) -> Option<HalfPair> {

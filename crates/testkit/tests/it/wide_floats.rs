@@ -108,6 +108,17 @@ fn bfloat(x: f32) -> u32 {
     x.to_bits() >> 16
 }
 
+fn bfloat_pair(random: &mut InputWords) -> u32 {
+    bfloat(small(random)) << 16 | bfloat(small(random))
+}
+
+/// Applies a function to the low and to the high numbers of registers with pairs of bfloat16.
+fn by_pairs(registers: [u32; 3], of: impl Fn([f32; 3]) -> f32) -> u32 {
+    let low = of(registers.map(|pair| f32::from_bits(pair << 16)));
+    let high = of(registers.map(|pair| f32::from_bits(pair & 0xffff_0000)));
+    bfloat(high) << 16 | bfloat(low)
+}
+
 fn single(registers: &Registers, number: usize) -> f32 {
     f32::from_bits(registers[number])
 }
@@ -187,4 +198,83 @@ fn packs_round_as_their_modifiers_say() {
             high + u32::from(up)
         });
     }
+}
+
+#[test]
+fn pairs_of_bfloat16_are_added_and_multiplied() {
+    // HFMA2.BF16_V2 R9, R0, R5, R4; HFMA2.MMA.BF16_V2 R11, R0, R7, R6; HFMA2.BF16_V2 R11, R0, R9, R8
+    for (of, a, b, c) in [
+        (
+            written(80, 9, 0x0000_0005_0009_7231, 0x004f_c600_0020_0004),
+            0,
+            5,
+            4,
+        ),
+        (
+            written(90, 11, 0x0000_0007_000b_7235, 0x008f_ce00_0020_0006),
+            0,
+            7,
+            6,
+        ),
+        (
+            written(120, 11, 0x0000_0009_000b_7231, 0x004f_ca00_0020_0008),
+            0,
+            9,
+            8,
+        ),
+    ] {
+        check(&of, bfloat_pair, |registers| {
+            let pairs = [a, b, c].map(|number: usize| registers[number]);
+            by_pairs(pairs, |[a, b, c]| a * b + c)
+        });
+    }
+    // HFMA2.MMA.BF16_V2 R9, R0, 1, 1, -R7 and HFMA2.BF16_V2 R7, R0, 1, 1, -R9
+    for (of, a, c) in [
+        (
+            written(90, 9, 0x3f80_3f80_0009_7835, 0x002f_e200_0030_0007),
+            0,
+            7,
+        ),
+        (
+            written(120, 7, 0x3f80_3f80_0007_7831, 0x042f_e400_0030_0009),
+            0,
+            9,
+        ),
+    ] {
+        check(&of, bfloat_pair, |registers| {
+            by_pairs([registers[a], registers[c], 0], |[a, c, _]| a - c)
+        });
+    }
+    // HADD2.BF16_V2 R17, R0, R7 and R17, R0, R9; HMUL2.BF16_V2 R7, R0, R7
+    for (of, a, b) in [
+        (
+            written(90, 17, 0x0000_0007_0011_7230, 0x000f_c400_0020_0000),
+            0,
+            7,
+        ),
+        (
+            written(120, 17, 0x0000_0009_0011_7230, 0x000f_c400_0020_0000),
+            0,
+            9,
+        ),
+    ] {
+        check(&of, bfloat_pair, |registers| {
+            by_pairs([registers[a], registers[b], 0], |[a, b, _]| a + b)
+        });
+    }
+    let of = written(90, 7, 0x0000_0007_0007_7232, 0x000f_c600_0020_0000);
+    check(&of, bfloat_pair, |registers| {
+        by_pairs([registers[0], registers[7], 0], |[a, b, _]| a * b)
+    });
+    // HFMA2.BF16_V2 R9, R0.H1_H1, R5.H0_H0, R4: halves of operands
+    let of = written(80, 9, 0x2000_0005_0009_7231, 0x004f_c600_0020_0c04);
+    check(&of, bfloat_pair, |registers| {
+        let high = registers[0] >> 16;
+        let low = registers[5] & 0xffff;
+        let pairs = [high << 16 | high, low << 16 | low, registers[4]];
+        by_pairs(pairs, |[a, b, c]| a * b + c)
+    });
+    // With .FTZ, which the PTX manual does not define for these numbers
+    let of = written(80, 9, 0x0000_0005_0009_7231, 0x004f_c600_0021_0004);
+    assert_eq!(meaning(&of), None);
 }
