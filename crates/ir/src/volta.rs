@@ -88,6 +88,7 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::F2f => convert::float_to_float(m, o),
         Opcode::F2fp => convert::pack(m, o),
         Opcode::F2i | Opcode::Uf2i => convert::float_to_integer(m, o),
+        Opcode::F2ip => convert::float_to_packed_integer(m, o),
         Opcode::I2f | Opcode::Ui2f => convert::integer_to_float(m, o),
         Opcode::I2fp | Opcode::Ui2fp => convert::integer_to_single(m, o),
         Opcode::Frnd => convert::round(m, o),

@@ -158,7 +158,7 @@ pub fn integer_to_float(value: i128, to: Format, rounding: Rounding) -> u64 {
 /// NaN becomes 0 if the source is not a double and the destination has at most 32 bits. Otherwise it becomes the
 /// number with only the highest bit set. [`Flush`] concerns a single source only.
 ///
-/// Source: PTX ISA, "cvt", integer notes; destinations of 8 bits do not exist.
+/// Source: PTX ISA, "cvt", integer notes; older GPUs have no destinations of 8 bits.
 pub fn float_to_integer(
     x: u64,
     from: Format,

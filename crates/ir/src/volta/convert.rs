@@ -115,11 +115,36 @@ pub(super) fn float_to_integer(modifiers: &[Modifier], operands: &Operands<'_>) 
     };
     let nan_is_zero = modifiers.take(M::Ntz);
     modifiers.finish()?;
-    // No document says what a NaN of another format becomes with `.NTZ`.
-    if nan_is_zero && (from != Format::Single || to.width() != 32) {
+    // No document and no code of a compiler shows `.NTZ` with another source, or with results of 64 bits.
+    if nan_is_zero && (from != Format::Single || to.width() > 32) {
         return None;
     }
     result(op, float_words(operand, from)?, to.width(), operands)
+}
+
+/// F2IP: two floats to a pair of bytes, and a third operand. Compilers convert one float with it, whose byte is the lowest
+/// one. No document says where the others go, so both must be zeros.
+pub(super) fn float_to_packed_integer(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let to = take_integer(&mut modifiers).filter(|to| to.width() == 8 && !to.signed())?;
+    let from = take_format(&mut modifiers).filter(|from| *from == Format::Single)?;
+    let integral = integral(&mut modifiers).unwrap_or(IntegralRounding::Nearest);
+    let nan_is_zero = modifiers.take(M::Ntz);
+    modifiers.finish().filter(|()| nan_is_zero)?;
+    let is_zero = |index: usize| operands.bits(index) == Some(Expr::Const(0));
+    if !is_zero(0) || !is_zero(2) {
+        return None;
+    }
+    let op = FloatOp::ToInteger {
+        from,
+        to,
+        integral,
+        flush: Flush::Keep,
+    };
+    operands.set_register(Expr::float(op, [operands.single(1)?]))
 }
 
 /// I2F.

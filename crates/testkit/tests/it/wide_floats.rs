@@ -201,6 +201,76 @@ fn packs_round_as_their_modifiers_say() {
 }
 
 #[test]
+fn bytes_are_rounded_and_clamped() {
+    let near = |random: &mut InputWords| match random.bits() % 8 {
+        0 => f32::NAN.to_bits(),
+        1 => random.word(),
+        // Halves of whole numbers, of which every second one is a tie.
+        _ => ((random.bits() % 1200) as f32 / 2.0 - 300.0).to_bits(),
+    };
+    // F2I.U8.NTZ R9, R6; F2I.U8.NTZ R13, R8; F2IP.U8.F32.NTZ R11, RZ, R0, RZ
+    for (of, a) in [
+        (
+            written(75, 9, 0x0000_0006_0009_7305, 0x004e_6400_0020_2000),
+            6,
+        ),
+        (
+            written(80, 13, 0x0000_0008_000d_7305, 0x004e_6400_0020_2000),
+            8,
+        ),
+        (
+            written(90, 11, 0x0000_0000_ff0b_7243, 0x001f_ca00_0000_04ff),
+            0,
+        ),
+        (
+            written(120, 11, 0x0000_0000_ff0b_7243, 0x001f_ca00_0000_04ff),
+            0,
+        ),
+    ] {
+        check(&of, near, |registers| {
+            // The conversion of the host clamps, and makes a NaN 0.
+            u32::from(single(registers, a).round_ties_even() as u8)
+        });
+    }
+    // F2I.U8.TRUNC.NTZ R7, R0; F2IP.U8.F32.TRUNC.NTZ R17, RZ, R6, RZ
+    for (of, a) in [
+        (
+            written(75, 7, 0x0000_0000_0007_7305, 0x001e_2400_0020_e000),
+            0,
+        ),
+        (
+            written(90, 17, 0x0000_0006_ff11_7243, 0x002f_ca00_0000_c4ff),
+            6,
+        ),
+    ] {
+        check(&of, near, |registers| u32::from(single(registers, a) as u8));
+    }
+    // F2I.S8.NTZ R11, R8; F2I.S8.NTZ R15, R0
+    for (of, a) in [
+        (
+            written(75, 11, 0x0000_0008_000b_7305, 0x004e_6400_0020_2100),
+            8,
+        ),
+        (
+            written(90, 15, 0x0000_0000_000f_7305, 0x004e_2400_0020_2100),
+            0,
+        ),
+    ] {
+        check(&of, near, |registers| {
+            i32::from(single(registers, a).round_ties_even() as i8).cast_unsigned()
+        });
+    }
+    // F2I.U16.NTZ R13, R10
+    let of = written(75, 13, 0x0000_000a_000d_7305, 0x004e_6400_0020_2800);
+    check(&of, near, |registers| {
+        u32::from(single(registers, 10).round_ties_even() as u16)
+    });
+    // F2IP.U8.F32.NTZ R11, R1, R0, RZ: where the two bytes go is not known.
+    let of = written(90, 11, 0x0000_0000_010b_7243, 0x001f_ca00_0000_04ff);
+    assert_eq!(meaning(&of), None);
+}
+
+#[test]
 fn pairs_of_bfloat16_are_added_and_multiplied() {
     // HFMA2.BF16_V2 R9, R0, R5, R4; HFMA2.MMA.BF16_V2 R11, R0, R7, R6; HFMA2.BF16_V2 R11, R0, R9, R8
     for (of, a, b, c) in [

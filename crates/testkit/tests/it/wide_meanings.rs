@@ -27,8 +27,8 @@ const FIRST_SM: u32 = 75;
 const NO_REFERENCE: &str = "no reference";
 
 /// Instructions with floating-point operands or results, which `ir/tests/it/float` compares.
-const FLOATS: [&str; 28] = [
-    "DADD", "DFMA", "DMUL", "DSETP", "F2F", "F2FP", "F2I", "FADD", "FCHK", "FFMA", "FMNMX",
+const FLOATS: [&str; 29] = [
+    "DADD", "DFMA", "DMUL", "DSETP", "F2F", "F2FP", "F2I", "F2IP", "FADD", "FCHK", "FFMA", "FMNMX",
     "FMNMX3", "FMUL", "FRND", "FSEL", "FSETP", "HADD2", "HFMA2", "HMUL2", "HSETP2", "I2F", "I2FP",
     "MUFU", "UF2I", "UFADD", "UFFMA", "UFMUL", "UFSEL",
 ];
