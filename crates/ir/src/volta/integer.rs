@@ -252,13 +252,10 @@ pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -
 pub(super) fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let shift = operands.immediate(3)?;
     let (a, negated) = operands.signed(0)?;
-    // A negated number of 64 bits, and its carry, are not modelled.
-    let has_carry = operands.predicates().iter().any(Option::is_some);
-    let a = match (negated, modifiers) {
-        (false, _) => a,
-        (true, []) if !has_carry => operands.word(0)?,
-        _ => return None,
-    };
+    // A negated number of 64 bits is not modelled.
+    if negated && !modifiers.is_empty() {
+        return None;
+    }
     // `.HI` and `.X` are of the pair that adds a scaled index to an address of 64 bits: LEA for the low word, LEA.HI.X for
     // the high one.
     let (takes_high, rest) = match modifiers {
@@ -281,7 +278,13 @@ pub(super) fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Opt
         _ => return None,
     };
     let mut summands = Summands::default();
-    summands.add(shifted.clone());
+    // Compilers add the carry to the complement of the high word of the shifted number, so that the number is negated after
+    // it is shifted, as its complement and 1.
+    summands.add_signed(shifted.clone(), negated);
+    let shifted = match negated {
+        false => shifted,
+        true => shl(operands.word(0)?, Expr::Const(shift)),
+    };
     if carried {
         summands.add(operands.bits(1)?);
         summands.add_bit(operands.predicate(4)?);

@@ -81,4 +81,5 @@ mod wave_splits;
 mod wide_floats;
 mod wide_kernels;
 mod wide_meanings;
+mod wide_sequences;
 mod words;

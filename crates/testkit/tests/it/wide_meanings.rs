@@ -144,7 +144,7 @@ impl Random {
     }
 }
 
-fn evaluate(expr: &Expr, inputs: &WideInputs) -> u32 {
+pub(super) fn evaluate(expr: &Expr, inputs: &WideInputs) -> u32 {
     let eval = |e: &Expr| evaluate(e, inputs);
     match expr {
         Expr::Const(n) => *n,

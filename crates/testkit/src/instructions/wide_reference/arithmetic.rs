@@ -82,13 +82,18 @@ pub(super) fn scaled_sum(case: &WideCase<'_>) -> Option<WideOutputs> {
     if operand.complement {
         return None;
     }
-    let number = if operand.minus { -number } else { number };
     let shifted = number << shift >> if high { 32 } else { 0 };
+    // The number is negated after it is shifted, as its complement and 1.
+    let summand = match operand.minus {
+        false => low_bits(shifted, 32),
+        true if high || case.has("X") => return None,
+        true => (1 << 32) - low_bits(shifted, 32),
+    };
     let carried = match case.has("X") {
         true => i128::from(case.predicate(place + 1)?),
         false => 0,
     };
-    let exact = low_bits(shifted, 32) + case.summand(1, 32)? + carried;
+    let exact = summand + case.summand(1, 32)? + carried;
     let mut out = case.write(exact, 32);
     case.write_predicates(&[exact >= 1 << 32], &mut out);
     Some(out)
