@@ -109,15 +109,7 @@ impl<'v> Operands<'v> {
     /// Words of a source operand as a 64-bit integer, the low one first, with its sign.
     pub(crate) fn long(&self, index: usize) -> Option<[Expr; 2]> {
         let operand = self.reads.get(index)?;
-        if operand.absolute || operand.invert || operand.part != Part::Whole {
-            return None;
-        }
-        let [low, high] = match operand.value {
-            OperandValue::Int(number) => {
-                [number, number >> 32].map(|word| Expr::Const(word as u32))
-            }
-            _ => [word_of(operand, 0)?, word_of(operand, 1)?],
-        };
+        let [low, high] = self.long_without_sign(index).filter(|_| !operand.invert)?;
         Some(match operand.negate {
             false => [low, high],
             // The high word of a negated number is the complement, and one more if the low word is 0.
@@ -125,6 +117,20 @@ impl<'v> Operands<'v> {
                 let is_zero = Expr::binary(BinaryOp::Eq, low.clone(), Expr::Const(0));
                 [Expr::unary(UnaryOp::Neg, low), add(not(high), is_zero)]
             }
+        })
+    }
+
+    /// Words of a source operand as a 64-bit integer, the low one first. The caller must apply negation or inversion.
+    pub(crate) fn long_without_sign(&self, index: usize) -> Option<[Expr; 2]> {
+        let operand = self.reads.get(index)?;
+        if operand.absolute || operand.part != Part::Whole {
+            return None;
+        }
+        Some(match operand.value {
+            OperandValue::Int(number) => {
+                [number, number >> 32].map(|word| Expr::Const(word as u32))
+            }
+            _ => [word_of(operand, 0)?, word_of(operand, 1)?],
         })
     }
 

@@ -122,7 +122,7 @@ pub(super) fn sum(
             }
             summands.assign(summands.sum(), operands)
         }
-        [M::B64] => {
+        [M::B64] if operands.predicates().iter().all(Option::is_none) => {
             nothing_carried_in(operands, count)?;
             let mut sum = operands.long(0)?;
             for index in 1..count {
@@ -131,6 +131,7 @@ pub(super) fn sum(
             let [low, high] = sum;
             set_pair(operands, low, high)
         }
+        [M::B64, carried @ ..] if count == 2 => long_sum_with_carries(carried, operands),
         [M::U8x4] => {
             let [(a, false), (b, negated)] = [operands.signed(0)?, operands.signed(1)?] else {
                 return None;
@@ -144,6 +145,39 @@ pub(super) fn sum(
         }
         _ => None,
     }
+}
+
+/// IADD with `.64` and a carry. Compilers add and subtract numbers of 128 bits with a pair of them: the second one has `.X`
+/// and the complement of what the first one negates, so that a negated number is its complement and 1.
+fn long_sum_with_carries(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let negated = [0, 1].map(|index| operands.is_negated(index));
+    let bit = match (modifiers, negated) {
+        ([], [false, false]) => nothing_carried_in(operands, 2).map(|()| Expr::Const(0))?,
+        ([], [true, false] | [false, true]) => {
+            nothing_carried_in(operands, 2).map(|()| Expr::Const(1))?
+        }
+        ([M::X], [false, false]) => operands.predicate(2)?,
+        // Two numbers that are subtracted have no place for two ones.
+        _ => return None,
+    };
+    let number = |index: usize| {
+        let words = operands.long_without_sign(index)?;
+        let operand = operands.reads.get(index)?;
+        Some(match operand.negate || operand.invert {
+            true => words.map(not),
+            false => words,
+        })
+    };
+    let [a, b] = [number(0)?, number(1)?];
+    let carry_out = carry_of(&a, &b, &bit);
+    let [low, high] = long_sum(a, b, bit);
+    let mut writes: SmallVec<[(Cell, Expr); 2]> = SmallVec::new();
+    if let Some([first, second]) = operands.register_pair()? {
+        writes.extend([(first, low), (second, high)]);
+    }
+    let predicate = operands.predicates().first().copied().flatten();
+    writes.extend(predicate.map(|cell| (cell, carry_out)));
+    Some(Meaning::Set(writes))
 }
 
 /// Sum of two 64-bit numbers and a bit.

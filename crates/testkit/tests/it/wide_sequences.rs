@@ -38,6 +38,16 @@ const SCALED_DIFFERENCE: [u128; 3] = [
     0x000fe200_007fe4ff_80000007_05077210,
 ];
 
+/// `x - y` of 128 bits with x from R4 on and y from R8 on; the result is from R4 on.
+const LONG_DIFFERENCE: [u128; 3] = [
+    // IADD.64 RZ, P0, R4, -R8
+    0x0c8fe400_07800200_80000008_04ff7235,
+    // IADD.64 R4, R4, -R8
+    0x000fe400_078e0200_80000008_04047235,
+    // IADD.64.X R6, R6, ~R10, P0
+    0x000fcc00_000e0600_8000000a_06067235,
+];
+
 /// Executes words one after the other.
 fn execute(sm: u32, words: &[u128], state: &mut WideInputs) {
     let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -115,4 +125,9 @@ fn a_scaled_operand_is_subtracted_with_its_carry() {
         let [x, y] = halves(x);
         x.wrapping_sub(y << 3)
     });
+}
+
+#[test]
+fn differences_of_64_bits_have_a_carry() {
+    check(120, &LONG_DIFFERENCE, 4, 4, u128::wrapping_sub);
 }
