@@ -538,6 +538,11 @@ pub enum Meaning {
     /// Lanes that wait until all lanes of a mask have come, or all that have not exited (`WARPSYNC`; PTX manual,
     /// `bar.warp.sync`).
     Meet(Option<Expr>),
+    /// Lanes that met to execute some code as one group go on apart (`ENDCOLLECTIVE`; compilers' code).
+    Part,
+    /// Lanes for which a branch asks (`BRA.DIV`; compilers' code): it is taken if some of them do not execute it with the
+    /// others. The condition of the operation has [`FurtherTest::Group`](crate::FurtherTest::Group).
+    Ask(Expr),
     /// End of the launch with an error (`BPT.TRAP`; PTX manual, `trap`).
     Trap,
 }

@@ -131,7 +131,6 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         | Opcode::Errbar
         | Opcode::Cgaerrbar
         | Opcode::Cctl
-        | Opcode::Bra
         | Opcode::Brx
         | Opcode::Jmp
         | Opcode::Jmx
@@ -144,7 +143,9 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         | Opcode::Nanosleep
         | Opcode::Exit => Some(Meaning::nothing()),
         Opcode::Bmov => memory::barrier_move(m, o),
+        Opcode::Bra => Some(warp_wide::branch(m, o)),
         Opcode::Warpsync => warp_wide::meeting(m, o),
+        Opcode::Endcollective => plain(m).and_then(|()| warp_wide::parting(o)),
 
         // Not modelled yet.
         _ => None,

@@ -128,6 +128,8 @@ impl<P: Copy + PartialEq, L: EntryLanes> ExecutionModel<P> for LaneStack<P, L> {
             | ControlTransfer::SaveBarrier(_)
             | ControlTransfer::WriteBarrier { .. }
             | ControlTransfer::Meet(_)
+            | ControlTransfer::Gather { .. }
+            | ControlTransfer::Scatter
             | ControlTransfer::Yield => return Err(TransferError::NotInModel),
         }
         Ok(false)

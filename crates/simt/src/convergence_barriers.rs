@@ -8,6 +8,9 @@
 //! Groups at one point never become one without an instruction that says so, although GPUs may join them, so that no run on
 //! a GPU executes an instruction more often (SOUNDNESS 21.4). For example, lanes 0 and 1 of four open a barrier with the
 //! others, leave a loop early and wait; when lanes 2 and 3 join them, all four go on together.
+//!
+//! Code between WARPSYNC.COLLECTIVE and ENDCOLLECTIVE needs all lanes of a mask in one group, for example for a shuffle. They
+//! gather before it, and scatter after it into the groups that came, because a GPU need not keep them together.
 
 use smallvec::SmallVec;
 
@@ -45,6 +48,26 @@ struct Meeting<P> {
     wanted: Option<Mask>,
 }
 
+/// Groups that wait until all lanes of a set have come, to execute some code as one group (WARPSYNC.COLLECTIVE).
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Gathering<P> {
+    /// Point of the code.
+    at: P,
+    /// Point after the code.
+    after: P,
+    /// Lanes that are waited for; `None` for all that have not exited.
+    wanted: Option<Mask>,
+    /// Groups that have come.
+    groups: SmallVec<[Mask; 2]>,
+}
+
+/// Groups that have gathered and execute code as one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Gathered<P> {
+    after: P,
+    groups: SmallVec<[Mask; 2]>,
+}
+
 /// Warp with convergence barriers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConvergenceBarriers<P> {
@@ -52,6 +75,8 @@ pub struct ConvergenceBarriers<P> {
     ready: SmallVec<[Group<P>; 2]>,
     barriers: Vec<Participants<P>>,
     meetings: Vec<Meeting<P>>,
+    gatherings: Vec<Gathering<P>>,
+    gathered: Vec<Gathered<P>>,
     /// Barriers that each register names, each with the lanes where it does.
     registers: [SmallVec<[(Barrier, Mask); 1]>; REGISTERS],
     last_barrier: Barrier,
@@ -64,6 +89,17 @@ fn lanes_in<'g, P: 'g>(groups: impl IntoIterator<Item = &'g Group<P>>) -> Mask {
     groups
         .into_iter()
         .fold(0, |lanes, group| lanes | group.lanes)
+}
+
+/// Returns the lanes of groups that gather.
+fn union(groups: &[Mask]) -> Mask {
+    groups.iter().fold(0, |lanes, group| lanes | group)
+}
+
+/// Removes lanes from groups, and groups without lanes.
+fn remove_lanes(groups: &mut SmallVec<[Mask; 2]>, lanes: Mask) {
+    groups.iter_mut().for_each(|group| *group &= !lanes);
+    groups.retain(|group| *group != 0);
 }
 
 impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
@@ -198,6 +234,53 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
         self.end_meetings();
     }
 
+    /// Lets the taken lanes of the running group wait for all lanes of a set, to execute the code at `next` with them.
+    fn gather(&mut self, wanted: Option<Mask>, after: P, taken: Mask, next: P) {
+        self.leave(taken, next);
+        let mut gatherings = self.gatherings.iter_mut();
+        let known = gatherings
+            .find(|known| (known.at, known.after) == (next, after) && known.wanted == wanted);
+        match known {
+            Some(gathering) => gathering.groups.push(taken),
+            None => self.gatherings.push(Gathering {
+                at: next,
+                after,
+                wanted,
+                groups: SmallVec::from_slice(&[taken]),
+            }),
+        }
+        self.end_meetings();
+    }
+
+    /// Splits the running group into the groups in which its lanes gathered. Returns whether it did.
+    fn scatter(&mut self, taken: Mask, next: P) -> Result<bool, TransferError> {
+        let active = self.running().map_or(0, |(_, lanes)| lanes);
+        // The innermost code is the last that lanes began to execute.
+        let place = self
+            .gathered
+            .iter()
+            .rposition(|known| union(&known.groups) & active != 0);
+        let Some(place) = place else {
+            self.leave(0, next);
+            return Ok(false);
+        };
+        let gathered = &mut self.gathered[place];
+        // Other ends of the code, or some for a part of its lanes, are not known.
+        if gathered.after != next || taken != active {
+            return Err(TransferError::NotInModel);
+        }
+        let others = active & !union(&gathered.groups);
+        let parts = gathered.groups.iter().map(|group| group & active);
+        // The group that came first runs first.
+        let parts: SmallVec<[Mask; 2]> = parts.chain([others]).rev().collect();
+        remove_lanes(&mut gathered.groups, active);
+        if gathered.groups.is_empty() {
+            self.gathered.remove(place);
+        }
+        let parts = parts.into_iter().map(|lanes| Group { at: next, lanes });
+        Ok(self.split(parts))
+    }
+
     /// Lets lanes go on for which all have come that they wait for.
     fn end_meetings(&mut self) {
         let live = self.live;
@@ -211,6 +294,33 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
         let over: Vec<Meeting<P>> = over;
         self.ready
             .extend(over.into_iter().map(|meeting| meeting.group));
+        let is_over = |gathering: &Gathering<P>| {
+            let wanted = gathering.wanted.unwrap_or(live) & live;
+            wanted & !union(&gathering.groups) == 0
+        };
+        let (over, kept) = self.gatherings.drain(..).partition(is_over);
+        self.gatherings = kept;
+        let over: Vec<Gathering<P>> = over;
+        for gathering in over {
+            self.ready.push(Group {
+                at: gathering.at,
+                lanes: union(&gathering.groups),
+            });
+            self.gathered.push(Gathered {
+                after: gathering.after,
+                groups: gathering.groups,
+            });
+        }
+    }
+
+    /// Reason why all lanes wait, if none can go on.
+    fn deadlock(&self) -> TransferError {
+        let mut points = self.gatherings.iter().map(|gathering| gathering.at);
+        let first = points.next();
+        match points.any(|at| Some(at) != first) {
+            true => TransferError::GathersApart,
+            false => TransferError::WaitsForEver,
+        }
     }
 
     /// Ends the taken lanes of the running group.
@@ -221,6 +331,10 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
         for place in (0..self.barriers.len()).rev() {
             self.remove_from(place, taken);
         }
+        for gathered in &mut self.gathered {
+            remove_lanes(&mut gathered.groups, taken);
+        }
+        self.gathered.retain(|gathered| !gathered.groups.is_empty());
         // A barrier without lanes is one at which no lane can wait.
         self.barriers.retain(|barrier| barrier.lanes != 0);
         self.end_meetings();
@@ -265,6 +379,8 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ConvergenceBarriers<P> {
             ready: [group].into_iter().filter(|_| active != 0).collect(),
             barriers: Vec::new(),
             meetings: Vec::new(),
+            gatherings: Vec::new(),
+            gathered: Vec::new(),
             registers: Default::default(),
             last_barrier: 0,
             live: active,
@@ -363,6 +479,8 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ConvergenceBarriers<P> {
                 return Ok(false);
             }
             ControlTransfer::Meet(wanted) => self.meet(wanted, taken, next),
+            ControlTransfer::Gather { lanes, after } => self.gather(lanes, after, taken, next),
+            ControlTransfer::Scatter => return self.scatter(taken, next),
             ControlTransfer::Yield => self.yield_to_others(next),
             ControlTransfer::Exit => self.exit(taken, next),
             ControlTransfer::Branch { .. }
@@ -374,7 +492,7 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ConvergenceBarriers<P> {
         }
         // Lanes at a barrier do not wait for lanes that wait for them at a WARPSYNC.
         if self.ready.is_empty() && self.live != 0 && !self.release() {
-            return Err(TransferError::WaitsForEver);
+            return Err(self.deadlock());
         }
         Ok(splits)
     }

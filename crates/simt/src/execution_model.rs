@@ -61,6 +61,15 @@ pub enum ControlTransfer<'a, P> {
     },
     /// The taken lanes wait for all lanes of a mask, or for all that have not ended.
     Meet(Option<Mask>),
+    /// The taken lanes wait as for [`ControlTransfer::Meet`], and then execute the next point as one group of lanes.
+    Gather {
+        /// Lanes that are waited for; `None` for all that have not ended.
+        lanes: Option<Mask>,
+        /// Point after the group, where its lanes are apart again.
+        after: P,
+    },
+    /// The lanes of a group that gathered go on in the groups in which they came. Other lanes go on together.
+    Scatter,
     /// Other lanes may run before the active ones.
     Yield,
 }
@@ -74,6 +83,8 @@ pub enum TransferError {
     NotInModel,
     /// All lanes of the warp wait for each other.
     WaitsForEver,
+    /// All lanes of the warp wait for each other, and some of them gather at different points.
+    GathersApart,
 }
 
 /// State of one warp under the rules of a machine.

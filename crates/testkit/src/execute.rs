@@ -250,7 +250,12 @@ impl<'a, L: Labels> Warp<'a, L> {
                     cells: &self.cells,
                 }),
                 Some(Err(TransferError::MissingEntry(tag))) => return Ending::Underflow(tag),
-                Some(Err(TransferError::NotInModel | TransferError::WaitsForEver)) | None => {
+                Some(Err(
+                    TransferError::NotInModel
+                    | TransferError::WaitsForEver
+                    | TransferError::GathersApart,
+                ))
+                | None => {
                     return Ending::Stuck;
                 }
             }

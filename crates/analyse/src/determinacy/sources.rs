@@ -82,7 +82,12 @@ fn of_op(code: &Code, op: &Op) -> Origins {
         Some(Meaning::BarrierResult { .. }) => Origins::DATA.with(Origins::OTHER),
         // These write no cell.
         Some(
-            Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Meet(_) | Meaning::Trap,
+            Meaning::Store { .. }
+            | Meaning::Barrier { .. }
+            | Meaning::Meet(_)
+            | Meaning::Part
+            | Meaning::Ask(_)
+            | Meaning::Trap,
         ) => Origins::CONSTANT,
         None => Origins::CONSTANT,
     };

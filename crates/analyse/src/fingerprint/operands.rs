@@ -268,6 +268,8 @@ fn has_dests(meaning: &Meaning) -> bool {
         | Meaning::Store { .. }
         | Meaning::Barrier { .. }
         | Meaning::Meet(_)
+        | Meaning::Part
+        | Meaning::Ask(_)
         | Meaning::Trap => false,
     }
 }

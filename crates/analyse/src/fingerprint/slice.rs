@@ -221,7 +221,7 @@ impl Search<'_, '_> {
                     Ok(())
                 }
             },
-            Meaning::Meet(_) => Ok(()),
+            Meaning::Meet(_) | Meaning::Part | Meaning::Ask(_) => Ok(()),
             Meaning::Shuffle { .. }
             | Meaning::Vote { .. }
             | Meaning::Reduce { .. }

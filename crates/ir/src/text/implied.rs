@@ -112,9 +112,12 @@ impl Found {
             | Meaning::TextureSize { .. }
             | Meaning::Surface(_)
             | Meaning::BarrierResult { .. } => ValueDependence::Lane,
-            Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Meet(_) | Meaning::Trap => {
-                ValueDependence::Function
-            }
+            Meaning::Store { .. }
+            | Meaning::Barrier { .. }
+            | Meaning::Meet(_)
+            | Meaning::Part
+            | Meaning::Ask(_)
+            | Meaning::Trap => ValueDependence::Function,
         }
     }
 
@@ -157,6 +160,8 @@ impl Found {
                 self.add(predicate);
             }
             Meaning::Meet(lanes) => self.add_all(lanes),
+            Meaning::Ask(lanes) => self.add(lanes),
+            Meaning::Part => {}
             Meaning::Reduce { dest, value, .. } => {
                 self.writes.extend(dest);
                 self.add(value);

@@ -155,6 +155,16 @@ fn meaning(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning, Pr
         "vote" => vote(cursor, dests, parts)?,
         "reduce" => reduction(cursor, dests, parts)?,
         "meet" => meeting(cursor)?,
+        "ask" => {
+            cursor.advance();
+            cursor.one_of(&["lanes"], "write lanes(MASK)")?;
+            let [lanes] = arguments(cursor)?;
+            Some(Meaning::Ask(lanes))
+        }
+        "part" => {
+            cursor.advance();
+            Some(Meaning::Part)
+        }
         "atomic" => atomic(cursor, dests, parts)?,
         "texture" => texture(cursor, dests, parts)?,
         "texture_size" => {

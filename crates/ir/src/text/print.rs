@@ -458,6 +458,8 @@ impl Display for Meaning {
                 write_dests(f, [Dest(*dest)])?;
                 write!(f, "reduce.{}({value})", op.name())
             }
+            Meaning::Ask(lanes) => write!(f, "ask lanes({lanes})"),
+            Meaning::Part => f.write_str("part"),
             Meaning::Meet(None) => f.write_str("meet all"),
             Meaning::Meet(Some(lanes)) => write!(f, "meet lanes({lanes})"),
             Meaning::Texture(read) => write_texture(f, read),

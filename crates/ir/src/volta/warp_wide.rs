@@ -4,7 +4,7 @@
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use crate::nvidia::operands::Operands;
-use crate::{Meaning, WarpReduction};
+use crate::{Expr, Meaning, WarpReduction};
 
 /// REDUX and CREDUX (PTX manual, `redux.sync`).
 pub(super) fn reduction(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
@@ -35,9 +35,14 @@ fn over_lanes(op: WarpReduction, operands: &Operands<'_>) -> Option<Meaning> {
     })
 }
 
-/// WARPSYNC: lanes wait for the lanes of a mask.
+/// WARPSYNC: lanes wait for the lanes of a mask. With `.COLLECTIVE` they execute the code up to ENDCOLLECTIVE as one group,
+/// which its control effect says.
 pub(super) fn meeting(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
-    match modifiers {
+    let rest = match modifiers {
+        [M::Collective, rest @ ..] => rest,
+        rest => rest,
+    };
+    match rest {
         [M::All] => Some(Meaning::Meet(None)),
         [] => {
             // A predicate that must hold besides precedes the mask.
@@ -46,4 +51,23 @@ pub(super) fn meeting(modifiers: &[Modifier], operands: &Operands<'_>) -> Option
         }
         _ => None,
     }
+}
+
+/// ENDCOLLECTIVE: lanes that met go on apart.
+pub(super) fn parting(operands: &Operands<'_>) -> Option<Meaning> {
+    // A predicate that must hold besides would let a part of the lanes go.
+    let mut conditions = (0..operands.reads.len()).map(|index| operands.predicate(index));
+    conditions
+        .all(|condition| condition == Some(Expr::Const(1)))
+        .then_some(Meaning::Part)
+}
+
+/// BRA: with `.DIV` and a mask, it is taken if lanes of the mask are missing. Compilers let it lead to a
+/// WARPSYNC.COLLECTIVE, and have an operation for all of these lanes after it.
+pub(super) fn branch(modifiers: &[Modifier], operands: &Operands<'_>) -> Meaning {
+    let mask = match modifiers {
+        [M::Div] => (0..operands.reads.len()).find_map(|index| operands.bits(index)),
+        _ => None,
+    };
+    mask.map_or(Meaning::nothing(), Meaning::Ask)
 }

@@ -180,6 +180,10 @@ agreed R0, P6, CC
 0x0164:  R1 = atomic.reverse_sub.u32 generic[0 buffer(S4, S5, S6, S7) index(R3) offset(0)] = R2
 0x0166:  atomic.masked_or.u64 shared[R2] = R3, R4, R5, R6
 0x0168:  end
+0x0170:  meet lanes(R1)  collective 0x0178
+0x0178:  meet all  release
+0x0180:  part
+0x0188:  if group  ask lanes(not(R2))  jump 0x0170
 "#;
 
 #[test]

@@ -108,3 +108,101 @@ fn lanes_that_went_elsewhere_miss_at_a_barrier_of_the_block() {
     apply(&mut warp, (ControlTransfer::Exit, 0b0011)).expect("exits");
     assert!(!warp.misses_lanes(0b1100));
 }
+
+/// Waits for a set of lanes, to execute the code before point 25 with them.
+fn gather(lanes: Option<Mask>) -> ControlTransfer<'static, u32> {
+    ControlTransfer::Gather { lanes, after: 25 }
+}
+
+#[test]
+fn groups_that_gather_execute_code_once_and_go_on_as_they_came() {
+    let mut warp = warp();
+    apply(&mut warp, (ControlTransfer::Jump(20), 0b0011)).expect("jumps");
+    apply(&mut warp, (gather(Some(0b0111)), 0b0011)).expect("waits");
+    // A lane that is not waited for comes with another one, and a third exits.
+    assert_eq!(warp.running(), Some((1, 0b1100)));
+    apply(&mut warp, (ControlTransfer::Exit, 0b1000)).expect("exits");
+    apply(&mut warp, (ControlTransfer::Jump(20), 0b0100)).expect("jumps");
+    apply(&mut warp, (gather(Some(0b0111)), 0b0100)).expect("comes");
+    assert_eq!(warp.running(), Some((21, 0b0111)));
+    apply(&mut warp, (ControlTransfer::Jump(24), 0b0111)).expect("jumps");
+    assert_eq!(
+        apply(&mut warp, (ControlTransfer::Scatter, 0b0111)),
+        Ok(true)
+    );
+    assert_eq!(warp.running(), Some((25, 0b0011)));
+    apply(&mut warp, (ControlTransfer::Exit, 0b0011)).expect("exits");
+    assert_eq!(warp.running(), Some((25, 0b0100)));
+    // A second time there is nothing to split.
+    apply(&mut warp, (ControlTransfer::Scatter, 0b0100)).expect("goes on");
+    assert_eq!(warp.running(), Some((26, 0b0100)));
+}
+
+#[test]
+fn lanes_that_exit_are_not_waited_for_by_lanes_that_gather() {
+    let mut warp = warp();
+    apply(&mut warp, (ControlTransfer::Jump(20), 0b0110)).expect("jumps");
+    apply(&mut warp, (gather(None), 0b0110)).expect("waits");
+    apply(&mut warp, (ControlTransfer::Exit, 0b1001)).expect("exits");
+    assert_eq!(warp.running(), Some((21, 0b0110)));
+    // Lanes that diverge in the code leave it one after the other.
+    apply(&mut warp, (ControlTransfer::Jump(24), 0b0010)).expect("jumps");
+    apply(&mut warp, (ControlTransfer::Scatter, 0b0010)).expect("leaves");
+    assert_eq!(warp.running(), Some((25, 0b0010)));
+    apply(&mut warp, (ControlTransfer::Exit, 0b0010)).expect("exits");
+    assert_eq!(warp.running(), Some((22, 0b0100)));
+    apply(&mut warp, (ControlTransfer::Jump(24), 0b0100)).expect("jumps");
+    apply(&mut warp, (ControlTransfer::Scatter, 0b0100)).expect("leaves");
+    assert_eq!(warp.running(), Some((25, 0b0100)));
+}
+
+#[test]
+fn lanes_that_gather_at_two_points_are_reported() {
+    for (elsewhere, expected) in [
+        (Some(30), TransferError::GathersApart),
+        (None, TransferError::WaitsForEver),
+    ] {
+        let mut warp = warp();
+        apply(&mut warp, (ControlTransfer::Jump(20), 0b0011)).expect("jumps");
+        apply(&mut warp, (gather(None), 0b0011)).expect("waits");
+        let last = match elsewhere {
+            Some(to) => {
+                apply(&mut warp, (ControlTransfer::Jump(to), 0b1100)).expect("jumps");
+                gather(None)
+            }
+            None => ControlTransfer::Meet(None),
+        };
+        assert_eq!(apply(&mut warp, (last, 0b1100)), Err(expected));
+    }
+}
+
+#[test]
+fn code_that_ends_elsewhere_is_not_in_the_model() {
+    let mut warp = warp();
+    apply(&mut warp, (gather(None), 0b1111)).expect("gathers at once");
+    assert_eq!(warp.running(), Some((1, 0b1111)));
+    let elsewhere = apply(&mut warp, (ControlTransfer::Scatter, 0b1111));
+    assert_eq!(elsewhere, Err(TransferError::NotInModel));
+    apply(&mut warp, (ControlTransfer::Jump(24), 0b1111)).expect("jumps");
+    let part = apply(&mut warp, (ControlTransfer::Scatter, 0b0011));
+    assert_eq!(part, Err(TransferError::NotInModel));
+    assert_eq!(
+        apply(&mut warp, (ControlTransfer::Scatter, 0b1111)),
+        Ok(false)
+    );
+    assert_eq!(warp.running(), Some((25, 0b1111)));
+}
+
+#[test]
+fn lanes_at_a_barrier_let_lanes_go_that_gather() {
+    let mut warp = warp();
+    apply(&mut warp, (ControlTransfer::OpenBarrier(0), 0b1111)).expect("opens");
+    apply(&mut warp, (ControlTransfer::Jump(20), 0b0011)).expect("jumps");
+    apply(&mut warp, (gather(None), 0b0011)).expect("waits");
+    // These lanes come to the code later.
+    apply(&mut warp, (ControlTransfer::JoinBarrier(0), 0b1100)).expect("passes alone");
+    assert_eq!(warp.running(), Some((3, 0b1100)));
+    apply(&mut warp, (ControlTransfer::Jump(20), 0b1100)).expect("jumps");
+    apply(&mut warp, (gather(None), 0b1100)).expect("comes");
+    assert_eq!(warp.running(), Some((21, 0b1111)));
+}

@@ -172,13 +172,17 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 if holds { active } else { 0 }
             }
         };
-        let taken = match &op.cc_test {
+        let taken = match &op.further {
             None => taken,
-            Some((steps, row)) => {
-                for (to, step) in steps {
+            Some(test) => {
+                for (to, step) in &test.steps {
                     self.eval_step(warp_index, at, usize::from(*to), step, active)?;
                 }
-                taken & gather(self.rows(warp_index).get(*row))
+                let row = self.rows(warp_index).get(test.result);
+                match test.asks {
+                    false => taken & gather(row),
+                    true => self.lanes_that_miss_others(warp_index, at, row, [taken, active])?,
+                }
             }
         };
         let warp = &self.warps[warp_index];
@@ -279,12 +283,39 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 let transfer = ControlTransfer::Meet(Some(lanes.into()));
                 return self.apply_transfer(warp_index, at, &transfer, taken, counts);
             }
+            Flow::Gather { lanes, after } => {
+                let lane = taken.trailing_zeros() as usize % W;
+                let lanes = lanes.map(|lanes| self.rows(warp_index).get(lanes)[lane].into());
+                let after = *after;
+                let transfer = ControlTransfer::Gather { lanes, after };
+                return self.apply_transfer(warp_index, at, &transfer, taken, counts);
+            }
             Flow::External(name) => {
                 return Err(self.fault(at, FaultKind::ExternalCode(name.clone())));
             }
             Flow::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
         };
         self.apply_transfer(warp_index, at, transfer, taken, counts)
+    }
+
+    /// Lanes of a branch that asks for the lanes of a mask: all whose guard holds, if they lack one, else none.
+    fn lanes_that_miss_others(
+        &self,
+        warp_index: usize,
+        at: u32,
+        masks: &LaneValues<W>,
+        [taken, active]: [Mask; 2],
+    ) -> Result<Mask, Fault> {
+        if taken == 0 {
+            return Ok(0);
+        }
+        let mask = Mask::from(masks[taken.trailing_zeros() as usize % W]);
+        match self.warps[warp_index].model.misses_lanes(taken | !mask) {
+            true => Ok(taken),
+            false if taken == mask && taken == active => Ok(0),
+            // No document says whether lanes that have exited, or do not exist, are missing.
+            false => Err(self.fault(at, FaultKind::UncertainGroup)),
+        }
     }
 
     /// Numbers of the barriers that a register names in each lane.
@@ -316,6 +347,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             }
             Err(TransferError::NotInModel) => Err(self.fault(at, FaultKind::Unsupported)),
             Err(TransferError::WaitsForEver) => Err(self.fault(at, FaultKind::WarpDeadlock)),
+            Err(TransferError::GathersApart) => Err(self.fault(at, FaultKind::CollectivesApart)),
         }
     }
 

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BarrierArrival, Cell, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op,
-    OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf, further_test,
+    Address, BarrierArrival, Cell, ControlEffect, ControlTarget, ExecCondition, Expr, FurtherTest,
+    Meaning, Op, OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf,
+    further_test,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{RegisterKind, SpecialReg};
@@ -15,9 +16,9 @@ use warpbound_simt::ControlTransfer;
 use super::Launch;
 use super::lanes::LaneValues;
 use super::program::{
-    BarrierEffect, BarrierSource, ClockRegister, CompiledOp, Dest, Effect, Extent, ExtraRegister,
-    Flow, Guard, MemoryOperand, RegisterRows, ShuffleEffect, Step, SurfaceEffect, SurfaceOperation,
-    TextureEffect, ValueSlot, VoteEffect, predicate_mask,
+    BarrierEffect, BarrierSource, ClockRegister, CompiledOp, CompiledTest, Dest, Effect, Extent,
+    ExtraRegister, Flow, Guard, MemoryOperand, RegisterRows, ShuffleEffect, Step, SurfaceEffect,
+    SurfaceOperation, TextureEffect, ValueSlot, VoteEffect, predicate_mask,
 };
 use super::steps::{Operand, Steps};
 
@@ -62,7 +63,7 @@ impl<const W: usize> Compiler<'_, W> {
         };
         let test = condition
             .has_further_test()
-            .then(|| self.compile_further_test(condition));
+            .then(|| self.compile_further_test(condition, op.meaning.as_ref()));
         let (effect, flow) = match test {
             // An operation whose guard is not modelled must not execute unguarded.
             _ if guard.is_none() => (Effect::Unsupported, Flow::Unsupported),
@@ -81,7 +82,7 @@ impl<const W: usize> Compiler<'_, W> {
             // If there is none, the effect faults.
             guard: guard.unwrap_or(Guard::Always),
             extent,
-            cc_test: test.flatten(),
+            further: test.flatten(),
             steps: steps.list,
             effect,
             flow,
@@ -92,12 +93,23 @@ impl<const W: usize> Compiler<'_, W> {
     fn compile_further_test(
         &mut self,
         condition: ExecCondition,
-    ) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
+        meaning: Option<&Meaning>,
+    ) -> Option<CompiledTest> {
         let mut steps = Steps::new(Extent::Lanes);
         // The test has steps of its own: it is evaluated first, in all active lanes, and its scratch slots are reused.
-        let row = self.compile_expr(&further_test(condition)?, &mut steps)?;
+        let (asks, value) = match (condition.further, meaning) {
+            (Some(FurtherTest::Group), Some(Meaning::Ask(lanes))) if !condition.tests_cc() => {
+                (true, lanes.clone())
+            }
+            _ => (false, further_test(condition)?),
+        };
+        let row = self.compile_expr(&value, &mut steps)?;
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
-        Some((steps.list, self.slot_of(row)))
+        Some(CompiledTest {
+            steps: steps.list,
+            result: self.slot_of(row),
+            asks,
+        })
     }
 
     /// Compiles a control effect. Transfers that the execution model does not have fault when they are executed.
@@ -152,6 +164,9 @@ impl<const W: usize> Compiler<'_, W> {
             ControlEffect::LinkedCall(ControlTarget::Op(to)) => {
                 Flow::Transfer(ControlTransfer::Jump(to.0))
             }
+            ControlEffect::Next if op.meaning == Some(Meaning::Part) => {
+                Flow::Transfer(ControlTransfer::Scatter)
+            }
             direct => {
                 let transfer = direct.transfer(|to| Some(to.0));
                 let flow = transfer.map(Flow::Transfer);
@@ -204,6 +219,17 @@ impl<const W: usize> Compiler<'_, W> {
                 }
                 _ => Flow::Transfer(ControlTransfer::Yield),
             },
+            ControlEffect::Collective(ControlTarget::Op(after)) => {
+                let lanes = match &op.meaning {
+                    Some(Meaning::Meet(None)) => None,
+                    Some(Meaning::Meet(Some(lanes))) => Some(self.compile_slot(lanes, steps)?),
+                    _ => return None,
+                };
+                Flow::Gather {
+                    lanes,
+                    after: after.0,
+                }
+            }
             _ => return None,
         })
     }
@@ -314,7 +340,7 @@ impl<const W: usize> Compiler<'_, W> {
                 Effect::BarrierResult(self.optional_dest(*dest)?, self.optional_dest(*truth)?)
             }
             // The flow of the operation lets the lanes wait.
-            Meaning::Meet(_) => Effect::Write(Vec::new()),
+            Meaning::Meet(_) | Meaning::Part | Meaning::Ask(_) => Effect::Write(Vec::new()),
             Meaning::Trap => Effect::Trap,
         })
     }

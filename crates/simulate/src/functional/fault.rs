@@ -85,6 +85,11 @@ pub enum FaultKind {
     Deadlock(Vec<BarrierWait>),
     /// All lanes of a warp that have not exited wait for each other.
     WarpDeadlock,
+    /// All lanes of a warp wait for each other, and some of them at different `WARPSYNC.COLLECTIVE`. Which code they would
+    /// execute together is not known.
+    CollectivesApart,
+    /// A branch asks for the lanes of a mask, which are not the lanes that execute it, though none of them is elsewhere.
+    UncertainGroup,
     /// Lanes of a warp arrive at a barrier that counts threads, without lanes that have not exited. How the hardware counts
     /// them is not modelled.
     PartOfWarpAtBarrier,
@@ -217,12 +222,10 @@ impl fmt::Display for FaultKind {
                 expected,
             } => write!(f, "{name} is {actual}, the instruction expects {expected}"),
             FaultKind::OutsideSurface { .. } => write_outside_surface(f, self),
-            FaultKind::WarpDeadlock => {
-                f.write_str("all lanes of the warp wait for each other, and none can go on")
-            }
-            FaultKind::PartOfWarpAtBarrier => f.write_str(
-                "lanes arrive at a barrier without others of their warp, which is not modelled for this GPU",
-            ),
+            FaultKind::WarpDeadlock
+            | FaultKind::CollectivesApart
+            | FaultKind::UncertainGroup
+            | FaultKind::PartOfWarpAtBarrier => f.write_str(message_about_groups(self)),
             FaultKind::MissingStackEntry(tag) => write!(f, "there is no {tag} entry on the stack"),
             FaultKind::Deadlock(waits) => write_deadlock(f, waits),
             FaultKind::InvalidJumpTarget(address) => {
@@ -246,6 +249,23 @@ impl fmt::Display for FaultKind {
             FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has"),
             FaultKind::UnknownWarp { block, warp } => write!(f, "there is no warp {block}.{warp}"),
         }
+    }
+}
+
+/// Returns the message of a fault of groups of lanes; empty for other faults.
+fn message_about_groups(fault: &FaultKind) -> &'static str {
+    match fault {
+        FaultKind::WarpDeadlock => "all lanes of the warp wait for each other, and none can go on",
+        FaultKind::CollectivesApart => {
+            "lanes wait for each other at different WARPSYNC.COLLECTIVE, and which code they execute together is not known"
+        }
+        FaultKind::UncertainGroup => {
+            "a branch asks for lanes that have exited, or not for all that execute it, and whether it is taken is not known"
+        }
+        FaultKind::PartOfWarpAtBarrier => {
+            "lanes arrive at a barrier without others of their warp, which is not modelled for this GPU"
+        }
+        _ => "",
     }
 }
 

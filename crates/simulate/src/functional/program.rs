@@ -403,6 +403,11 @@ pub(super) enum Flow {
     },
     /// Lanes wait for the lanes of a mask, or for all.
     Meet(Option<ValueSlot>),
+    /// Lanes wait as for `Meet`, and then execute the code up to a point as one group.
+    Gather {
+        lanes: Option<ValueSlot>,
+        after: u32,
+    },
     /// To the named code outside the file.
     External(String),
     Unsupported,
@@ -419,13 +424,24 @@ pub(super) enum BarrierSource {
     Register(u8),
 }
 
+/// Test of the condition code, of another predicate or of the lanes that execute an operation together.
+#[derive(Clone, Debug)]
+pub(super) struct CompiledTest {
+    /// Steps, each with the scratch slot of its result.
+    pub(super) steps: Vec<(u16, Step)>,
+    /// Slot of the result; lanes with 0 do not take part.
+    pub(super) result: ValueSlot,
+    /// Whether the result is a mask of lanes instead; all lanes take part if one of the mask is not among them, or none.
+    pub(super) asks: bool,
+}
+
 /// A compiled operation.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledOp {
     pub(super) guard: Guard,
     pub(super) extent: Extent,
-    /// Test of the condition code: its steps and the slot of its result; lanes with 0 do not take part.
-    pub(super) cc_test: Option<(Vec<(u16, Step)>, ValueSlot)>,
+    /// Test that must hold besides the guard.
+    pub(super) further: Option<CompiledTest>,
     /// Steps, each with the scratch slot of its result.
     pub(super) steps: Vec<(u16, Step)>,
     pub(super) effect: Effect,

@@ -78,6 +78,7 @@ mod wave_launch_bounds;
 mod wave_loops;
 mod wave_rules;
 mod wave_splits;
+mod wide_collective;
 mod wide_floats;
 mod wide_kernels;
 mod wide_meanings;
