@@ -6,7 +6,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::logic::set_pair;
 use crate::maxwell::number::extract_part;
-use crate::nvidia::operands::{Operands, add, and, not, or, shl, shr};
+use crate::nvidia::operands::{Operands, add, and, low_half, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
 
 /// Summands of a sum, to find its carries. A number that is subtracted is its complement and 1.
@@ -356,13 +356,30 @@ pub(super) fn either(choice: Expr, smaller: Expr, larger: Expr) -> Expr {
     }
 }
 
-/// IMNMX and VIMNMX: the minimum if the predicate holds, else the maximum.
+/// IMNMX and VIMNMX: the minimum if the predicate holds, else the maximum, of words, of parts of words (PTX manual, `min`
+/// with `.u16x2` and `.s16x2`) or of pairs of words.
 pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let choice = operands.predicate(2)?;
     if let [M::U8x4] = modifiers {
         let [a, b] = [operands.word(0)?, operands.word(1)?];
         let of = |op| by_bytes(&a, &b, |a, b| Expr::binary(op, a, b));
         return operands.set_register(either(choice, of(BinaryOp::MinU), of(BinaryOp::MaxU)));
+    }
+    if let [M::U16x2 | M::S16x2] = modifiers {
+        let [a, b] = [operands.word(0)?, operands.word(1)?];
+        let signed = modifiers == [M::S16x2];
+        let of = |op| {
+            let half = |at: u32| {
+                let part = |word: &Expr| low_half(shr(word.clone(), Expr::Const(at)), signed);
+                and(Expr::binary(op, part(&a), part(&b)), Expr::Const(0xffff))
+            };
+            or(half(0), shl(half(16), Expr::Const(16)))
+        };
+        let [smaller, larger] = match signed {
+            false => [BinaryOp::MinU, BinaryOp::MaxU],
+            true => [BinaryOp::MinS, BinaryOp::MaxS],
+        };
+        return operands.set_register(either(choice, of(smaller), of(larger)));
     }
     if let [M::U64 | M::S64] = modifiers {
         // No document says what the second predicate does.

@@ -115,11 +115,17 @@ fn extreme(smaller: bool, a: i128, b: i128) -> i128 {
 
 /// IMNMX and VIMNMX: the minimum if the predicate holds, else the maximum.
 pub(super) fn min_max(case: &WideCase<'_>) -> Option<WideOutputs> {
-    case.knows_only(&["U32", "S32", "U64", "S64", "U8x4"])?;
+    case.knows_only(&["U32", "S32", "U64", "S64", "U8x4", "U16x2", "S16x2"])?;
     let smaller = case.predicate(2)?;
     if case.has("U8x4") {
         let (a, b) = (case.value(0, 32)?, case.value(1, 32)?);
         return case.write_only(of_bytes(a, b, |a, b| extreme(smaller, a, b)), 32);
+    }
+    if case.has("U16x2") || case.has("S16x2") {
+        let (a, b) = (case.value(0, 32)?, case.value(1, 32)?);
+        let signed = case.has("S16x2");
+        let of = |at: u32| extreme(smaller, part(a, at, 16, signed), part(b, at, 16, signed));
+        return case.write_only((of(16) << 16) + low_bits(of(0), 16), 32);
     }
     let bits = if case.has("U64") || case.has("S64") {
         64
