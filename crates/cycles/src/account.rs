@@ -36,7 +36,7 @@ pub enum Term {
     Synchronisation,
     /// Other splits of the wave, which take what it waits for.
     Siblings,
-    /// Changes between groups of lanes that have parted, with the completion of what a group has begun.
+    /// Changes between groups of lanes that have parted.
     Groups,
 }
 

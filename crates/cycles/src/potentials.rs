@@ -318,6 +318,26 @@ impl<'a> Timing<'a> {
         })
     }
 
+    /// Raises the costs of exits after which another group may be next, as [`Timing::pay_for_changes`] does.
+    fn pay_for_changes_at(&self, times: &[Option<NodeTimes>], exits: &mut [(usize, StepCost)]) {
+        if self.kernel.parted.is_none() {
+            return;
+        }
+        let raised = self.costs(times, |number| {
+            exits.iter().any(|(exit, _)| *exit == number)
+        });
+        for (number, cost) in exits {
+            let step = self.kernel.steps.get(*number);
+            let is_parted = |node| self.kernel.parted.is_some_and(|p| p.nodes.contains(&node));
+            if step.is_some_and(|step| is_parted(step.from))
+                && let Some(Some(raised)) = raised.get(*number)
+                && raised.cycles > cost.cycles
+            {
+                *cost = raised.clone();
+            }
+        }
+    }
+
     /// Raises the cost of each step after which another group may be next to the cost of the dearest change to one. Then
     /// the order of the groups does not matter (SOUNDNESS 21.10).
     fn pay_for_changes(&self, costs: &mut [Option<StepCost>]) {
@@ -361,6 +381,7 @@ impl<'a> Timing<'a> {
                 exits.push((number, rounded(account, exit, MILLI)));
             }
         }
+        self.pay_for_changes_at(times, &mut exits);
         exits
     }
 

@@ -1,7 +1,10 @@
 //! `cargo xtask reality`: what a GPU measured, against the timing model of it.
 
+mod bounds;
 mod clocks;
 mod profiles;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,6 +20,7 @@ use crate::repository::Repository;
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- reality --clocks CSV CUBINS [MACHINE]
        cargo run --release -p warpbound-xtask -- reality --profiles CSV CUBINS [MACHINE]
+       cargo run --release -p warpbound-xtask -- reality --bounds CSV CUBINS [MACHINE]
 
 Runs the launches that a GPU ran on the timing model of a machine (h200), and compares the cycles. CUBINS has SOURCE.*.cubin.
 
@@ -27,7 +31,11 @@ Runs the launches that a GPU ran on the timing model of a machine (h200), and co
                   of the SM that was busy longest. A launch that is called SOURCE.KERNEL.N is the one of that name in
                   kernels/launches
 
-Prints each launch with its ratio, modelled over recorded, and the distribution of the ratios.";
+  --bounds CSV    the same cycles, held to the bounds in cycles: of the lone warp for launches of one warp, of the grid for
+                  others. The launch overhead of the bound is the one of typical runs, because records of an SM have no more.
+                  Fails if a record is above its bound
+
+Prints each launch with its ratio, modelled (or bounded) over recorded, and the distribution of the ratios.";
 
 /// Machine whose records are compared by default.
 const MACHINE: &str = "h200";
@@ -51,7 +59,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let (kind, csv, cubins, machine) = match arguments {
         [kind, csv, cubins] => (kind, csv, cubins, MACHINE),
         [kind, csv, cubins, machine] => (kind, csv, cubins, machine.as_str()),
-        _ => bail!("--clocks or --profiles with the paths that `--help` names"),
+        _ => bail!("--clocks, --profiles or --bounds with the paths that `--help` names"),
     };
     let text = std::fs::read_to_string(csv).with_context(|| csv.clone())?;
     let model = Model {
@@ -61,11 +69,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     };
     let found = match kind.as_str() {
         "--clocks" => clocks::compare(&model, &text)?,
-        "--profiles" => profiles::compare(&model, &text)?,
-        _ => bail!("--clocks or --profiles, not {kind}"),
+        "--profiles" => profiles::compare(&model, &text, Model::cycles)?,
+        "--bounds" => profiles::compare(&model, &text, Model::bound)?,
+        _ => bail!("--clocks, --profiles or --bounds, not {kind}"),
     };
     found.print();
-    Ok(())
+    let below = found.all.iter().filter(|found| found.ratio() < 1.0).count();
+    match kind.as_str() {
+        "--bounds" if below > 0 => bail!("{below} records are above their bounds"),
+        _ => Ok(()),
+    }
 }
 
 /// Model of a GPU, and where the launches and the code are that it runs.
@@ -113,6 +126,11 @@ impl Model {
             progress: &mut |_| (),
         };
         Ok(simulate(&session, kernel, what.launch, &options, hooks)?)
+    }
+
+    /// Cycles of a run.
+    fn cycles(&self, what: &ModelledLaunch<'_>) -> anyhow::Result<f64> {
+        Ok(self.run(what)?.report.cycles as f64)
     }
 
     /// File of the code of a source for the machine.
@@ -167,8 +185,8 @@ impl Comparisons {
         let errors = sorted(ratios.iter().map(|ratio| (ratio - 1.0).abs() * 100.0));
         let below = self.all.iter().filter(|found| found.ratio() < 1.0).count();
         format!(
-            "{} launches, {} without a time; modelled / recorded: 10 % {:.2}, 50 % {:.2}, 90 % {:.2}; error: 50 % {:.1} %, 90 % {:.1} %, \
-             greatest {:.1} %; {below} modelled faster",
+            "{} launches, {} without a time; ratio: 10 % {:.2}, 50 % {:.2}, 90 % {:.2}; error: 50 % {:.1} %, 90 % {:.1} %, \
+             greatest {:.1} %; {below} below 1",
             self.all.len(),
             self.missing.len(),
             quantile(&ratios, 0.1),

@@ -50,6 +50,12 @@ impl CycleOptions {
             ),
             clock::assumption(&self.machine),
         ];
+        if self.machine.family().may_merge_groups() {
+            all.push(assumption(
+                "group-changes",
+                "a warp goes on with another group of its lanes only after a branch, a wait, an exit or a hint to yield",
+            ));
+        }
         all.extend(access_facts(prepared, options));
         let isa = session.image.isa().to_string();
         if !self.machine.is_for(&isa) {

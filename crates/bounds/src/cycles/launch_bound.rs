@@ -213,7 +213,7 @@ impl LaunchTime {
             residents: Some(residents),
         })?;
         if let Some(parted) = &inputs.parted {
-            return Err(no_order_of_groups(&inputs, parted, prepared));
+            return Err(no_order_of_groups(parted, prepared, flow));
         }
         inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
@@ -584,17 +584,17 @@ fn rows_of_chain(counts: &CountSystem) -> CountSystem {
 /// Refuses a launch whose warps may have several groups of lanes: the argument of SOUNDNESS 20 follows each warp in the order
 /// of its graph, and the order of groups is not known.
 fn no_order_of_groups(
-    inputs: &CycleInputs,
     parted: &PartedGroups,
     prepared: &Prepared<'_>,
+    flow: &KernelFlow,
 ) -> Diagnostic {
-    let first = parted.nodes.first();
-    let first = first.and_then(|&node| inputs.nodes.get(node).copied().flatten());
-    let op = first.and_then(|(_, last)| prepared.code.get(last));
+    let mut divergent = flow.warp.divergent.iter();
+    let first = divergent.find(|node| parted.nodes.contains(&node.index()));
+    let last = first.map(|&node| flow.thread.space.block(node).last);
     let message =
         "lanes of a warp may part, and the time of several warps that do is not bounded yet";
     let error = Diagnostic::new(message).hint("--scope warp bounds a warp that runs alone");
-    match op {
+    match last.and_then(|last| prepared.code.get(last)) {
         Some(op) => error.at(op.addr),
         None => error,
     }

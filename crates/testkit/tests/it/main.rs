@@ -79,6 +79,7 @@ mod wave_loops;
 mod wave_rules;
 mod wave_splits;
 mod wide_collective;
+mod wide_cycles;
 mod wide_floats;
 mod wide_kernels;
 mod wide_meanings;

@@ -10,7 +10,11 @@ const BUSIEST_SM: &str = "sm__cycles_active.max";
 
 /// Compares the recorded launches of `kernels/launches` and of microbenchmarks; rows without a count and other launches are
 /// left out.
-pub(super) fn compare(model: &Model, text: &str) -> anyhow::Result<Comparisons> {
+pub(super) fn compare(
+    model: &Model,
+    text: &str,
+    time: impl Fn(&Model, &ModelledLaunch<'_>) -> anyhow::Result<f64>,
+) -> anyhow::Result<Comparisons> {
     let mut found = Comparisons::default();
     for row in rows(text) {
         let (name, caches) = (column(&row, "launch")?, column(&row, "caches")?);
@@ -21,7 +25,7 @@ pub(super) fn compare(model: &Model, text: &str) -> anyhow::Result<Comparisons> 
         let Ok(launch) = launch.or_else(|_| launch_of(model, name)) else {
             continue;
         };
-        let run = model.run(&ModelledLaunch {
+        let launch = ModelledLaunch {
             source: column(&row, "source")?,
             kernel: Some(column(&row, "kernel")?),
             launch: &launch,
@@ -29,9 +33,8 @@ pub(super) fn compare(model: &Model, text: &str) -> anyhow::Result<Comparisons> 
                 "warm" => StartCaches::Warm,
                 _ => StartCaches::Cold,
             },
-        });
-        let cycles = run.map(|run| run.report.cycles as f64);
-        found.add(&format!("{name} {caches}"), recorded, cycles);
+        };
+        found.add(&format!("{name} {caches}"), recorded, time(model, &launch));
     }
     Ok(found)
 }

@@ -1,0 +1,146 @@
+//! Bounds in cycles of lone warps with convergence barriers, against timed runs in both orders of the sides of branches.
+
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_bounds::cycles::CycleInputs;
+use warpbound_launch::LaunchFile;
+use warpbound_machine::GpuModel;
+use warpbound_query::{CacheState, Session, SplitOptions};
+use warpbound_testkit::cycle_bounds::{ComparedCycles, CycleSubject, RunSetup, starts};
+
+/// Kernels whose lanes part, with a launch, and the address of the header of their loop.
+const KERNELS: [(&str, &str, Option<u32>); 4] = [
+    ("hotspot", "hotspot.hotspot.0", Some(0x420)),
+    ("mandelbrot", "mandelbrot.mandelbrot.0", Some(0x180)),
+    ("switch_table", "switch_table.switch_table.0", None),
+    ("switch_table", "switch_table.switch_table.1", None),
+];
+
+/// Most executions of the header of a loop, which none of the launches reaches.
+const ITERATIONS: u64 = 1000;
+
+/// The H200 with this number of cycles for each change of groups.
+fn machine(group_switch: u64) -> GpuModel {
+    let text = include_str!("../../../../machine/nvidia/h200.toml");
+    let stated = "group_switch = { value = [10, 65], typical = 18,";
+    assert!(text.contains(stated));
+    let changed = format!("group_switch = {{ value = [{group_switch}, {group_switch}],");
+    GpuModel::parse("h200.toml", &text.replace(stated, &changed)).expect("a machine")
+}
+
+fn read_launch(name: &str) -> LaunchFile {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/launches");
+    let path = |file: &str| std::path::Path::new(folder).join(file);
+    let text = std::fs::read_to_string(path(&format!("{name}.toml"))).expect("a launch file");
+    let files =
+        |file: &str| std::fs::read(path(file)).map_err(|error| Diagnostic::new(error.to_string()));
+    LaunchFile::parse(name, &text, &files).expect("a launch")
+}
+
+/// Kernel of a launch, whose code may be changed.
+struct Subject {
+    session: Session,
+    launch: LaunchFile,
+    kernel: String,
+}
+
+impl Subject {
+    fn read(source: &str, launch: &str) -> Subject {
+        Subject::changed(source, launch, &|_| {})
+    }
+
+    /// Reads a kernel, and changes the bytes of its code.
+    fn changed(source: &str, launch: &str, change: &dyn Fn(&mut [u8])) -> Subject {
+        let path = format!(
+            "{}/../../kernels/wide/{source}.sm_90.cubin",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let mut contents = std::fs::read(path).expect("the cubin is in the repository");
+        let launch = read_launch(launch);
+        let kernel = launch.kernel.clone().expect("launch files name a kernel");
+        let session = Session::open(source, &contents).expect("it loads");
+        let found = session.launched_kernel(None, Some(&kernel));
+        let code = found.expect("it is there").file_offset as usize;
+        change(&mut contents[code..]);
+        Subject {
+            session: Session::open(source, &contents).expect("it loads"),
+            launch,
+            kernel,
+        }
+    }
+
+    fn compare(
+        &self,
+        machine: &GpuModel,
+        header: Option<u32>,
+        change: &dyn Fn(&mut CycleInputs),
+    ) -> Result<ComparedCycles, Diagnostic> {
+        let subject = CycleSubject {
+            session: &self.session,
+            kernel: &self.kernel,
+            launches: vec![self.launch.clone()],
+            loops: header
+                .map(|at| (CodeAddr(at), ITERATIONS))
+                .into_iter()
+                .collect(),
+            machine,
+            caches: CacheState::Any,
+            splitting: SplitOptions::default(),
+        };
+        let setups: Vec<RunSetup> = starts(CacheState::Any)
+            .iter()
+            .flat_map(|&start| RunSetup::selections(machine, start, &[1, 2]))
+            .collect();
+        subject.compare(machine, &setups, change)
+    }
+}
+
+#[test]
+fn runs_in_both_orders_are_within_their_bounds() {
+    for (source, launch, header) in KERNELS {
+        let subject = Subject::read(source, launch);
+        for group_switch in [0, 40, 20_000] {
+            let machine = machine(group_switch);
+            let found = subject
+                .compare(&machine, header, &|_| {})
+                .expect("it has a bound");
+            assert!(found.runs > 0, "{launch}");
+            assert_eq!(found.violations, Vec::<String>::new(), "{launch}");
+        }
+    }
+}
+
+/// Groups also change within the code of a group, at each YIELD of it.
+#[test]
+fn groups_that_yield_are_within_their_bounds() {
+    // In a branch that divides numbers, whose result is stored at an address that does not depend on it.
+    const INSTRUCTIONS: [usize; 4] = [0x1c0, 0x1e0, 0x200, 0x220];
+    const YIELD: [u64; 2] = [0x0000_0000_0000_7946, 0x000f_ea00_0380_0000];
+    let subject = Subject::changed("switch_table", "switch_table.switch_table.1", &|code| {
+        for at in INSTRUCTIONS {
+            for (half, word) in YIELD.iter().enumerate() {
+                code[at + 8 * half..][..8].copy_from_slice(&word.to_le_bytes());
+            }
+        }
+    });
+    let machine = machine(20_000);
+    let found = subject
+        .compare(&machine, None, &|_| {})
+        .expect("it has a bound");
+    assert_eq!(found.violations, Vec::<String>::new());
+    // The other groups run at each of them, and go on.
+    assert!(found.worst > 4 * 20_000, "{}", found.worst);
+}
+
+/// A bound that takes groups to change for nothing, on a machine that takes long for it.
+#[test]
+fn planted_changes_of_groups_without_a_price_are_found() {
+    let machine = machine(500_000);
+    for (source, launch, header) in KERNELS {
+        let compared = Subject::read(source, launch).compare(&machine, header, &|inputs| {
+            assert!(inputs.parted.is_some(), "{launch}");
+            inputs.parted = None;
+        });
+        let violations = compared.expect("it has a bound").violations;
+        assert!(!violations.is_empty(), "{launch}");
+    }
+}
