@@ -43,6 +43,27 @@ const BUILT_IN: &[(&str, &str)] = &[
     ),
     ("r9-nano", include_str!("../../../machine/amd/r9-nano.toml")),
     ("h200", include_str!("../../../machine/nvidia/h200.toml")),
+    ("h100", include_str!("../../../machine/nvidia/h100.toml")),
+    ("a100", include_str!("../../../machine/nvidia/a100.toml")),
+    (
+        "rtx3090",
+        include_str!("../../../machine/nvidia/rtx3090.toml"),
+    ),
+    (
+        "jetson-orin",
+        include_str!("../../../machine/nvidia/jetson-orin.toml"),
+    ),
+    (
+        "rtx4090",
+        include_str!("../../../machine/nvidia/rtx4090.toml"),
+    ),
+    ("t4", include_str!("../../../machine/nvidia/t4.toml")),
+    ("b200", include_str!("../../../machine/nvidia/b200.toml")),
+    ("thor", include_str!("../../../machine/nvidia/thor.toml")),
+    (
+        "rtx5090",
+        include_str!("../../../machine/nvidia/rtx5090.toml"),
+    ),
 ];
 
 /// Provenance of a parameter.

@@ -89,6 +89,15 @@ fn each_architecture_has_a_default_model() {
         ("sm_52", "titan-x-maxwell"),
         ("sm_50", "titan-x-maxwell"),
         ("gfx803", "gem5-apu"),
+        ("sm_75", "t4"),
+        ("sm_80", "a100"),
+        ("sm_86", "rtx3090"),
+        ("sm_87", "jetson-orin"),
+        ("sm_89", "rtx4090"),
+        ("sm_90", "h200"),
+        ("sm_100", "b200"),
+        ("sm_110", "thor"),
+        ("sm_120", "rtx5090"),
     ] {
         assert_eq!(GpuModel::for_architecture(architecture).unwrap().name, name);
     }
@@ -161,13 +170,44 @@ fn parameters_of_the_publications() {
     }
 }
 
+/// Data sheets: SMs, warps of an SM, KB of L2, MB/s of memory, at both ends of the clock.
+#[test]
+fn parameters_of_data_sheets_of_later_devices() {
+    use Parameter as P;
+    for (name, counts, megabytes) in [
+        ("h200", [132, 64, 61_440], 4_813_400),
+        ("h100", [132, 64, 51_200], 3_352_300),
+        ("a100", [108, 64, 40_960], 1_555_200),
+        ("rtx3090", [82, 48, 6_144], 936_100),
+        ("jetson-orin", [16, 48, 4_096], 204_800),
+        ("rtx4090", [128, 48, 73_728], 1_008_100),
+        ("t4", [40, 32, 4_096], 320_060),
+        ("b200", [148, 64, 129_536], 8_000_000),
+        ("thor", [20, 48, 32_768], 273_000),
+        ("rtx5090", [170, 48, 98_304], 1_792_100),
+    ] {
+        let device = GpuModel::built_in(name).unwrap();
+        let of = device.select(Selection::Typical);
+        let stated = [of[P::SmCount], of[P::SmWarps], of[P::L2Bytes] >> 10];
+        assert_eq!(stated, counts, "{name}");
+        let (bytes, clock) = (device.range(P::DramBandwidth), device.range(P::Clock));
+        for (bytes, clock) in [(bytes.least, clock.most), (bytes.most, clock.least)] {
+            let rate = bytes * clock / 1_000_000;
+            assert!(rate.abs_diff(megabytes) <= 500, "{name}: {rate}");
+        }
+    }
+}
+
 /// Each row of the table in `machine/README.md` agrees with its file.
 #[test]
 fn the_readme_agrees_with_the_files() {
     use Parameter as P;
     let readme = include_str!("../../../../machine/README.md");
-    let names = || GpuModel::names_of(Family::Maxwell);
-    assert!(names().count() >= 8);
+    let names = || {
+        let later = GpuModel::names_of(Family::Volta);
+        GpuModel::names_of(Family::Maxwell).chain(later)
+    };
+    assert!(names().count() >= 18);
     let mut table = String::new();
     for name in names() {
         let device = GpuModel::built_in(name).unwrap();

@@ -8,6 +8,7 @@ use warpbound_base::Family;
 use warpbound_machine::{GpuModel, Parameter, Selection};
 
 const GTX1080: &str = include_str!("../../../../machine/nvidia/gtx1080.toml");
+const H200: &str = include_str!("../../../../machine/nvidia/h200.toml");
 const GEM5: &str = include_str!("../../../../machine/amd/gem5-apu.toml");
 const NANO: &str = include_str!("../../../../machine/amd/r9-nano.toml");
 
@@ -30,6 +31,7 @@ fn stated(text: &str) -> Vec<String> {
 fn each_file_has_exactly_the_rows_of_its_family() {
     for (text, family, rows) in [
         (GTX1080, Family::Maxwell, 122),
+        (H200, Family::Volta, 120),
         (GEM5, Family::Gcn3, 102),
         (NANO, Family::Gcn3, 102),
     ] {
@@ -41,10 +43,16 @@ fn each_file_has_exactly_the_rows_of_its_family() {
             names
         );
     }
-    let both =
-        |parameter: &&Parameter| parameter.is_of(Family::Maxwell) && parameter.is_of(Family::Gcn3);
+    // 122 of Maxwell and Pascal; the 102 of GCN3, without those it shares with NVIDIA's; and those only of later GPUs.
+    let is_nvidia =
+        |parameter: &Parameter| parameter.is_of(Family::Maxwell) || parameter.is_of(Family::Volta);
     let all = Parameter::ALL;
-    assert_eq!(all.len() + all.iter().filter(both).count(), 122 + 102);
+    let of_gcn3 = |parameter: &&Parameter| parameter.is_of(Family::Gcn3);
+    let shared = all.iter().filter(of_gcn3).filter(|p| is_nvidia(p)).count();
+    let later = all
+        .iter()
+        .filter(|p| p.is_of(Family::Volta) && !p.is_of(Family::Maxwell));
+    assert_eq!(all.len() + shared, 122 + later.count() + 102);
 }
 
 #[test]
