@@ -10,12 +10,23 @@ use warpbound_timing::{Completion, InstrFacts, IssueKind, WaveFacts};
 use crate::code::TimedCode;
 use crate::memory::AccessLimits;
 
-/// Words of a constant bank that an instruction loads from computed addresses (LDC).
+/// Constants that are in the constant caches when a warp starts, because the launch loads them: the first bytes of a bank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PreloadedConstants {
+    /// Bank.
+    pub bank: u8,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+/// Words of a constant bank that an instruction loads (LDC).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoadedConstants {
     /// Bank.
     pub bank: u8,
-    /// Bytes of the bank, or more.
+    /// Offset of the first byte of the bank that may be loaded.
+    pub offset: u64,
+    /// Bytes from there that may be loaded, or more.
     pub bytes: u64,
     /// Maximum number of distinct words that the lanes of a warp load at once.
     pub words: u32,
@@ -120,6 +131,8 @@ pub struct TimedKernel<'a> {
     pub accesses: &'a BTreeMap<OpIndex, AccessLimits>,
     /// Loads from constant banks.
     pub loaded_constants: &'a BTreeMap<OpIndex, LoadedConstants>,
+    /// Constants that are present at the start.
+    pub preloaded: Option<PreloadedConstants>,
     /// Scalar loads.
     pub scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
     /// Splitting of the wave, if it may split.

@@ -600,15 +600,20 @@ impl<'a> Builder<'a> {
         let Some(&loaded) = self.kernel.loaded_constants.get(&op) else {
             return (LineWait::default(), 0);
         };
-        let first = u64::from(loaded.bank) * BANK_STRIDE;
-        let line = self.constants.line[0];
-        let lines = loaded.bytes.div_ceil(line);
+        let first = u64::from(loaded.bank) * BANK_STRIDE + loaded.offset;
+        let [line, _] = self.constants.line;
+        let last = first + loaded.bytes.max(1) - 1;
+        let lines = first / line..=last / line;
         let further = loaded.words.saturating_sub(1);
         // Each address may be in any line of the bank, so the longest wait of all lines counts.
-        let pays_in_full = lines > MOST_COUNTED;
-        let each = (0..lines).map(|number| {
-            let address = first + number * line;
-            self.constant(node, address, [false; 2], false, pays_in_full)
+        let pays_in_full = last / line - first / line >= MOST_COUNTED;
+        let each = lines.map(|number| {
+            let address = number * line;
+            let known = self.kernel.preloaded.is_some_and(|preloaded| {
+                let begin = u64::from(preloaded.bank) * BANK_STRIDE;
+                (begin..begin + preloaded.bytes).contains(&address)
+            });
+            self.constant(node, address, [known; 2], false, pays_in_full)
         });
         let longest = each.reduce(LineWait::or).unwrap_or_default();
         (longest.repeated(1 + i64::from(further)), further)

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use warpbound_analyse::access::{AccessClass, AccessCounts};
-use warpbound_base::{Diagnostic, Family};
+use warpbound_base::{ConstantBanks, Diagnostic, Family};
 use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, PartedGroups,
-    ScalarLimits, SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations, WaveSplits,
-    refusal,
+    PreloadedConstants, ScalarLimits, SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations,
+    WaveSplits, refusal,
 };
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
@@ -30,6 +30,9 @@ use super::runtime_memory::may_be_accessed;
 
 /// Bytes of a constant bank, where the launch does not say.
 const BANK_BYTES: u64 = 0x1_0000;
+
+/// Bytes of the widest load from a constant bank.
+const MOST_LOADED: u64 = 32;
 
 /// Inputs of the time of a kernel.
 #[derive(Clone)]
@@ -52,6 +55,8 @@ pub struct CycleInputs {
     pub accesses: BTreeMap<OpIndex, AccessLimits>,
     /// Loads from constant banks.
     pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
+    /// Constants that are present at the start.
+    pub preloaded: Option<PreloadedConstants>,
     /// Scalar loads of GCN3 code.
     pub scalar_loads: BTreeMap<OpIndex, ScalarLimits>,
     /// Splitting of the wave, if it may split.
@@ -124,6 +129,7 @@ impl CycleInputs {
             entry: self.entry,
             accesses: &self.accesses,
             loaded_constants: &self.loaded_constants,
+            preloaded: self.preloaded,
             scalar_loads: &self.scalar_loads,
             splits: self.splits.as_ref(),
             parted: self.parted.as_ref(),
@@ -350,6 +356,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
             None => OtherWarps::Absent,
             Some(_) => OtherWarps::FirstOfSm,
         },
+        preloaded: preloaded_constants(constants, numbers),
         scalar_loads: BTreeMap::new(),
         splits: None,
         parted: None,
@@ -378,6 +385,19 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
     }
     inputs.translations = access_knowledge.translations();
     Ok(inputs)
+}
+
+/// Returns the constants of the launch that are in the constant caches when a warp starts, on machines that load them.
+fn preloaded_constants(
+    banks: &[(u8, Vec<u8>)],
+    numbers: &MachineNumbers,
+) -> Option<PreloadedConstants> {
+    let bank = ConstantBanks::OF_CUBINS.launch;
+    let (_, bytes) = banks.iter().find(|(known, _)| *known == bank)?;
+    (numbers.slow(Parameter::ConstantPreloaded) != 0).then(|| PreloadedConstants {
+        bank,
+        bytes: bytes.len() as u64,
+    })
 }
 
 /// Whether a constant may be in a line of the second constant cache that the host has not written as a whole. A bank
@@ -457,6 +477,17 @@ impl CycleInputs {
                     self.accesses.insert(at, limits);
                 }
             }
+            Completion::Constant(bank, None, offset) if offset >= 0 => {
+                self.loaded_constants.insert(
+                    at,
+                    LoadedConstants {
+                        bank,
+                        offset: offset.unsigned_abs().into(),
+                        bytes: MOST_LOADED,
+                        words: 1,
+                    },
+                );
+            }
             Completion::Constant(bank, ..) => {
                 let known = banks.and_then(|banks| banks.iter().find(|(known, _)| *known == bank));
                 let words =
@@ -466,6 +497,7 @@ impl CycleInputs {
                     at,
                     LoadedConstants {
                         bank,
+                        offset: 0,
                         // A bank that the launch does not describe may have its full size, and any line of it may be
                         // loaded.
                         bytes: known.map_or(BANK_BYTES, |(_, bytes)| bytes.len() as u64),

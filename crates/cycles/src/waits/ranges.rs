@@ -30,10 +30,14 @@ pub(super) fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
             (address, address + 1)
         });
     let loaded = kernel.loaded_constants.values().map(|loaded| {
-        let first = u64::from(loaded.bank) * BANK_STRIDE;
+        let first = u64::from(loaded.bank) * BANK_STRIDE + loaded.offset;
         (first, first + loaded.bytes)
     });
-    operands.chain(loaded).collect()
+    let preloaded = kernel.preloaded.map(|preloaded| {
+        let first = u64::from(preloaded.bank) * BANK_STRIDE;
+        (first, first + preloaded.bytes)
+    });
+    operands.chain(loaded).chain(preloaded).collect()
 }
 
 /// Returns for each node whether a warp executes it at most once, because it is in no cycle of steps.

@@ -86,6 +86,18 @@ impl Builder<'_> {
             let [line, _] = self.lines(*first);
             start.code.extend(line..=line + ahead);
         }
+        if let Some(preloaded) = kernel.preloaded {
+            let begin = u64::from(preloaded.bank) * super::BANK_STRIDE;
+            for (level, known) in start.constants.iter_mut().enumerate() {
+                let line = self.constants.line[level];
+                // Banks begin with a line, and the last line is loaded as a whole.
+                known.extend(
+                    (begin..begin + preloaded.bytes)
+                        .step_by(4)
+                        .map(|byte| byte / line),
+                );
+            }
+        }
         let mut successors = vec![Vec::new(); kernel.nodes.len()];
         for step in kernel.steps {
             if let (Some(list), Some(to)) = (successors.get_mut(step.from), step.to) {
