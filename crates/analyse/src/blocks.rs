@@ -53,11 +53,12 @@ impl Blocks {
                 // they end no block.
                 ControlEffect::Next
                 | ControlEffect::SetActive(_)
+                | ControlEffect::BreakBarrier(_)
                 | ControlEffect::SaveBarrier(..)
                 | ControlEffect::WriteBarrier { .. } => continue,
                 // The lanes go on at the next instruction, but other lanes of the warp may run before them (SOUNDNESS
                 // 21.10).
-                ControlEffect::BreakBarrier(_) | ControlEffect::Release => {}
+                ControlEffect::Release => {}
                 ControlEffect::Jump(ControlTarget::Op(target))
                 | ControlEffect::Branch {
                     to: ControlTarget::Op(target),

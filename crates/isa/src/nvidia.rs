@@ -25,7 +25,7 @@ pub use shared::form::{Form, FormId};
 pub use shared::lookup::FormTable;
 pub use shared::modifier::{Modifier, OperandWord, Part, TextureDimension};
 pub use shared::opcode::{InstrClass, Opcode};
-pub use shared::operand::{ConstantWord, Operand, OperandRole, OperandValue, Spelling, View};
+pub use shared::operand::{ConstantOperand, Operand, OperandRole, OperandValue, Spelling, View};
 pub use shared::program::SassProgram;
 pub use shared::proposal::ProposedRows;
 pub use shared::sass_instr::SassInstr;

@@ -369,20 +369,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
         inputs.add_changes(&prepared.code, flow);
     }
     let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
-    let nodes = inputs.nodes.clone();
-    for op in nodes
-        .iter()
-        .flatten()
-        .flat_map(|&(first, last)| first.0..=last.0)
-    {
-        let at = OpIndex(op);
-        match prepared.family() {
-            Family::Gcn3 => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
-            Family::Maxwell | Family::Volta | Family::MiniSimt => {
-                inputs.add_op(at, prepared, classes, &access_knowledge, banks)?
-            }
-        }
-    }
+    inputs.add_ops(prepared, classes, &access_knowledge, banks)?;
     inputs.translations = access_knowledge.translations();
     Ok(inputs)
 }
@@ -394,7 +381,8 @@ fn preloaded_constants(
 ) -> Option<PreloadedConstants> {
     let bank = ConstantBanks::OF_CUBINS.launch;
     let (_, bytes) = banks.iter().find(|(known, _)| *known == bank)?;
-    (numbers.slow(Parameter::ConstantPreloaded) != 0).then(|| PreloadedConstants {
+    let are_loaded = numbers.slow(Parameter::ConstantPreloaded) != 0;
+    are_loaded.then_some(PreloadedConstants {
         bank,
         bytes: bytes.len() as u64,
     })
@@ -445,6 +433,27 @@ fn nodes(flow: &KernelFlow) -> Vec<Option<(OpIndex, OpIndex)>> {
 }
 
 impl CycleInputs {
+    /// Adds the accesses of all instructions that a warp may execute.
+    fn add_ops(
+        &mut self,
+        prepared: &Prepared<'_>,
+        classes: &BTreeMap<OpIndex, AccessClass>,
+        knowledge: &AccessKnowledge,
+        banks: Option<&Vec<(u8, Vec<u8>)>>,
+    ) -> Result<(), Diagnostic> {
+        let nodes = self.nodes.clone();
+        let ops = nodes.iter().flatten();
+        for at in ops.flat_map(|&(first, last)| (first.0..=last.0).map(OpIndex)) {
+            match prepared.family() {
+                Family::Gcn3 => self.add_wave_op(at, prepared, classes, knowledge)?,
+                Family::Maxwell | Family::Volta | Family::MiniSimt => {
+                    self.add_op(at, prepared, classes, knowledge, banks)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the accesses of an instruction.
     fn add_op(
         &mut self,

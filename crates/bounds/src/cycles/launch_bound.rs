@@ -15,8 +15,8 @@ use warpbound_bound::{
     LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread, WaveTerms,
 };
 use warpbound_cycles::{
-    Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PartedGroups,
-    PathTime, Service, StepCost,
+    Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
+    Service, StepCost,
 };
 use warpbound_launch::LaunchFile;
 use warpbound_machine::Parameter;
@@ -212,9 +212,7 @@ impl LaunchTime {
             launch: Some(file),
             residents: Some(residents),
         })?;
-        if let Some(parted) = &inputs.parted {
-            return Err(no_order_of_groups(parted, prepared, flow));
-        }
+        check_groups(&inputs, prepared, flow)?;
         inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
             // A translation in the second TLB may be in flight by the request of another SM, so each page may wait
@@ -583,11 +581,14 @@ fn rows_of_chain(counts: &CountSystem) -> CountSystem {
 
 /// Refuses a launch whose warps may have several groups of lanes: the argument of SOUNDNESS 20 follows each warp in the order
 /// of its graph, and the order of groups is not known.
-fn no_order_of_groups(
-    parted: &PartedGroups,
+fn check_groups(
+    inputs: &CycleInputs,
     prepared: &Prepared<'_>,
     flow: &KernelFlow,
-) -> Diagnostic {
+) -> Result<(), Diagnostic> {
+    let Some(parted) = &inputs.parted else {
+        return Ok(());
+    };
     let mut divergent = flow.warp.divergent.iter();
     let first = divergent.find(|node| parted.nodes.contains(&node.index()));
     let last = first.map(|&node| flow.thread.space.block(node).last);
@@ -595,7 +596,7 @@ fn no_order_of_groups(
         "lanes of a warp may part, and the time of several warps that do is not bounded yet";
     let error = Diagnostic::new(message).hint("--scope warp bounds a warp that runs alone");
     match last.and_then(|last| prepared.code.get(last)) {
-        Some(op) => error.at(op.addr),
-        None => error,
+        Some(op) => Err(error.at(op.addr)),
+        None => Err(error),
     }
 }

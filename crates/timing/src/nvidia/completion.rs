@@ -64,7 +64,7 @@ pub(super) fn completion(
         }
         LatencyClass::Constant => {
             let mut operands = view.operands.iter();
-            let word = operands.find_map(|operand| operand.value.constant_word());
+            let word = operands.find_map(|operand| operand.value.constant());
             return match word {
                 Some(word) => Completion::Constant(word.bank, word.base.map(Cell::of), word.offset),
                 None => Completion::Latency(Parameter::ConstantL1Hit),

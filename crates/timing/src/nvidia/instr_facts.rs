@@ -218,7 +218,7 @@ fn fetched_registers(view: &View, reuse_flags: u8, reuse: &mut ReuseCache) -> Sm
 /// Returns the constant operands of an instruction: bank and byte offset.
 fn constant_operands(view: &View) -> SmallVec<[(u8, u32); 1]> {
     let constant = |operand: &warpbound_isa::Operand| {
-        let word = operand.value.constant_word()?;
+        let word = operand.value.constant()?;
         let offset = u32::try_from(word.offset).ok()?;
         word.base.is_none().then_some((word.bank, offset))
     };

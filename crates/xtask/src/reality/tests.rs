@@ -44,8 +44,8 @@ fn other_readings(changes: &[(&str, &str)]) -> Vec<String> {
     other.map(|found| name(&found.name)).collect()
 }
 
-/// What the model does not have is named in docs/timing-model.md: loads behind additions to their word, and shuffles by an
-/// index.
+/// Microbenchmarks whose cycles the model does not have (docs/timing-model.md): loads that follow additions to their word, and
+/// shuffles by an index.
 const KNOWN: [&str; 6] = [
     "global_atomics.1threads.apart0",
     "global_atomics.32threads.apart0",

@@ -112,7 +112,7 @@ pub enum OperandValue {
 
 /// Word of a constant bank that an operand names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ConstantWord {
+pub struct ConstantOperand {
     /// Bank.
     pub bank: u8,
     /// Register that is added to the offset.
@@ -124,14 +124,14 @@ pub struct ConstantWord {
 impl OperandValue {
     /// Returns the word of a constant bank that the operand is, in any of its spellings; `None` for other operands, and for
     /// addresses with a descriptor or two registers.
-    pub fn constant_word(&self) -> Option<ConstantWord> {
+    pub fn constant(&self) -> Option<ConstantOperand> {
         Some(match self {
-            OperandValue::Const { bank, offset } => ConstantWord {
+            OperandValue::Const { bank, offset } => ConstantOperand {
                 bank: *bank,
                 base: None,
                 offset: *offset,
             },
-            OperandValue::ConstIndexed { bank, base, offset } => ConstantWord {
+            OperandValue::ConstIndexed { bank, base, offset } => ConstantOperand {
                 bank: *bank,
                 base: base.map(Reg::vector),
                 offset: *offset,
@@ -143,7 +143,7 @@ impl OperandValue {
                     (None, Some(register)) => Some(Reg::uniform(register)),
                     (Some(_), Some(_)) => return None,
                 };
-                ConstantWord {
+                ConstantOperand {
                     bank: address.bank.filter(|_| address.space == "c")?,
                     base,
                     offset: i32::try_from(address.offset).ok()?,
