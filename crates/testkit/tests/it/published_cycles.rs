@@ -158,6 +158,9 @@ fn few_parameters_are_fitted() {
             "jetson-tx2" => &["launch.kernel"],
             "p100" => &["dram.beyond_l2", "dram.read_efficiency", "dram.turnaround"],
             "gtx1080" | "titan-x-maxwell" => &["dram.read_efficiency", "dram.turnaround"],
+            // To microbenchmarks as a whole.
+            "h200" => &["launch.kernel", "constant.preloaded"],
+            "h100" => &["constant.preloaded"],
             _ => &[],
         };
         assert_eq!(fitted, expected, "{name}");
