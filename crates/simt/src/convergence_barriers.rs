@@ -252,7 +252,7 @@ impl<P: Copy + PartialEq> ConvergenceBarriers<P> {
         self.end_meetings();
     }
 
-    /// Splits the running group into the groups in which its lanes gathered. Returns whether it did.
+    /// Splits the running group into the groups that gathered. Returns whether it did.
     fn scatter(&mut self, taken: Mask, next: P) -> Result<bool, TransferError> {
         let active = self.running().map_or(0, |(_, lanes)| lanes);
         // The innermost code is the last that lanes began to execute.

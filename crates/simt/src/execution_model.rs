@@ -68,7 +68,7 @@ pub enum ControlTransfer<'a, P> {
         /// Point after the group, where its lanes are apart again.
         after: P,
     },
-    /// The lanes of a group that gathered go on in the groups in which they came. Other lanes go on together.
+    /// The lanes of a group that gathered go on as the groups that came. Other lanes go on together.
     Scatter,
     /// Other lanes may run before the active ones.
     Yield,

@@ -365,7 +365,7 @@ fn pick<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
 }
 
 /// Returns a machine with one value for each number: some are near a real machine, the others odd.
-fn odd_machine(base: &GpuModel, rng: &mut Rng) -> GpuModel {
+pub fn odd_machine(base: &GpuModel, rng: &mut Rng) -> GpuModel {
     let mut machine = pinned_machine(base, rng.u64(..));
     let percent = pick(rng, &[0, 5, 20, 60]);
     for parameter in base.parameters() {

@@ -6,7 +6,7 @@
 //! * B. Carleton (github.com/bcarlet/ptx-math), all operands on GPUs of architectures 5.x to 7.5: `.RCP`, `.RSQ`, `.LG2`,
 //!   `.SQRT` from 6.x on, `.EX2` with its RRO, `.SIN` and `.COS` without their RRO.
 //!
-//! It is assumed that other GPUs give the same. The published bounds of errors hold:
+//! Other GPUs are assumed to give the same. The published bounds of errors hold:
 //!
 //! | MUFU | error, as published |
 //! |---|---|

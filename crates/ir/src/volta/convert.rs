@@ -58,7 +58,7 @@ pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) ->
 }
 
 /// F2FP: two singles to a pair of halves or of numbers of bfloat16, the first operand in the high half (PTX manual, `cvt`
-/// to `.f16x2` and `.bf16x2`). Up to sm_86 the disassembler prints neither the format of the operands nor that of halves.
+/// to `.f16x2` and `.bf16x2`). Up to sm_86 the disassembler prints no format of the operands, nor of halves.
 pub(super) fn pack(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (to_half, rest) = match modifiers {
         [M::PackAb, rest @ ..] | [M::F16, M::F32, M::PackAb, rest @ ..] => (true, rest),

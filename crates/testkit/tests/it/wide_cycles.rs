@@ -1,11 +1,14 @@
 //! Bounds in cycles of lone warps with convergence barriers, against timed runs in both orders of the sides of branches.
 
+use fastrand::Rng;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bounds::cycles::CycleInputs;
+use warpbound_cycles::PreloadedConstants;
 use warpbound_launch::LaunchFile;
-use warpbound_machine::GpuModel;
+use warpbound_machine::{GpuModel, Parameter};
 use warpbound_query::{CacheState, Session, SplitOptions};
 use warpbound_testkit::cycle_bounds::{ComparedCycles, CycleSubject, RunSetup, starts};
+use warpbound_testkit::odd_machines::odd_machine;
 
 /// Kernels whose lanes part, with a launch, and the address of the header of their loop.
 const KERNELS: [(&str, &str, Option<u32>); 4] = [
@@ -107,6 +110,53 @@ fn runs_in_both_orders_are_within_their_bounds() {
             assert_eq!(found.violations, Vec::<String>::new(), "{launch}");
         }
     }
+}
+
+/// Runs on machines with odd numbers: 0, 1, 50 times the usual one, caches of a few lines.
+fn odd_runs(seeds: std::ops::Range<u64>) -> (u64, Vec<String>) {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    let (mut runs, mut violations) = (0, Vec::new());
+    for seed in seeds {
+        let machine = odd_machine(&base, &mut Rng::with_seed(seed));
+        for (source, launch, header) in KERNELS {
+            // Machines with several sizes of a line have no bound, and a block may not fit.
+            if let Ok(found) = Subject::read(source, launch).compare(&machine, header, &|_| {}) {
+                runs += found.runs;
+                let named = found.violations.into_iter();
+                violations.extend(named.map(|what| format!("{launch}, machine {seed}: {what}")));
+            }
+        }
+    }
+    (runs, violations)
+}
+
+#[test]
+fn runs_on_odd_machines_are_within_their_bounds() {
+    let (runs, violations) = odd_runs(0..20);
+    assert!(runs > 200, "{runs}");
+    assert_eq!(violations, Vec::<String>::new());
+}
+
+/// A bound that takes the constants of a launch to be present, on a machine that does not load them and takes long for them.
+#[test]
+fn planted_constants_that_are_not_present_are_found() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    let machine = base
+        .with(Parameter::ConstantPreloaded, 0)
+        .with(Parameter::ConstantL2Beyond, 200_000);
+    let subject = Subject::read("switch_table", "switch_table.switch_table.0");
+    let found = subject.compare(&machine, None, &|_| {});
+    let violations = found.expect("it has a bound").violations;
+    assert_eq!(violations, Vec::<String>::new());
+    let planted = subject.compare(&machine, None, &|inputs| {
+        assert!(inputs.preloaded.is_none());
+        inputs.preloaded = Some(PreloadedConstants {
+            bank: 0,
+            bytes: 0x1000,
+        });
+    });
+    let violations = planted.expect("it has a bound").violations;
+    assert!(!violations.is_empty());
 }
 
 /// Groups also change within the code of a group, at each YIELD of it.

@@ -205,7 +205,7 @@ fn bytes_are_rounded_and_clamped() {
     let near = |random: &mut InputWords| match random.bits() % 8 {
         0 => f32::NAN.to_bits(),
         1 => random.word(),
-        // Halves of whole numbers, of which every second one is a tie.
+        // Halves of whole numbers: every second one is a tie.
         _ => ((random.bits() % 1200) as f32 / 2.0 - 300.0).to_bits(),
     };
     // F2I.U8.NTZ R9, R6; F2I.U8.NTZ R13, R8; F2IP.U8.F32.NTZ R11, RZ, R0, RZ

@@ -26,7 +26,7 @@ fn number(x: u16) -> Option<Dyadic> {
     Some(Dyadic { n, e })
 }
 
-/// Patterns of the finite numbers without a sign in ascending order, then that of infinity.
+/// Patterns of the finite numbers without a sign in ascending order, then the pattern of infinity.
 fn rounded(exact: &Dyadic, zero_is_negative: bool, rounding: Rounding) -> u16 {
     let zero = BigInt::from(0);
     if exact.n == zero {
