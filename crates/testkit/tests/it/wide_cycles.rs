@@ -162,11 +162,11 @@ fn planted_constants_that_are_not_present_are_found() {
 /// Groups also change within the code of a group, at each YIELD of it.
 #[test]
 fn groups_that_yield_are_within_their_bounds() {
-    // In a branch that divides numbers, whose result is stored at an address that does not depend on it.
-    const INSTRUCTIONS: [usize; 4] = [0x1c0, 0x1e0, 0x200, 0x220];
+    // In two branches that divide numbers, whose results are stored at addresses that do not depend on them.
+    let instructions = || (0x1a..=0x2f).chain(0x3d..=0x51);
     const YIELD: [u64; 2] = [0x0000_0000_0000_7946, 0x000f_ea00_0380_0000];
     let subject = Subject::changed("switch_table", "switch_table.switch_table.1", &|code| {
-        for at in INSTRUCTIONS {
+        for at in instructions().map(|number: usize| number * 16) {
             for (half, word) in YIELD.iter().enumerate() {
                 code[at + 8 * half..][..8].copy_from_slice(&word.to_le_bytes());
             }
