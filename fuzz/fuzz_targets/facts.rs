@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::CodeAddr;
-use warpbound_bound::facts::{AccessFact, AccessLine, KernelLines, format_call};
-use warpbound_bound::{FactsFile, LoopName};
+use warpbound_ipet::facts::{AccessFact, AccessLine, KernelLines, format_call};
+use warpbound_ipet::{FactsFile, LoopName};
 
 fuzz_target!(|text: &str| {
     let file = match FactsFile::parse("k.facts", text) {
@@ -44,7 +44,7 @@ fuzz_target!(|text: &str| {
             panic!("one kernel is written, {} are read", again.kernels().len());
         };
         assert_eq!((&same.name, &same.code), (&kernel.name, &kernel.code));
-        let names = |calls: &[warpbound_bound::facts::CallFact]| -> Vec<String> {
+        let names = |calls: &[warpbound_ipet::facts::CallFact]| -> Vec<String> {
             calls.iter().map(|call| call.name.clone()).collect()
         };
         assert_eq!(names(same.calls()), names(kernel.calls()));

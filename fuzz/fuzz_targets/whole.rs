@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use warpbound_base::Diagnostic;
 use warpbound_query::{BoundOptions, CfgLevel, Session};
 use warpbound_bounds::FactsExtent;
-use warpbound_bound::FactsFile;
+use warpbound_ipet::FactsFile;
 use warpbound_report::{BoundFormat, BoundWriter};
 
 const FILE: &str = "fuzzed.cubin";

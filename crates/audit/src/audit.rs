@@ -32,9 +32,9 @@ pub use crate::{
 };
 pub use crate::{audit::profiles::audited_profile, audit::profiles::monitor_with_profile};
 use warpbound_base::{Diagnostic, Family};
-use warpbound_bound::Never;
 use warpbound_bounds::access::access_classes;
 use warpbound_bounds::cycles::untouched_memory;
+use warpbound_ipet::Never;
 use warpbound_launch::LaunchFile;
 use warpbound_launch::{GlobalMemory, Size};
 use warpbound_load::Kernel;

@@ -25,10 +25,10 @@ use runs::{Runs, WorstRun};
 use warpbound_analyse::Refusal;
 use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Diagnostic, Family, Named as _};
-use warpbound_bound::FactsFile;
 use warpbound_bounds::CycleOptions;
 use warpbound_bounds::access::TimedFindings;
 use warpbound_bounds::{bound::FlowFacts, bound::flow_facts};
+use warpbound_ipet::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_query::{

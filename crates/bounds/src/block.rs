@@ -1,6 +1,6 @@
 //! Cycle bound of a block: combines the work of its warps, each from its profile or from integer programs.
 //!
-//! See [`warpbound_bound::block`] for the argument that combines issues and stalls of warps.
+//! See [`warpbound_ipet::block`] for the argument that combines issues and stalls of warps.
 //!
 //! For example, two warps of 3 instructions each, with a latency of 4 cycles and no barriers, have a bound of 15
 //! cycles: 6 issues, and 3 stall cycles after each instruction of one warp.
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::warp_profile::{ProfiledWarp, Region, RegionCost, WarpProfiler};
 use warpbound_base::{CodeAddr, Cycles, Instructions, Quantity, UpperBound};
-use warpbound_bound::block::{BlockBound, UnsatisfiedBarrier, WarpWork, block_bound};
-use warpbound_bound::{Effort, Ipet, NumberTooLarge, Verdict};
+use warpbound_ipet::block::{BlockBound, UnsatisfiedBarrier, WarpWork, block_bound};
+use warpbound_ipet::{Effort, Ipet, NumberTooLarge, Verdict};
 use warpbound_ir::{Cell, Code, ControlEffect, Meaning, OpIndex};
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::WarpModel;

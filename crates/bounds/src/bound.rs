@@ -26,7 +26,7 @@ use query::BoundQuery;
 use std::sync::Arc;
 use warpbound_analyse::{Reason, Refusal};
 use warpbound_base::{Diagnostic, Instructions};
-use warpbound_bound::{Contradiction, Effort, Ipet, NumberTooLarge, StatedCounts, Verdict};
+use warpbound_ipet::{Contradiction, Effort, Ipet, NumberTooLarge, StatedCounts, Verdict};
 use warpbound_load::Kernel;
 use warpbound_report::BoundAssumption;
 use warpbound_report::MachineCodeReport;

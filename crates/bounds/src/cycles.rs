@@ -20,7 +20,7 @@ mod split_bound;
 mod wave_inputs;
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::SchedulerClass;
+use warpbound_ipet::SchedulerClass;
 use warpbound_machine::GpuModel;
 
 use warpbound_query::{CacheState, CycleQuery, Session, SplitOptions, TimeScope};

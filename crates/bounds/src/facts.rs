@@ -13,8 +13,8 @@ use warpbound_analyse::Refusal;
 use warpbound_analyse::loop_bounds::CountPattern;
 use warpbound_analyse::loops::LoopSite;
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::{FactIdentity, KernelLines, LoopLine, format_call};
-use warpbound_bound::{FactsFile, LoopName, LoopNumbers};
+use warpbound_ipet::facts::{FactIdentity, KernelLines, LoopLine, format_call};
+use warpbound_ipet::{FactsFile, LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
 

@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::{FactIdentity, KernelLines, format_call, format_call_with};
-use warpbound_bound::{FactsFile, KernelFacts, LoopFact, LoopName, LoopNumbers};
+use warpbound_ipet::facts::{FactIdentity, KernelLines, format_call, format_call_with};
+use warpbound_ipet::{FactsFile, KernelFacts, LoopFact, LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 
 use warpbound_query::{BoundOptions, ImageSelection, KernelFlow, Session, input};

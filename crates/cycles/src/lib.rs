@@ -1,5 +1,5 @@
 //! Time of a warp that runs alone (SOUNDNESS 11): an upper limit of the cycles of each step of the warp-level graph.
-//! `warpbound-bound` computes the bound of the warp from these limits. Each number of the machine is taken at the end
+//! `warpbound-ipet` computes the bound of the warp from these limits. Each number of the machine is taken at the end
 //! of its range that makes the warp slowest, so the limits hold for every machine in the ranges.
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.

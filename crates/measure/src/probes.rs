@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_base::{CodeAddr, Diagnostic, Family};
-use warpbound_bound::plan::{LinearForm, PlanProblem};
 use warpbound_bounds::assumptions::warp_graph_assumptions;
+use warpbound_ipet::plan::{LinearForm, PlanProblem};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
@@ -369,7 +369,7 @@ impl PlannedKernel<'_> {
         let candidates = forms
             .into_iter()
             // The check of a certificate reads no weights.
-            .map(|form| warpbound_bound::plan::Measurable { form, weight: 0 });
+            .map(|form| warpbound_ipet::plan::Measurable { form, weight: 0 });
         let targets = plan.derived.iter().map(|derived| {
             let form = self.wanted_form(&derived.of);
             form.ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! Options of bounds in cycles that are the same for all images: machine, caches, part of the launch, schedulers.
 
 use warpbound_base::Named;
-use warpbound_bound::SchedulerClass;
+use warpbound_ipet::SchedulerClass;
 use warpbound_machine::GpuModel;
 
 use crate::SplitOptions;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::{FactsFile, KernelFacts};
+use warpbound_ipet::{FactsFile, KernelFacts};
 use warpbound_load::Kernel;
 
 /// Check of facts against kernels, one kernel at a time.

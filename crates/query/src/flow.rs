@@ -13,7 +13,7 @@ use warpbound_analyse::program_space::ResolvedControl;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, LaunchContext, Refusal, ThreadCfg, WarpCfg};
 use warpbound_base::{Diagnostic, Instructions, UpperBound};
-use warpbound_bound::{Effort, Ipet, Never, NeverIndex, StatedCounts, Verdict};
+use warpbound_ipet::{Effort, Ipet, Never, NeverIndex, StatedCounts, Verdict};
 use warpbound_ir::Code;
 use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, LaneLimit};
 use warpbound_simt::warp::{Via, WarpModel};

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::FactsFile;
+use warpbound_ipet::FactsFile;
 use warpbound_launch::{LaunchFile, LaunchSet, MarkedSites};
 use warpbound_load::{Bytes, FileSource};
 use warpbound_machine::GpuModel;

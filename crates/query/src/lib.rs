@@ -73,7 +73,7 @@ pub use words::disassemble_words;
 pub use warpbound_analyse::LaunchContext;
 pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
-pub use warpbound_bound::{FactsFile, SchedulerClass};
+pub use warpbound_ipet::{FactsFile, SchedulerClass};
 pub use warpbound_launch::{
     FinalArray, LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches,
 };

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use warpbound_analyse::access::KnownCounts;
 use warpbound_base::{Diagnostic, SizeLimits};
-use warpbound_bound::FactsFile;
+use warpbound_ipet::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::{
     ByteSource, ContainerKind, FatbinEntry, Isa, MatchQuality, NamePattern, list_candidates,

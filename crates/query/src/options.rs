@@ -5,7 +5,7 @@ use std::time::Duration;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic, Family, Named};
-use warpbound_bound::FactsFile;
+use warpbound_ipet::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_report::terms::MachineTerms;

@@ -7,7 +7,7 @@ use warpbound_analyse::access::KnownCounts;
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic, Family};
-use warpbound_bound::LoopName;
+use warpbound_ipet::LoopName;
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift, lift_flow};
 use warpbound_isa::{Arch, Program, amd, mini, nvidia};
 use warpbound_load::{Isa, Kernel};

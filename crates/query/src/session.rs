@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warpbound_analyse::access::KnownCounts;
 use warpbound_base::{Diagnostic, Family};
-use warpbound_bound::FactsFile;
+use warpbound_ipet::FactsFile;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder};
 use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, list_candidates};
 use warpbound_machine::GpuModel;

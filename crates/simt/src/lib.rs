@@ -24,7 +24,7 @@
 //!   `analyse/src/agreement.rs`
 //! * tags and entries of stacks: `simt/src/tag.rs`
 //! * count rows (thread flow, pops ≤ pushes, lockstep, loop facts): `simt/src/counts.rs`; in the integer program:
-//!   `bound/src/ipet.rs`
+//!   `ipet/src/ipet.rs`
 
 pub mod abstract_model;
 pub mod activation_stack;

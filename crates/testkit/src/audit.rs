@@ -7,7 +7,7 @@ use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, Refusal};
 use warpbound_audit::audit::{Claims, LoopCounter};
-use warpbound_bound::{Never, StatedCounts};
+use warpbound_ipet::{Never, StatedCounts};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_query::KernelFlow;
 use warpbound_simt::warp::WarpModel;

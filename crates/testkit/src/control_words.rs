@@ -15,7 +15,7 @@ mod words;
 
 use fastrand::Rng;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::facts::FactsFile;
+use warpbound_ipet::facts::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_query::{Prepared, Session};
 use warpbound_runs::{TimedOptions, simulate_with};

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, ThreadCfg};
-use warpbound_bound::StatedCounts;
+use warpbound_ipet::StatedCounts;
 use warpbound_ir::{Code, ControlEffect, OpIndex};
 use warpbound_query::KernelFlow;
 use warpbound_simt::NodeId;

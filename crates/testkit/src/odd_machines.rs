@@ -6,9 +6,9 @@ use fastrand::Rng;
 use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_audit::claims;
 use warpbound_base::{Deadline, Diagnostic};
-use warpbound_bound::SchedulerClass;
-use warpbound_bound::{Effort, LaunchTerm, StatedCounts};
 use warpbound_bounds::{CycleOptions, LaunchExtent, LaunchTime};
+use warpbound_ipet::SchedulerClass;
+use warpbound_ipet::{Effort, LaunchTerm, StatedCounts};
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{Domain, GpuModel, Parameter, SchedulerPolicy, Selection, Unit};
 use warpbound_query::{

@@ -6,8 +6,8 @@ use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_bound::plan::certificate::verify_plan;
-use warpbound_bound::plan::{LinearForm, Measurable, MeasurementPlan, PlanProblem, find_plan};
+use warpbound_ipet::plan::certificate::verify_plan;
+use warpbound_ipet::plan::{LinearForm, Measurable, MeasurementPlan, PlanProblem, find_plan};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_launch::{LaunchFile, PathOrder, bind};
 use warpbound_load::Image;
@@ -136,7 +136,7 @@ impl BlockPlan {
     /// there is nothing to change.
     pub fn forged(&self, rng: &mut Rng) -> Option<bool> {
         let (mut problem, mut plan) = (self.problem.clone(), self.plan.clone());
-        let one = || warpbound_bound::plan::Multiplier::from_integer(1.into());
+        let one = || warpbound_ipet::plan::Multiplier::from_integer(1.into());
         let target = rng.usize(0..plan.derivations.len());
         match rng.u8(0..6) {
             // A multiplier of a form that is not 0.

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use warpbound_audit::audit::LaunchTimeRuns;
 use warpbound_base::Diagnostic;
-use warpbound_bound::ExecutedServices;
 use warpbound_bounds::LaunchServices;
+use warpbound_ipet::ExecutedServices;
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::{ExecUnit, LatencyClass, SassProgram};

@@ -10,8 +10,8 @@ use warpbound_audit::audit::{
     PathOrder, StatedFacts,
 };
 use warpbound_audit::{claims, derived_for_launch, monitor};
-use warpbound_bound::StatedCounts;
 use warpbound_bounds::access_classes;
+use warpbound_ipet::StatedCounts;
 use warpbound_query::{BoundOptions, Session};
 use warpbound_testkit::kernels::{self, KernelReference};
 

@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use warpbound_audit::audit::{LaunchTimeRuns, PathOrder};
 use warpbound_audit::{audit_launch_time, claims};
 use warpbound_base::Diagnostic;
-use warpbound_bound::SchedulerClass;
 use warpbound_bounds::{CycleOptions, LaunchCounts, bound};
+use warpbound_ipet::SchedulerClass;
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_load::Kernel;
 use warpbound_query::{

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use warpbound_base::Instructions;
-use warpbound_bound::StatedCounts;
-use warpbound_bound::formula::{Formula, FormulaEffort, find_formula};
 use warpbound_bounds::bound::symbolic_program;
+use warpbound_ipet::StatedCounts;
+use warpbound_ipet::formula::{Formula, FormulaEffort, find_formula};
 use warpbound_load::{Isa, Kernel};
 use warpbound_query::{BoundOptions, ImageSelection, KernelFlow, Session};
 

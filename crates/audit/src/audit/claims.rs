@@ -14,7 +14,7 @@ use warpbound_analyse::agreement::{GuardedWrites, UsedAssumptions, apply_data_ef
 use warpbound_analyse::context::ContextId;
 use warpbound_analyse::program_space::ContextBlock;
 use warpbound_analyse::stated_data::RangedLoad;
-use warpbound_bound::{Never, NeverIndex};
+use warpbound_ipet::{Never, NeverIndex};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::groups::{ACTIVE, GroupRelation};

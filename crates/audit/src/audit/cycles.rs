@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::audit::monitor_single_warp;
 use warpbound_base::{Deadline, Diagnostic, Named as _};
-use warpbound_bound::{Effort, StatedCounts};
+use warpbound_ipet::{Effort, StatedCounts};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_machine::{Parameter, Selection};
 use warpbound_report::audit::{AuditedCycles, Finding};

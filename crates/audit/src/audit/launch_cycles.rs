@@ -9,7 +9,7 @@
 
 use crate::audit::monitor;
 use warpbound_base::{Deadline, Diagnostic, Named as _};
-use warpbound_bound::{Effort, LaunchTerm, SchedulerClass};
+use warpbound_ipet::{Effort, LaunchTerm, SchedulerClass};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_machine::{Parameter, SchedulerPolicy, Selection};
 use warpbound_runs::{runs::timed::simulate, runs::timed::simulate_with};

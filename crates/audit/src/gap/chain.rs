@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
-use warpbound_bound::Effort;
 use warpbound_bounds::cycles::{TimedSubject, cycle_inputs};
 use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
+use warpbound_ipet::Effort;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::MachineConfig;

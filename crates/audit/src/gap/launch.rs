@@ -14,7 +14,7 @@ mod runs;
 mod tests;
 
 use warpbound_base::{Diagnostic, Family, Named as _};
-use warpbound_bound::LaunchTerm;
+use warpbound_ipet::LaunchTerm;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_report::gap::{ChainValue, CompositionPart, GapReport, ResourceShare};

@@ -1,7 +1,7 @@
 //! Bound in cycles as a part of the report of a kernel: the bound of a lone warp, or of a block, an SM or a grid.
 
 use warpbound_base::{Diagnostic, Family};
-use warpbound_bound::{Effort, StatedCounts};
+use warpbound_ipet::{Effort, StatedCounts};
 use warpbound_query::TimeScope;
 use warpbound_report::CycleBoundReport;
 

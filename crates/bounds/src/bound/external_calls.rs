@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::format_call;
+use warpbound_ipet::facts::format_call;
 use warpbound_report::bound::ExternalCall;
 use warpbound_simt::NodeId;
 

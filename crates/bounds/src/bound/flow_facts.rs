@@ -5,7 +5,7 @@
 
 use warpbound_analyse::loop_bounds::CountPattern;
 use warpbound_base::Diagnostic;
-use warpbound_bound::{LoopNumbers, Never};
+use warpbound_ipet::{LoopNumbers, Never};
 use warpbound_report::bound::{LoopReport, Origin};
 use warpbound_report::derivation::LoopDerivation;
 use warpbound_simt::counts::CountVar;

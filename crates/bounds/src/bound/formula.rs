@@ -6,11 +6,11 @@
 use warpbound_analyse::LaunchRanges;
 use warpbound_analyse::loop_bounds::CountFormula;
 use warpbound_base::{Diagnostic, Instructions, SizeLimits};
-use warpbound_bound::formula::{
+use warpbound_ipet::formula::{
     CountExpression, FormulaEffort, FormulaSum, LoopSymbol, ParameterFormula, Polynomial,
     SymbolicProgram, find_formula,
 };
-use warpbound_bound::{Ipet, StatedCounts};
+use warpbound_ipet::{Ipet, StatedCounts};
 use warpbound_load::Kernel;
 use warpbound_report::formula::{BoundFormula, FormulaPart, FormulaPolynomial, FormulaTerm};
 use warpbound_simt::NodeId;

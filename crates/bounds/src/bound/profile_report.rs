@@ -3,7 +3,7 @@
 use crate::profile::{launch_profile, reason_text};
 use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::{Diagnostic, Family, Instructions};
-use warpbound_bound::{Verdict, WarpBound};
+use warpbound_ipet::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
 use warpbound_report::BoundAssumption;
 use warpbound_report::bound::{CodePlace, ProfileReport, ReportedWarp, UndecidedWarp};

@@ -1,6 +1,6 @@
 //! Inputs of a bound: the analysed kernel, its facts, the names of its loops and the bounds derived for them.
 
-use warpbound_bound::{KernelFacts, LoopName};
+use warpbound_ipet::{KernelFacts, LoopName};
 use warpbound_query::AnalysedKernel;
 use warpbound_query::loop_verdicts::LoopVerdicts;
 use warpbound_query::prepared::loop_names;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::loops::Loops;
 use warpbound_base::Instructions;
-use warpbound_bound::WorstPath;
+use warpbound_ipet::WorstPath;
 use warpbound_report::bound::PathBlock;
 use warpbound_simt::NodeId;
 

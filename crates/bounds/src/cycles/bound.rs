@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use crate::cycles::TimedSubject;
 use crate::cycles::inputs::cycle_inputs;
 use warpbound_base::{Cycles, Diagnostic};
-use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_cycles::{
     KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term, WaveSplits,
 };
+use warpbound_ipet::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_isa::Program;
 use warpbound_machine::Parameter;
 use warpbound_report::BoundAssumption;

@@ -9,11 +9,11 @@
 //! and first requests are not in the estimate: a run may take longer.
 
 use warpbound_base::GroupedCode;
-use warpbound_bound::abstract_warp::{BlockSegment, WarpElement};
-use warpbound_bound::cta::{self, Iterations, NoEstimate};
-use warpbound_bound::{LaunchShape, StatedCounts};
 use warpbound_cycles::{MILLI, MachineNumbers, NodeServices, Service};
 use warpbound_graph::LoopIndex;
+use warpbound_ipet::abstract_warp::{BlockSegment, WarpElement};
+use warpbound_ipet::cta::{self, Iterations, NoEstimate};
+use warpbound_ipet::{LaunchShape, StatedCounts};
 use warpbound_ir::{Meaning, Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;

@@ -10,13 +10,13 @@ use crate::cycles::TimedSubject;
 use crate::cycles::inputs::cycle_inputs;
 use warpbound_analyse::access::{AccessPattern, MemoryUnits};
 use warpbound_base::{Cycles, Diagnostic, Family, UpperBound};
-use warpbound_bound::{
-    BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
-    LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread, WaveTerms,
-};
 use warpbound_cycles::{
     Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
     Service, StepCost,
+};
+use warpbound_ipet::{
+    BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
+    LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread, WaveTerms,
 };
 use warpbound_launch::LaunchFile;
 use warpbound_machine::Parameter;

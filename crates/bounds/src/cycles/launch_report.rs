@@ -1,7 +1,7 @@
 //! Report of the bound of a launch.
 
 use warpbound_base::{Diagnostic, Named};
-use warpbound_bound::{BlockChain, LaunchShape, LaunchTerm, SchedulerClass};
+use warpbound_ipet::{BlockChain, LaunchShape, LaunchTerm, SchedulerClass};
 use warpbound_query::AnalysedKernel;
 use warpbound_report::BoundAssumption;
 use warpbound_report::cycle_bound::{CtaEstimate, CycleBoundReport, CycleTerm, LaunchShapeReport};

@@ -9,8 +9,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::{Effort, StatedCounts};
 use warpbound_cycles::{KernelTime, MachineNumbers, PathTime, StepCost};
+use warpbound_ipet::{Effort, StatedCounts};
 use warpbound_ir::OpIndex;
 
 use super::CycleInputs;

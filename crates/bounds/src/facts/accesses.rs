@@ -12,10 +12,8 @@ use warpbound_analyse::access::{
     AccessClass, AccessMode, AccessPattern, AccessShape, MemoryUnits, StatedAccess,
 };
 use warpbound_base::{Diagnostic, Named as _};
-use warpbound_bound::facts::{
-    AccessFact, AccessLine, AccessNumbersFact, FactIdentity, StatedSpace,
-};
-use warpbound_bound::{FactsFile, KernelFacts};
+use warpbound_ipet::facts::{AccessFact, AccessLine, AccessNumbersFact, FactIdentity, StatedSpace};
+use warpbound_ipet::{FactsFile, KernelFacts};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_report::AuditReport;

@@ -11,7 +11,7 @@ use warpbound_analyse::fingerprint::{
     CountSlice, FingerprintObstacle, access_fingerprints, loop_fingerprints,
 };
 use warpbound_base::ConstantBanks;
-use warpbound_bound::facts::FactIdentity;
+use warpbound_ipet::facts::FactIdentity;
 use warpbound_ir::OpIndex;
 use warpbound_load::{Image, Kernel, VariableLocation, text_digest};
 

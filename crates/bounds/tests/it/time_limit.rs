@@ -6,7 +6,7 @@ use std::time::Duration;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Reason, ThreadCfg, WarpCfg};
 use warpbound_base::{Deadline, Instructions};
-use warpbound_bound::{Effort, Ipet, Verdict};
+use warpbound_ipet::{Effort, Ipet, Verdict};
 use warpbound_query::{BoundOptions, KernelFlow, Session};
 
 fn past() -> Deadline {

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::access::MemoryUnits;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::facts::FactIdentity;
 use warpbound_bounds::facts::identity::identify_loops;
 use warpbound_bounds::{access_of, bound_of, refused_bound};
+use warpbound_ipet::facts::FactIdentity;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::RegisterKind;
 use warpbound_isa::instr::MemorySpace;

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::FactsFile;
+use warpbound_ipet::FactsFile;
 use warpbound_load::{Image, Isa, Kernel, VariableLocation};
 use warpbound_query::facts_check::FactsCheck;
 use warpbound_query::jobs::map_in_order;

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use warpbound_analyse::access::{AccessShape, MemoryUnits};
 use warpbound_base::{Diagnostic, Named as _};
-use warpbound_bound::KernelFacts;
-use warpbound_bound::facts::{AccessFact, AccessNumbersFact};
+use warpbound_ipet::KernelFacts;
+use warpbound_ipet::facts::{AccessFact, AccessNumbersFact};
 use warpbound_ir::OpIndex;
 
 use warpbound_bounds::facts::accesses::{access_line, numbers_of, stated_by};

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use warpbound_bound::{MeasuredEdge, NoLongestPath};
+use warpbound_ipet::{MeasuredEdge, NoLongestPath};
 
 use super::combine::{Configuration, ConfigurationRuns, SplitRuns};
 use super::paths::PathFinder;

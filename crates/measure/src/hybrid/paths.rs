@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::instrumentation::{ExecBranch, PointGraph, PointKind};
 use warpbound_base::{Cycles, Diagnostic, Observed};
-use warpbound_bound::{
+use warpbound_ipet::{
     Effort, ExclusiveArms, Ipet, LongestPath, MeasuredEdge, MeasuredGraph, NoLongestPath,
     PathQuery, PathStart, longest_path,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{Diagnostic, Named as _};
-use warpbound_bound::NoLongestPath;
+use warpbound_ipet::NoLongestPath;
 use warpbound_launch::LaunchFile;
 use warpbound_report::HybridReport;
 use warpbound_report::hybrid::{HybridConfiguration, HybridEdge, HybridPoint, SplitEstimate};
@@ -338,7 +338,7 @@ impl ReportInputs<'_> {
         let names = loop_names(&self.flow.loops);
         let numbers = self.facts.bounds.iter().zip(&self.facts.totals);
         let numbers = names.iter().zip(numbers);
-        let sentence = |(name, (bound, total)): (&warpbound_bound::LoopName, _)| {
+        let sentence = |(name, (bound, total)): (&warpbound_ipet::LoopName, _)| {
             let text = match (bound, total) {
                 (Some(bound), _) => {
                     format!("its header is executed at most {bound} times for each entry")

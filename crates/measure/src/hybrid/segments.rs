@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{Cycles, Diagnostic, Observed};
-use warpbound_bound::{Effort, Ipet, SolveOutcome, StatedCounts, solve};
+use warpbound_ipet::{Effort, Ipet, SolveOutcome, StatedCounts, solve};
 use warpbound_ir::OpIndex;
 use warpbound_report::WarpHybridReport;
 use warpbound_report::warp_hybrid::{MissingSegment, ObservedSegment};

@@ -131,7 +131,7 @@ impl Analysed<'_> {
     }
 }
 
-const NONE: &[warpbound_bound::ExclusiveArms] = &[];
+const NONE: &[warpbound_ipet::ExclusiveArms] = &[];
 
 /// Figures 5.2b and 5.3: both arms of an if-else lie on one path, and the points agree with the thesis.
 #[test]

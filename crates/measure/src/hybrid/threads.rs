@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use std::sync::Arc;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::StatedCounts;
 use warpbound_bounds::bound::flow_facts;
+use warpbound_ipet::StatedCounts;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;

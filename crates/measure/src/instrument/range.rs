@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{Deadline, Instructions};
-use warpbound_bound::{Effort, Ipet, Verdict};
 use warpbound_bounds::bound::flow_facts;
+use warpbound_ipet::{Effort, Ipet, Verdict};
 use warpbound_ir::OpIndex;
 use warpbound_report::ProbePlan;
 use warpbound_rewrite::probes::{CounterRange, ProbeRequest, ProbeStyle};

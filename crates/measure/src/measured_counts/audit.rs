@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::blocks::Block;
 use warpbound_base::{Diagnostic, Family};
-use warpbound_bound::Never;
 use warpbound_bounds::bound::bound;
+use warpbound_ipet::Never;
 use warpbound_ir::{ControlEffect, OpIndex};
 use warpbound_load::Kernel;
 use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session};

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::{
+use warpbound_ipet::{
     Effort, IntegerProgram, Relation, RowId, SolveOutcome, VarId, solve, solve_each,
 };
 use warpbound_simt::NodeId;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::plan::{
+use warpbound_ipet::plan::{
     Derivation, LinearForm, Measurable, MeasurementPlan, Multiplier, NotDerivable, PlanProblem,
     find_plan, plan_with_all,
 };

@@ -8,7 +8,7 @@
 //! half of it.
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::plan::{LinearForm, whole_factors};
+use warpbound_ipet::plan::{LinearForm, whole_factors};
 use warpbound_report::ProbePlan;
 use warpbound_report::probe_plan::ProbeSum;
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_bound::plan::LinearForm;
+use warpbound_ipet::plan::LinearForm;
 use warpbound_ir::{Code, OpIndex};
 use warpbound_report::probe_plan::ProbeQuantity;
 use warpbound_simt::NodeId;

@@ -7,7 +7,7 @@
 //! For example, arms of 100 and 60 cycles take 160 cycles. With an overhead of 20, a wave that splits takes 120 and
 //! saves 40.
 
-use warpbound_bound::{Effort, IntegerProgram, Relation, SolveOutcome, VarId, solve};
+use warpbound_ipet::{Effort, IntegerProgram, Relation, SolveOutcome, VarId, solve};
 
 /// Arm of a site, over all executions in a wave.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

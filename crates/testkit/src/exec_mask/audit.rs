@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 use warpbound_analyse::warp_graph::{WarpGraph, WarpProgram};
 use warpbound_base::Instructions;
-use warpbound_bound::{Effort, Ipet, StatedCounts, Verdict};
+use warpbound_ipet::{Effort, Ipet, StatedCounts, Verdict};
 use warpbound_simt::counts::{
     CountInput, CountKind, CountRow, CountSystem, CountedLoop, Factor, RowRelation,
 };

@@ -11,8 +11,8 @@ use warpbound_analyse::iterations::{self, StartValues};
 use warpbound_analyse::program_space::ContextBlock;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_bound::block::WarpWork;
 use warpbound_bounds::block::{BlockLaunch, HeaderBound, NoBlockBound};
+use warpbound_ipet::block::WarpWork;
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
@@ -577,7 +577,7 @@ fn check_bounds(
                 "a warp issues {found:?} instructions, more than {most:?} as a whole"
             ));
         }
-        if let Ok(as_a_whole) = warpbound_bound::block::block_bound(works) {
+        if let Ok(as_a_whole) = warpbound_ipet::block::block_bound(works) {
             let bound = as_a_whole.cycles.limit().0;
             if cycles > bound {
                 findings.problems.push(format!(

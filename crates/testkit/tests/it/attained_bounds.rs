@@ -4,7 +4,7 @@ use std::fs;
 
 use warpbound_audit::audit::{HeaderMaximum, PathOrder};
 use warpbound_audit::{claims, monitor};
-use warpbound_bound::StatedCounts;
+use warpbound_ipet::StatedCounts;
 use warpbound_launch::LaunchFile;
 use warpbound_query::{BoundOptions, Session};
 use warpbound_testkit::kernels::TestLaunch;

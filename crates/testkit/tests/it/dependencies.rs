@@ -70,7 +70,7 @@ fn upper_bounds_are_stated_by_the_crate_of_bounds() {
         let lines = source.text.lines().map(str::trim_start);
         let mut code = lines.filter(|line| !line.starts_with("//"));
         if code.any(|line| line.contains("UpperBound::proven")) {
-            match source.path.to_string_lossy().contains("/bound/src/") {
+            match source.path.to_string_lossy().contains("/ipet/src/") {
                 true => inside += 1,
                 false => outside.push(source.path),
             }

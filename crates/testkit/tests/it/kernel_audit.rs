@@ -10,8 +10,8 @@ use warpbound_audit::audit::{
     StatedFacts,
 };
 use warpbound_audit::{claims, derived_for_all, derived_for_launch, monitor};
-use warpbound_bound::{Never, StatedCounts};
 use warpbound_bounds::access_classes;
+use warpbound_ipet::{Never, StatedCounts};
 use warpbound_ir::{Cell, Op, OpIndex, ValueDependence};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;

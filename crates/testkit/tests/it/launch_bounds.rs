@@ -5,8 +5,8 @@ use std::fs;
 
 use warpbound_audit::audit::{ExceededLaunch, LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_base::Diagnostic;
-use warpbound_bound::SchedulerClass;
 use warpbound_bounds::CycleOptions;
+use warpbound_ipet::SchedulerClass;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_query::{CacheState, Session};

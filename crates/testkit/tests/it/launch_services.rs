@@ -3,8 +3,8 @@
 use std::fs;
 
 use warpbound_audit::audit::{LaunchTimeRuns, PathOrder};
-use warpbound_bound::SchedulerClass;
 use warpbound_bounds::CycleOptions;
+use warpbound_ipet::SchedulerClass;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_query::{CacheState, Session};
 use warpbound_testkit::control_words::fixtures;

@@ -1,7 +1,7 @@
 //! Measured counts: those of runs satisfy all rows and facts, changed ones do not.
 
-use warpbound_bound::FactsFile;
 use warpbound_bounds::bound;
+use warpbound_ipet::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_measure::measured_counts::CountsAuditReport;

@@ -3,7 +3,7 @@
 use warpbound_bounds::bound;
 use warpbound_query::{BoundOptions, Session};
 
-use warpbound_bound::FactsFile;
+use warpbound_ipet::FactsFile;
 
 use warpbound_measure::{HybridOptions, hybrid_of_warps};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::Instructions;
-use warpbound_bound::formula::ParameterFormula;
 use warpbound_bounds::{bound, formula};
+use warpbound_ipet::formula::ParameterFormula;
 use warpbound_load::Kernel;
 use warpbound_query::{
     BoundOptions, FormulaSymbols, NumberRange, Session, StatedLaunches, StatedParam,

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use warpbound_base::{Deadline, Diagnostic};
-use warpbound_bound::{Effort, StatedCounts};
 use warpbound_bounds::{CycleOptions, LoneWarp};
+use warpbound_ipet::{Effort, StatedCounts};
 use warpbound_load::{FileSource, Kernel};
 use warpbound_query::GpuModel;
 use warpbound_query::{

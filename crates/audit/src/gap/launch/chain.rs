@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Diagnostic, Observed};
-use warpbound_bound::{Effort, SchedulerClass};
 use warpbound_cycles::{AccessLimits, KernelTime, SpaceLimits};
+use warpbound_ipet::{Effort, SchedulerClass};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, MachineConfig};

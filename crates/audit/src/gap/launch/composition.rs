@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::{
-    BlockChain, Delays, ObservedBlock, ObservedComposition, ObservedLaunch, PartLoad,
-};
 use warpbound_cycles::{
     AccessLimits, Contention, Demands, FollowedWarp, KernelTime, MILLI, SharedResource,
     SpaceLimits, Stop,
+};
+use warpbound_ipet::{
+    BlockChain, Delays, ObservedBlock, ObservedComposition, ObservedLaunch, PartLoad,
 };
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;

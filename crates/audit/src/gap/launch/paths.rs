@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{Cycles, Diagnostic, Observed};
-use warpbound_bound::BlockChain;
 use warpbound_cycles::{KernelTime, NodeVectors, OnceCost, PathTime};
+use warpbound_ipet::BlockChain;
 use warpbound_ir::OpIndex;
 
 use super::record::{LaunchRecord, WarpKey};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use warpbound_analyse::determinacy::Origins;
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
 use warpbound_base::Family;
-use warpbound_bound::BlockChain;
+use warpbound_ipet::BlockChain;
 use warpbound_ir::{BarrierArrival, Code, Expr, Meaning, Op, OpIndex};
 use warpbound_simt::{EntryId, NodeId};
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::access::AccessCounts;
 use warpbound_analyse::launch_profile::{BlockKind, LaunchExecutions};
-use warpbound_bound::{ExecutedServices, ServicesOfBlocks};
 use warpbound_cycles::{AccessLimits, Contention, KernelTime, NodeServices, Service};
+use warpbound_ipet::{ExecutedServices, ServicesOfBlocks};
 use warpbound_ir::OpIndex;
 
 use super::node_services::of_node;

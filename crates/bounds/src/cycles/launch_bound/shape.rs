@@ -5,8 +5,8 @@
 //! nothing else limits it.
 
 use warpbound_base::{Diagnostic, Family};
-use warpbound_bound::{LaunchShape, WaveSpread};
 use warpbound_cycles::MachineNumbers;
+use warpbound_ipet::{LaunchShape, WaveSpread};
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Selection};
 

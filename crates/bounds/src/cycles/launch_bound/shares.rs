@@ -4,8 +4,8 @@
 //! 200 of them. The shares are for reports: no bound rests on them, so floating-point numbers are precise enough.
 
 use warpbound_base::Cycles;
-use warpbound_bound::WarpBound;
 use warpbound_cycles::{Contention, KernelTime, Service};
+use warpbound_ipet::WarpBound;
 
 use crate::cycles::CycleInputs;
 

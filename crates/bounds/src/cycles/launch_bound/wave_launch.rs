@@ -6,8 +6,8 @@
 use std::cell::Cell;
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::WaveSpread;
 use warpbound_cycles::MachineNumbers;
+use warpbound_ipet::WaveSpread;
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, MachineConfig, Parameter, WaveNeeds};
 

@@ -1,5 +1,5 @@
 use fastrand::Rng;
-use warpbound_bound::evaluate;
+use warpbound_ipet::evaluate;
 
 use super::*;
 

@@ -12,7 +12,7 @@ use crate::solve::Certified;
 /// ```
 /// use std::collections::BTreeMap;
 /// use warpbound_base::Instructions;
-/// use warpbound_bound::{Effort, Ipet, Verdict};
+/// use warpbound_ipet::{Effort, Ipet, Verdict};
 /// use warpbound_simt::NodeId;
 /// use warpbound_simt::counts::{CountKind, CountRow, CountSystem, CountVar, Factor, RowFamily, RowRelation};
 ///
@@ -38,7 +38,7 @@ use crate::solve::Certified;
 ///
 /// ```compile_fail,E0451
 /// use warpbound_base::{Instructions, UpperBound};
-/// use warpbound_bound::WarpBound;
+/// use warpbound_ipet::WarpBound;
 ///
 /// let bound = UpperBound::proven(Instructions(7));
 /// let forged = WarpBound { bound, worst_path: None };

@@ -5,11 +5,11 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use warpbound_base::Instructions;
-use warpbound_bound::formula::{
+use warpbound_ipet::formula::{
     FormulaClaim, FormulaEffort, FormulaRegion, Obligation, Polynomial, SymbolicProgram, certify,
     find_claims,
 };
-use warpbound_bound::{IntegerProgram, Relation};
+use warpbound_ipet::{IntegerProgram, Relation};
 
 use crate::formula::symbolic;
 use crate::generate::{Graph, Region};

@@ -3,8 +3,8 @@
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use warpbound_base::{Diagnostic, Instructions};
-use warpbound_bound::formula::{Formula, FormulaEffort, SymbolicProgram, find_formula};
-use warpbound_bound::{Effort, IntegerProgram, Relation, SolveOutcome, solve};
+use warpbound_ipet::formula::{Formula, FormulaEffort, SymbolicProgram, find_formula};
+use warpbound_ipet::{Effort, IntegerProgram, Relation, SolveOutcome, solve};
 
 use crate::generate::{Graph, Random, Region};
 

@@ -6,7 +6,7 @@ use crate::generate::{Graph, Random, Region};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
-use warpbound_bound::{
+use warpbound_ipet::{
     Certificate, Effort, IntegerProgram, Relation, SolveOutcome, solve, verify, verify_infeasible,
     verify_ray,
 };

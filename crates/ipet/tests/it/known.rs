@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
-use warpbound_bound::{
+use warpbound_ipet::{
     Certified, Effort, IntegerProgram, Relation, SolveOutcome, evaluate, solve, verify,
     verify_infeasible,
 };

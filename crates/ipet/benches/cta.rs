@@ -1,10 +1,10 @@
-//! Abstract CTA simulation: `cargo bench -p warpbound-bound --bench cta`.
+//! Abstract CTA simulation: `cargo bench -p warpbound-ipet --bench cta`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 use divan::Bencher;
-use warpbound_bound::abstract_warp::{AbstractWarp, WarpElement};
-use warpbound_bound::cta::{Iterations, simulate};
 use warpbound_graph::LoopIndex;
+use warpbound_ipet::abstract_warp::{AbstractWarp, WarpElement};
+use warpbound_ipet::cta::{Iterations, simulate};
 
 fn main() {
     divan::main();

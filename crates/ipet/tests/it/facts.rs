@@ -1,7 +1,7 @@
 //! Facts files: parsed contents, and errors with their lines.
 
 use warpbound_base::CodeAddr;
-use warpbound_bound::{FactsFile, LoopName, Never};
+use warpbound_ipet::{FactsFile, LoopName, Never};
 
 /// Facts of a library, and of one kernel with many loops, most of them at one address: takes minutes unless reading is
 /// linear.

@@ -1,7 +1,7 @@
 //! Formulas in parameters of the launch: counts, texts, ranges of validity.
 
 use warpbound_base::{Instructions, UpperBound};
-use warpbound_bound::formula::{
+use warpbound_ipet::formula::{
     CountExpression, FormulaEffort, LoopSymbol, ParameterFormula, Polynomial, find_formula,
 };
 

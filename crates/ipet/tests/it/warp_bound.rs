@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Instructions, Quantity};
-use warpbound_bound::{Contradiction, Effort, Ipet, NumberTooLarge, StatedCounts, Verdict};
+use warpbound_ipet::{Contradiction, Effort, Ipet, NumberTooLarge, StatedCounts, Verdict};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::{
     CountKind, CountRow, CountSystem, CountVar, Factor, RowFamily, RowRelation,

@@ -18,22 +18,22 @@
 //!
 //! # Concepts
 //!
-//! * flow facts: `bound/src/facts.rs`
-//! * IPET (the integer program): `bound/src/ipet.rs`, `model.rs`
-//! * exact solution: `bound/src/reduce.rs`, `simplex.rs`, `face.rs`, `integer.rs`, `solve.rs`
-//! * certificates and their check: `bound/src/certificate.rs`; planted faults: `bound/tests/it/faults.rs`
-//! * bound of a warp, verdict on a kernel: `bound/src/warp_bound.rs`
-//! * formulas (bounds in counts of loops or parameters): `bound/src/formula.rs`, `bound/src/formula/search.rs`; their
+//! * flow facts: `ipet/src/facts.rs`
+//! * IPET (the integer program): `ipet/src/ipet.rs`, `model.rs`
+//! * exact solution: `ipet/src/reduce.rs`, `simplex.rs`, `face.rs`, `integer.rs`, `solve.rs`
+//! * certificates and their check: `ipet/src/certificate.rs`; planted faults: `ipet/tests/it/faults.rs`
+//! * bound of a warp, verdict on a kernel: `ipet/src/warp_bound.rs`
+//! * formulas (bounds in counts of loops or parameters): `ipet/src/formula.rs`, `ipet/src/formula/search.rs`; their
 //!   check: `certificate.rs`; symbols: `bounds/src/bound/formula.rs`
-//! * longest path over observed times (`wavefront-splitting-2022` 5.2.4, 5.2.5): `bound/src/longest_path.rs`
-//! * abstract warp (`abstract-cta-2014` 3.2): `bound/src/abstract_warp.rs`
-//! * abstract CTA simulation with N_low, N_high, T_SHIFT, LOG (`abstract-cta-2014` 3.3): `bound/src/cta.rs`
-//! * sound bound of a block of mini-SIMT: `bound/src/block.rs`; its work: `bounds/src/block.rs`
-//! * composition of the time of a launch: `bound/src/composition.rs`, `bound/src/composition/weights.rs`; over the
-//!   paths of a run: `bound/src/composition/observed.rs`
-//! * composition of the time of a launch of waves: `bound/src/wave_composition.rs`
-//! * plans of measurement (basis of least weight, exact multipliers, their check): `bound/src/plan.rs`,
-//!   `bound/src/plan/echelon.rs`, `certificate.rs`
+//! * longest path over observed times (`wavefront-splitting-2022` 5.2.4, 5.2.5): `ipet/src/longest_path.rs`
+//! * abstract warp (`abstract-cta-2014` 3.2): `ipet/src/abstract_warp.rs`
+//! * abstract CTA simulation with N_low, N_high, T_SHIFT, LOG (`abstract-cta-2014` 3.3): `ipet/src/cta.rs`
+//! * sound bound of a block of mini-SIMT: `ipet/src/block.rs`; its work: `bounds/src/block.rs`
+//! * composition of the time of a launch: `ipet/src/composition.rs`, `ipet/src/composition/weights.rs`; over the
+//!   paths of a run: `ipet/src/composition/observed.rs`
+//! * composition of the time of a launch of waves: `ipet/src/wave_composition.rs`
+//! * plans of measurement (basis of least weight, exact multipliers, their check): `ipet/src/plan.rs`,
+//!   `ipet/src/plan/echelon.rs`, `certificate.rs`
 
 pub mod abstract_warp;
 pub mod block;

@@ -1,4 +1,4 @@
-//! Time to bound the flow models of random programs: `cargo bench -p warpbound-bound`.
+//! Time to bound the flow models of random programs: `cargo bench -p warpbound-ipet`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
 #[path = "../tests/it/generate.rs"]
@@ -6,7 +6,7 @@ mod generate;
 
 use divan::Bencher;
 use generate::{Graph, Random, Region};
-use warpbound_bound::{Effort, IntegerProgram, Relation, SolveOutcome, solve};
+use warpbound_ipet::{Effort, IntegerProgram, Relation, SolveOutcome, solve};
 
 fn main() {
     divan::main();

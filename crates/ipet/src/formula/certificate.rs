@@ -56,7 +56,7 @@ pub struct FormulaClaim {
 /// ```compile_fail,E0451
 /// use std::marker::PhantomData;
 /// use warpbound_base::Instructions;
-/// use warpbound_bound::formula::Formula;
+/// use warpbound_ipet::formula::Formula;
 ///
 /// let forged = Formula::<Instructions> { pieces: Vec::new(), symbols: 0, quantity: PhantomData };
 /// ```

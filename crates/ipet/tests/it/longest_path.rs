@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Observed};
-use warpbound_bound::{
+use warpbound_ipet::{
     Effort, ExclusiveArms, Ipet, MeasuredEdge, MeasuredGraph, NoLongestPath, PathQuery, PathStart,
     StatedCounts, longest_path,
 };

@@ -5,7 +5,7 @@
 use crate::generate::{Graph, Random, Region};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, microlp, variable};
 use num_traits::ToPrimitive;
-use warpbound_bound::{
+use warpbound_ipet::{
     Effort, IntegerProgram, Relation, SolveOutcome, VarId, evaluate, solve, solve_each, verify,
     verify_infeasible,
 };

@@ -5,7 +5,7 @@
     reason = "shared by tests and benchmarks, each of which uses a part"
 )]
 
-use warpbound_bound::{IntegerProgram, Relation, VarId};
+use warpbound_ipet::{IntegerProgram, Relation, VarId};
 
 /// A small reproducible random source (splitmix64).
 pub struct Random(pub u64);

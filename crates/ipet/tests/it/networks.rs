@@ -3,7 +3,7 @@
 #![allow(clippy::panic, reason = "helpers of tests")]
 
 use crate::generate::{Graph, Random, Region};
-use warpbound_bound::{Effort, SolveOutcome, solve};
+use warpbound_ipet::{Effort, SolveOutcome, solve};
 
 fn check(seed: u64, size: usize, depth: usize, most: i64) {
     let mut random = Random(seed);
