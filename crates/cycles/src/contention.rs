@@ -143,7 +143,7 @@ impl Contention {
             let of_request = u64::from(most[usize::from(stores)]).min(SECTORS_OF_LINE);
             capacity.saturating_sub(of_request)
         });
-        let outstanding = most_outstanding(timing.kernel, transfer);
+        let outstanding = most_outstanding(timing, transfer);
         // Without a limit, warps may end with loads in flight.
         let leaves_loads = outstanding.is_none();
         let barriers = |number: usize| {

@@ -83,8 +83,11 @@ pub struct TimedStep {
 /// known: after each of these nodes, any of them may be next (SOUNDNESS 21.10).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PartedGroups {
-    /// Nodes of these groups, and nodes at which groups part.
+    /// Nodes of these groups, nodes at which groups part, and nodes from which a step leads to one of both.
     pub nodes: BTreeSet<usize>,
+    /// Nodes that a group may execute while other lanes of the warp are elsewhere. All of them are in
+    /// [`PartedGroups::nodes`].
+    pub apart: BTreeSet<usize>,
     /// Number of a node without instructions, which stands for the change from one group to another. Steps lead to it from
     /// each of [`PartedGroups::nodes`], and from it to all nodes where a group may go on.
     pub change: usize,

@@ -188,6 +188,15 @@ pub(crate) struct LineCaches {
     reaches_dram: bool,
 }
 
+/// Time by which a line that was prefetched may arrive later than if it is requested now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lateness {
+    /// At most this time, which contains the services of the lines before it.
+    Of(i64),
+    /// Of the line that is prefetched last, without the services of lines, which count elsewhere.
+    OfLast,
+}
+
 /// Latencies of a [`LineCaches`].
 pub(crate) struct LineLatencies {
     /// Hit in the second cache, and miss of both.
@@ -260,17 +269,21 @@ impl LineCaches {
 
     /// Returns the wait for the line at an address. `requested` says for each cache whether every path to here has
     /// requested its line, `once` whether the instruction is issued at most once; otherwise a first miss is added to
-    /// `counted`. `late` is the time by which a prefetched line may still arrive later than a line that is requested
-    /// now.
+    /// `counted`. `late` is the time by which a prefetched line may still arrive later.
     pub(crate) fn wait(
         &self,
         address: u64,
         requested: [bool; 2],
         once: bool,
-        late: i64,
+        late: Lateness,
         node: usize,
         counted: &mut FirstMisses,
     ) -> LineWait {
+        // After slices and DRAM are free, a line may arrive as late as the last one.
+        let (late, last) = match late {
+            Lateness::Of(late) => (late, self.prefetched),
+            Lateness::OfLast => (self.after_others, self.after_others),
+        };
         let lines = self.line.map(|size| address / size);
         let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
         // With least-recently-used replacement a persistent line stays once it is there (SOUNDNESS 11.3).
@@ -300,7 +313,7 @@ impl LineCaches {
             waits: true,
             latency,
             // A line that the first cache may have lost comes from the second, after its arrival there.
-            backlog: (self.prefetched + if first { 0 } else { self.second } - late).max(0),
+            backlog: (last + if first { 0 } else { self.second } - late).max(0),
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
             // A hit in the second cache takes neither slice nor DRAM, and a counted miss has its service in its own
@@ -319,13 +332,19 @@ impl LineCaches {
 
     /// Bound on the additional delay by persistent lines that other warps request first. A warp finds each of these
     /// lines in flight at most once; the request was made at most `lead` later than a request of its own, and the
-    /// line prefetched after the maximum number of others. Only lines of `needed`, ranges of bytes, are waited for.
-    /// Waits for slices and DRAM are left out.
-    pub(crate) fn in_flight(&self, lead: i64, needed: &[(u64, u64)]) -> i64 {
+    /// line prefetched after the maximum number of others. Only lines of `needed`, ranges of bytes, are waited for, and of
+    /// these not the `covered` ones. Waits for slices and DRAM are left out.
+    pub(crate) fn in_flight(
+        &self,
+        lead: i64,
+        needed: &[(u64, u64)],
+        covered: &BTreeSet<u64>,
+    ) -> i64 {
         let of_level = |level: usize| -> BTreeSet<u64> {
             let needed = lines_of(needed, self.line[level]);
             needed
                 .intersection(&self.persistent[level])
+                .filter(|line| !covered.contains(line))
                 .copied()
                 .collect()
         };

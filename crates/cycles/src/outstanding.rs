@@ -8,8 +8,8 @@ use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_timing::Completion;
 
-use crate::kernel::TimedKernel;
 use crate::memory::AccessDirection;
+use crate::potentials::Timing;
 use crate::state::SCOREBOARDS;
 use crate::step::Transfer;
 
@@ -24,21 +24,22 @@ const UNLIMITED: u64 = 1 << 40;
 
 /// Returns the maximum number of sectors of loads and atomic operations that a warp has in flight at once. `None` if
 /// there is no limit, or if some are in flight when the warp ends.
-pub(crate) fn most_outstanding(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>) -> Option<u64> {
+pub(crate) fn most_outstanding(timing: &Timing<'_>, transfer: &Transfer<'_>) -> Option<u64> {
+    let kernel = timing.kernel;
     let mut before: Vec<Option<(InFlight, u32)>> = vec![None; kernel.nodes.len()];
     *before.get_mut(kernel.entry)? = Some((InFlight::default(), 0));
     let mut work = VecDeque::from([kernel.entry]);
     let mut most = 0;
     while let Some(node) = work.pop_front() {
         let (mut state, _) = before.get(node).copied().flatten()?;
-        let Some((first, last)) = kernel.nodes.get(node).copied().flatten() else {
-            continue;
-        };
-        for at in (first.0..=last.0).map(OpIndex) {
+        // A change between groups has no instruction, and what is in flight stays so.
+        let ends = kernel.nodes.get(node).copied().flatten().into_iter();
+        for at in ends.flat_map(|(first, last)| (first.0..=last.0).map(OpIndex)) {
             step(&mut state, transfer, at)?;
             most = most.max(state.iter().sum::<u64>());
         }
-        for step in kernel.steps.iter().filter(|step| step.from == node) {
+        let outgoing = timing.outgoing.get(node).into_iter().flatten();
+        for step in outgoing.filter_map(|&number| kernel.steps.get(number)) {
             let Some(to) = step.to else {
                 // Loads of an ended warp would still hold places while another warp has its slot.
                 if state.iter().any(|&sectors| sectors > 0) {

@@ -212,12 +212,18 @@ impl<'a> Timing<'a> {
                 let Some(to) = step.to.filter(|&to| to < count) else {
                     continue;
                 };
+                if self.pays_for_change(number) {
+                    continue;
+                }
                 let mut vector = after.clone();
                 let mut ignored = Account::new(account.raised_by);
                 self.advance(step, &mut vector, &mut ignored);
                 vector.rebase(self.transfer.layout(), self.transfer.turn());
                 self.forget(to, &mut vector);
-                let pays = paid.contains(&to) && self.entering.contains(&(node, to));
+                // What is pending before a change is paid there.
+                let pays = paid.contains(&to)
+                    && self.entering.contains(&(node, to))
+                    && !self.is_change(number);
                 if self.raise(&mut times[to], &vector, account.raised_by, pays) {
                     waiting.insert(to);
                 }
@@ -308,6 +314,19 @@ impl<'a> Timing<'a> {
         }
         self.pay_for_changes(&mut costs);
         costs
+    }
+
+    /// Whether a step costs at least as much as a change between groups from its source. After it, the times of its target are
+    /// those after a change, because it pays for all that is pending. They would otherwise be pending in each later step, too,
+    /// and each would pay for them again.
+    fn pays_for_change(&self, number: usize) -> bool {
+        let step = self.kernel.steps.get(number);
+        let pays = self
+            .kernel
+            .parted
+            .zip(step)
+            .is_some_and(|(parted, step)| parted.nodes.contains(&step.from));
+        pays && !self.is_change(number)
     }
 
     /// Whether a step is part of a change between groups.

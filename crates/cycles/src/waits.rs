@@ -1,6 +1,7 @@
 //! Waits of all instructions of a kernel for lines of code and constants, by node. For example, the second of two
 //! instructions in a persistent line has no wait for code, since the first has requested the line.
 
+mod covered;
 mod ranges;
 mod requested;
 
@@ -14,7 +15,9 @@ use crate::account::Term;
 use crate::code::TimedCode;
 use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::leads::Leads;
-use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
+use crate::lines::{
+    CacheShape, FirstMisses, Lateness, LineCaches, LineLatencies, LineWait, all, transfer,
+};
 use crate::memory::times::MemoryTimes;
 use crate::memory::{AccessLimits, AccessWaits};
 use crate::numbers::{MILLI, MachineNumbers};
@@ -89,6 +92,8 @@ struct Builder<'a> {
     from_second: i64,
     /// Service of the lines that any fetch may prefetch again, if the second cache may lose lines.
     refetched: Option<(i64, i64)>,
+    /// Lines of code that have arrived whenever they are needed, because the first requests of others are paid for.
+    covered: BTreeSet<u64>,
     /// Time by which each line of code may arrive later if it is prefetched.
     late: BTreeMap<u64, i64>,
     /// Delay of prefetched lines that the first cache may lose before they are needed.
@@ -128,6 +133,7 @@ impl KernelWaits {
         let mut builder = Builder::new(kernel, numbers, memory);
         let ahead = numbers.range(Parameter::InstructionAhead);
         let requested = builder.requested(ahead.0);
+        builder.covered = builder.covered_lines(&requested, ahead.0);
         builder.walk_at = builder.first_accesses(&requested);
         let mut nodes = vec![Vec::new(); kernel.nodes.len()];
         for (number, waits) in nodes.iter_mut().enumerate() {
@@ -256,6 +262,7 @@ impl<'a> Builder<'a> {
             sector: sector(numbers),
             from_second: milli(Parameter::ConstantL15Beyond),
             refetched,
+            covered: BTreeSet::new(),
             late: prefetches.late_lines(),
             late_lost: prefetches.late_lost_lines(),
             walk_at: [None; 2],
@@ -335,9 +342,10 @@ impl<'a> Builder<'a> {
         if !self.lines_of_sm {
             // Nothing waits for lines after the code, because they are only prefetched.
             let needed = code_ranges(self.kernel, self.code.line[0], 0);
-            time += self.code.in_flight(leads.code, &needed);
+            time += self.code.in_flight(leads.code, &needed, &self.covered);
             let needed = constant_ranges(self.kernel);
-            time += self.constants.in_flight(leads.constants, &needed);
+            let covered = BTreeSet::new();
+            time += self.constants.in_flight(leads.constants, &needed, &covered);
         }
         if !self.pages_of_sm {
             let pages = self.kernel.translations.iter();
@@ -543,13 +551,18 @@ impl<'a> Builder<'a> {
             }
             None => {
                 let pays = once || pays_in_full;
-                self.constants.wait(address, known, pays, 0, node, counted)
+                let late = Lateness::Of(0);
+                self.constants
+                    .wait(address, known, pays, late, node, counted)
             }
         }
     }
 
     /// Wait for a line of code.
     fn fetch(&mut self, node: usize, line: u64, requested: &Requested, once: bool) -> LineWait {
+        if self.covered.contains(&line) {
+            return LineWait::default();
+        }
         let stays = self.code.stays_in_first(line);
         if let Some(leads) = self.leads.filter(|_| self.lines_of_sm || !stays) {
             let counted = &mut self.code_counted;
@@ -565,7 +578,11 @@ impl<'a> Builder<'a> {
             true => 0,
             false => late_of(&self.late_lost),
         };
-        let late = late_of(&self.late).max(lost);
+        let late = match stays && !self.covered.is_empty() {
+            // The wait is long enough for the lines that were prefetched last.
+            true => Lateness::OfLast,
+            false => Lateness::Of(late_of(&self.late).max(lost)),
+        };
         let counted = &mut self.code_counted;
         let address = line * self.code.line[0];
         let fetch = self

@@ -32,7 +32,15 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
 pub(crate) const WAVE_MACHINES: [(&str, &str); 2] = [("gem5-apu", "gfx803"), ("r9-nano", "gfx803")];
 
 /// Machines of code with convergence barriers.
-const WIDE_MACHINES: [(&str, &str); 1] = [("h200", "sm_90")];
+pub(crate) const WIDE_MACHINES: [(&str, &str); 7] = [
+    ("h200", "sm_90"),
+    ("jetson-orin", "sm_87"),
+    ("rtx5090", "sm_120"),
+    ("a100", "sm_80"),
+    ("t4", "sm_75"),
+    ("b200", "sm_100"),
+    ("thor", "sm_110"),
+];
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);

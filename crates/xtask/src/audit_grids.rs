@@ -19,9 +19,10 @@ use warpbound_ipet::SchedulerClass;
 use warpbound_launch::LaunchFile;
 use warpbound_query::{BoundOptions, CacheState, Session};
 use warpbound_query::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_testkit::odd_machines::odd_machine;
 use warpbound_testkit::short_launches::pinned_machine;
 
-use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches};
+use crate::audit_cycles::{MACHINES, WAVE_MACHINES, WIDE_MACHINES, launches};
 use crate::repository::Repository;
 use crate::workers::for_each_task;
 
@@ -53,8 +54,30 @@ const BLOCKS: [u32; 7] = [1, 2, 32, 33, 128, 600, 2048];
 /// Numbers of SMs, in addition to the number of the machine.
 const SMS: [u64; 8] = [1, 2, 3, 4, 7, 13, 20, 40];
 
+/// Numbers of the machine of a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// The ranges of its file.
+    InRanges,
+    /// One value of each range, which is drawn.
+    Known,
+    /// Odd ones: 0, 1, 50 times the usual.
+    Odd,
+}
+
+impl Numbers {
+    /// Name in keys and tables.
+    fn name(self) -> &'static str {
+        match self {
+            Numbers::InRanges => "in ranges",
+            Numbers::Known => "known",
+            Numbers::Odd => "odd",
+        }
+    }
+}
+
 /// Extent of the audit.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Extent {
     /// Runs of each launch, machine, number of SMs and state of the caches.
     runs: u64,
@@ -64,8 +87,8 @@ struct Extent {
     contents: u64,
     /// Other shapes of each launch on each machine.
     shapes: u64,
-    /// Whether each range of a machine has one value that is drawn.
-    is_pinned: bool,
+    /// Numbers of the machines.
+    numbers: Numbers,
     /// First seed.
     seed: u64,
     /// Part of the launches: every n-th, from a first one.
@@ -74,6 +97,8 @@ struct Extent {
     limit: Option<Duration>,
     /// Whether kernels for GCN3 are audited.
     is_gcn3: bool,
+    /// Folder with the code for GPUs from Volta on, if their kernels are audited.
+    wide: Option<PathBuf>,
 }
 
 /// Launch on a machine with a number of SMs.
@@ -86,7 +111,7 @@ struct Task<'a> {
     content: u64,
     /// Whether blocks and threads are drawn.
     is_reshaped: bool,
-    is_pinned: bool,
+    numbers: Numbers,
     is_gcn3: bool,
 }
 
@@ -104,11 +129,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         sms: 3,
         contents: 1,
         shapes: 0,
-        is_pinned: false,
+        numbers: Numbers::InRanges,
         seed: 1,
         part: (0, 1),
         limit: None,
         is_gcn3: false,
+        wide: None,
     };
     let mut journal: Option<PathBuf> = None;
     let mut names: Vec<&str> = Vec::new();
@@ -118,12 +144,17 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             journal = Some(rest.next().context("--journal has no file")?.into());
             continue;
         }
+        if argument == "--in" {
+            extent.wide = Some(rest.next().context("--in without a folder")?.into());
+            continue;
+        }
         let mut number = || -> anyhow::Result<u64> {
             Ok(rest.next().context("an option without a number")?.parse()?)
         };
         match argument.as_str() {
             "--gfx803" => extent.is_gcn3 = true,
-            "--pinned" => extent.is_pinned = true,
+            "--pinned" => extent.numbers = Numbers::Known,
+            "--odd" => extent.numbers = Numbers::Odd,
             "--runs" => extent.runs = number()?,
             "--sms" => extent.sms = number()?,
             "--contents" => extent.contents = number()?.max(1),
@@ -141,7 +172,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         false => repository.cuda_launches()?,
     };
     let launches = launches(repository, files, &names)?;
-    let tasks = tasks(&launches, extent)?;
+    let tasks = tasks(&launches, &extent)?;
     let total = GridTotals::open(journal.as_deref(), extent.seed, tasks.len())?;
     let done: BTreeSet<String> = total.done().collect();
     let begin = Instant::now();
@@ -150,7 +181,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         if is_over || done.contains(&task.key()) {
             return None;
         }
-        Some(match audit(repository, task, extent) {
+        Some(match audit(repository, task, &extent) {
             Ok(found) => found,
             Err(error) => AuditedGrid::problem(task.key(), format!("{error:#}")),
         })
@@ -166,11 +197,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 }
 
 /// Returns the launches on all machines, with several numbers of SMs.
-fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Vec<Task<'_>>> {
+fn tasks<'a>(
+    launches: &'a [(String, LaunchFile)],
+    extent: &Extent,
+) -> anyhow::Result<Vec<Task<'a>>> {
     let mut tasks = Vec::new();
     let (first, step) = extent.part;
     let machines: &[(&str, &'static str)] = match extent.is_gcn3 {
         true => &WAVE_MACHINES,
+        false if extent.wide.is_some() => &WIDE_MACHINES,
         false => &MACHINES,
     };
     let count = units_of(extent.is_gcn3);
@@ -181,9 +216,10 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                 let seed = extent.seed + nth + 100 * (machine as u64 + 10 * number as u64);
                 let mut random = fastrand::Rng::with_seed(seed);
                 let sms = SMS[random.usize(..SMS.len())];
-                let machine = match extent.is_pinned {
-                    true => pinned_machine(&model, seed),
-                    false => model.clone(),
+                let machine = match extent.numbers {
+                    Numbers::InRanges => model.clone(),
+                    Numbers::Known => pinned_machine(&model, seed),
+                    Numbers::Odd => odd_machine(&model, &mut random),
                 };
                 let machine = match nth {
                     0 => machine,
@@ -199,7 +235,7 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                     seed: seed + 1_000_000 * content,
                     content,
                     is_reshaped,
-                    is_pinned: extent.is_pinned,
+                    numbers: extent.numbers,
                     is_gcn3: extent.is_gcn3,
                 }));
             }
@@ -219,9 +255,13 @@ impl Task<'_> {
         let (name, machine, sms) = (self.name, &self.machine.name, self.sms());
         let kind = if self.is_reshaped { "shape" } else { "content" };
         let seed = self.seed;
-        let pinned = if self.is_pinned { "pinned " } else { "" };
+        let numbers = match self.numbers {
+            Numbers::InRanges => "",
+            Numbers::Known => "pinned ",
+            Numbers::Odd => "odd ",
+        };
         format!(
-            "{name} on {pinned}{machine} with {sms} SMs, {kind} {}, seed {seed}",
+            "{name} on {numbers}{machine} with {sms} SMs, {kind} {}, seed {seed}",
             self.content
         )
     }
@@ -253,7 +293,7 @@ impl Task<'_> {
 }
 
 /// Draws the runs of a launch: schedulers, selections of numbers and the state of the caches.
-fn drawn_runs(task: &Task<'_>, extent: Extent, order: PathOrder) -> LaunchTimeRuns {
+fn drawn_runs(task: &Task<'_>, extent: &Extent, order: PathOrder) -> LaunchTimeRuns {
     let mut random = fastrand::Rng::with_seed(task.seed);
     let schedulers = match random.u32(..5) {
         0 if !extent.is_gcn3 => SchedulerClass::Any,
@@ -302,7 +342,7 @@ fn drawn_runs(task: &Task<'_>, extent: Extent, order: PathOrder) -> LaunchTimeRu
     }
 }
 
-fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Result<AuditedGrid> {
+fn audit(repository: &Repository, task: &Task<'_>, extent: &Extent) -> anyhow::Result<AuditedGrid> {
     let source = task.name.split('.').next().unwrap_or_default();
     let builds = match extent.is_gcn3 {
         true => vec![format!("{}.co", task.chip)],
@@ -311,7 +351,11 @@ fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Re
             format!("nvrtc11.{}.cubin", task.chip),
         ],
     };
-    let built = |build| repository.built_kernels().join(format!("{source}.{build}"));
+    let folder = match &extent.wide {
+        Some(folder) => folder.clone(),
+        None => repository.built_kernels(),
+    };
+    let built = |build| folder.join(format!("{source}.{build}"));
     let Some(path) = builds.into_iter().map(built).find(|path| path.exists()) else {
         return Ok(AuditedGrid::refused(
             task.key(),
@@ -340,6 +384,11 @@ fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Re
     let claims = match claims(&session, &prepared, &options) {
         Ok(claims) => claims,
         Err(why) => return Ok(AuditedGrid::refused(task.key(), &why.message)),
+    };
+    // Lanes that part on a GPU from Volta on may run in any order.
+    let order = match extent.wide.is_some() && task.seed % 4 < 2 {
+        true => PathOrder::FallThroughFirst,
+        false => order,
     };
     let runs = drawn_runs(task, extent, order);
     let found = audit_launch_time(&session, &prepared, &claims, &launch, &runs);
@@ -396,10 +445,7 @@ fn factors(task: &Task<'_>, runs: &LaunchTimeRuns) -> Vec<Vec<String>> {
         };
         vec![
             format!("machine {}", task.machine.name),
-            format!(
-                "numbers {}",
-                if task.is_pinned { "known" } else { "in ranges" }
-            ),
+            format!("numbers {}", task.numbers.name()),
             format!("SMs {}", task.sms()),
             format!("selection {selection}"),
             format!("policy {policy}"),

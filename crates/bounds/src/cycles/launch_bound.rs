@@ -212,7 +212,6 @@ impl LaunchTime {
             launch: Some(file),
             residents: Some(residents),
         })?;
-        check_groups(&inputs, prepared, flow)?;
         inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
             // A translation in the second TLB may be in flight by the request of another SM, so each page may wait
@@ -577,26 +576,4 @@ fn rows_of_chain(counts: &CountSystem) -> CountSystem {
     let mut counts = counts.clone();
     counts.rows.retain(|row| !of_run(row.family));
     counts
-}
-
-/// Refuses a launch whose warps may have several groups of lanes: the argument of SOUNDNESS 20 follows each warp in the order
-/// of its graph, and the order of groups is not known.
-fn check_groups(
-    inputs: &CycleInputs,
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
-) -> Result<(), Diagnostic> {
-    let Some(parted) = &inputs.parted else {
-        return Ok(());
-    };
-    let mut divergent = flow.warp.divergent.iter();
-    let first = divergent.find(|node| parted.nodes.contains(&node.index()));
-    let last = first.map(|&node| flow.thread.space.block(node).last);
-    let message =
-        "lanes of a warp may part, and the time of several warps that do is not bounded yet";
-    let error = Diagnostic::new(message).hint("--scope warp bounds a warp that runs alone");
-    match last.and_then(|last| prepared.code.get(last)) {
-        Some(op) => Err(error.at(op.addr)),
-        None => Err(error),
-    }
 }

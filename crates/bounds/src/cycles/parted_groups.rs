@@ -17,7 +17,7 @@ use super::inputs::CycleInputs;
 impl CycleInputs {
     /// Adds the steps of changes between groups, if the lanes of the warp may part.
     pub(super) fn add_changes(&mut self, code: &Code, flow: &KernelFlow) {
-        let nodes = parted_nodes(code, flow);
+        let PartedNodes { nodes, apart } = parted_nodes(code, flow);
         if nodes.is_empty() {
             return;
         }
@@ -34,16 +34,26 @@ impl CycleInputs {
         let out_of = targets.iter().map(|&to| TimedStep { from: change, to });
         // After the steps of the count system, so that these keep their numbers.
         self.steps.extend(into.chain(out_of));
-        self.parted = Some(PartedGroups { nodes, change });
+        self.parted = Some(PartedGroups {
+            nodes,
+            apart,
+            change,
+        });
     }
 }
 
-/// Returns the nodes that a group of lanes may execute while other lanes of the warp are elsewhere, and the nodes from which
-/// a step leads to one of them.
+/// Nodes as in [`PartedGroups`].
+struct PartedNodes {
+    nodes: BTreeSet<usize>,
+    apart: BTreeSet<usize>,
+}
+
+/// Returns the nodes that a group of lanes may execute while other lanes of the warp are elsewhere, with the nodes at which
+/// lanes part, and the nodes before them.
 ///
 /// Lanes part at a node that diverges. They are one group again after the BSYNC of a region that is open there, because
 /// the regions are nested (SOUNDNESS 21.2). Where no region is open, they may stay apart until they end.
-fn parted_nodes(code: &Code, flow: &KernelFlow) -> BTreeSet<usize> {
+fn parted_nodes(code: &Code, flow: &KernelFlow) -> PartedNodes {
     let space = &flow.thread.space;
     let pending = |node: NodeId| pending_entries(&flow.warp, node).iter().copied();
     let tag = |entry: EntryId| space.entries.get(entry).tag;
@@ -66,7 +76,7 @@ fn parted_nodes(code: &Code, flow: &KernelFlow) -> BTreeSet<usize> {
         .filter(is_region)
         .collect();
     let is_parted = |entry: EntryId| tag(entry) == Tag::Nil || regions.contains(&entry);
-    let mut found: BTreeSet<usize> = space
+    let mut apart: BTreeSet<usize> = space
         .ids()
         .filter(|&node| pending(node).any(is_parted))
         .map(NodeId::index)
@@ -87,7 +97,8 @@ fn parted_nodes(code: &Code, flow: &KernelFlow) -> BTreeSet<usize> {
             }
         }
     }
-    found.extend(reached);
+    apart.extend(reached);
+    let mut found = apart.clone();
     found.extend(parts.iter().map(|node| node.index()));
     let before: Vec<usize> = (0..)
         .zip(&flow.warp.graph.steps)
@@ -98,6 +109,11 @@ fn parted_nodes(code: &Code, flow: &KernelFlow) -> BTreeSet<usize> {
         .map(|(node, _)| node)
         .collect();
     found.extend(before);
-    found.retain(|&node| flow.warp.state(NodeId(node as u32)).is_some());
-    found
+    let is_reached = |&node: &usize| flow.warp.state(NodeId(node as u32)).is_some();
+    found.retain(is_reached);
+    apart.retain(is_reached);
+    PartedNodes {
+        nodes: found,
+        apart,
+    }
 }

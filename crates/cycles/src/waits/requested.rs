@@ -10,6 +10,8 @@ use super::{Builder, space_number};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Requested {
     pub(super) code: BTreeSet<u64>,
+    /// Lines of code of instructions that every path has executed. A launch loads further lines, and enters none.
+    pub(super) entered: BTreeSet<u64>,
     pub(super) constants: [BTreeSet<u64>; 2],
     /// Whether some address of global, and of local memory has been translated.
     pub(super) translated: [bool; 2],
@@ -22,6 +24,7 @@ impl Requested {
         let [other_first, other_second] = &other.constants;
         for (own, other) in [
             (&mut self.code, &other.code),
+            (&mut self.entered, &other.entered),
             (first, other_first),
             (second, other_second),
         ] {
@@ -141,6 +144,7 @@ impl Builder<'_> {
                 requested.translated[space] = true;
             }
             requested.code.extend(self.lines(op));
+            requested.entered.extend(self.lines(op));
             for address in self.constant_addresses(op) {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
                     known.insert(address / self.constants.line[level]);

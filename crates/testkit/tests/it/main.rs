@@ -82,6 +82,7 @@ mod wide_collective;
 mod wide_cycles;
 mod wide_floats;
 mod wide_kernels;
+mod wide_launches;
 mod wide_meanings;
 mod wide_sequences;
 mod words;

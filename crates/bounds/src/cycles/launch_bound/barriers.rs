@@ -67,6 +67,11 @@ fn are_aligned(
     if !all.all(|at| code.get(at).is_some_and(plain)) {
         return false;
     }
+    // Otherwise what a warp executes between two barriers may not be what the graph has there (SOUNDNESS 21.10).
+    let parted = inputs.parted.as_ref();
+    if parted.is_some_and(|parted| !parted.apart.is_disjoint(barriers)) {
+        return false;
+    }
     let dependence = flow.dependence();
     // Condition 3. Otherwise groups of lanes of one warp may arrive at a barrier one after the other.
     if !find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence).is_empty() {

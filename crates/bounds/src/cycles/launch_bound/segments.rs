@@ -32,7 +32,11 @@ pub(super) fn greatest_segment(
         .map(|node| NodeParts::of(inputs, contention, node))
         .collect();
     let end_of = |node: usize| 2 * node + usize::from(parts[node].after.is_some());
+    // A warp executes what lies between two barriers in the order of its groups or in another one, with the same services
+    // (SOUNDNESS 21.10).
+    let is_change = |node: usize| inputs.parted.as_ref().is_some_and(|p| p.change == node);
     let edges = inputs.steps.iter();
+    let edges = edges.filter(|step| !is_change(step.from) && !step.to.is_some_and(is_change));
     let edges = edges.filter_map(|step| Some((end_of(step.from), 2 * step.to?)));
     let graph = Digraph::new(2 * parts.len(), edges);
     let components = components(&graph, &vec![true; graph.len()]);

@@ -1,0 +1,117 @@
+//! Bounds in cycles of launches of several warps whose lanes part, against timed runs in both orders of the sides of branches.
+
+use fastrand::Rng;
+use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
+use warpbound_base::Diagnostic;
+use warpbound_bounds::CycleOptions;
+use warpbound_ipet::SchedulerClass;
+use warpbound_launch::LaunchFile;
+use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_query::{CacheState, Session};
+use warpbound_testkit::odd_machines::odd_machine;
+use warpbound_testkit::short_launches::compare_launch;
+
+/// Launches of several warps. In all of them, lanes of a warp part; some have barriers between the places where they do.
+const LAUNCHES: [&str; 7] = [
+    "hotspot.hotspot.1",
+    "mandelbrot.mandelbrot.1",
+    "switch_table.switch_table.2",
+    "goto_flow.goto_cross.1",
+    "bitonic_sort.bitonic_block_double.2",
+    "f64_division.f64_division.1",
+    "barrier_kinds.barrier_named.1",
+];
+
+/// Launch with the code that it is for.
+struct Subject {
+    session: Session,
+    launch: LaunchFile,
+}
+
+impl Subject {
+    fn read(name: &str) -> Subject {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
+        let source = name.split('.').next().unwrap_or_default();
+        let read = |path: &str| {
+            std::fs::read(format!("{root}/{path}")).map_err(|e| Diagnostic::new(e.to_string()))
+        };
+        let contents = read(&format!("wide/{source}.sm_90.cubin")).expect("a cubin");
+        let text = read(&format!("launches/{name}.toml")).expect("a launch file");
+        let text = String::from_utf8(text).expect("text");
+        let files = |file: &str| read(&format!("launches/{file}"));
+        Subject {
+            session: Session::open(source, &contents).expect("it loads"),
+            launch: LaunchFile::parse(name, &text, &files).expect("a launch"),
+        }
+    }
+
+    fn compare(&self, machine: GpuModel, order: PathOrder) -> Result<LaunchTimeAudit, Diagnostic> {
+        let runs = LaunchTimeRuns {
+            cycles: CycleOptions {
+                counts: Default::default(),
+                machine,
+                caches: CacheState::Any,
+                splitting: Default::default(),
+            },
+            runs: vec![
+                (Selection::Slow, SchedulerPolicy::Gto),
+                (Selection::Typical, SchedulerPolicy::Lrr),
+                (Selection::Seed(7), SchedulerPolicy::Random(3)),
+            ],
+            order,
+            max_instructions: 2_000_000,
+            schedulers: SchedulerClass::WorkConserving,
+            searches: false,
+        };
+        compare_launch(&self.session, &self.launch, &runs)
+    }
+}
+
+const ORDERS: [PathOrder; 2] = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
+
+#[test]
+fn launches_in_both_orders_are_within_their_bounds() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    for name in LAUNCHES {
+        let subject = Subject::read(name);
+        for (number, order) in ORDERS.into_iter().enumerate() {
+            for group_switch in [0, 20_000] {
+                let machine = base
+                    .with(Parameter::IssueGroupSwitch, group_switch)
+                    .with(Parameter::SmCount, 1 + number as u64);
+                let found = subject
+                    .compare(machine, order)
+                    .expect("it suits the kernel");
+                assert_eq!(found.refused, None, "{name}");
+                assert!(found.runs > 0, "{name}: {} skipped", found.skipped);
+                assert!(found.exceeded.is_empty(), "{name}: {:?}", found.exceeded);
+            }
+        }
+    }
+}
+
+/// Machines with odd numbers: 0, 1, 50 times the usual one, caches of a few lines.
+#[test]
+fn launches_on_odd_machines_are_within_their_bounds() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    let mut runs = 0;
+    for (number, name) in LAUNCHES.into_iter().enumerate() {
+        let subject = Subject::read(name);
+        for seed in 0..6 {
+            let seed = 100 * number as u64 + seed;
+            let machine = odd_machine(&base, &mut Rng::with_seed(seed));
+            let machine = machine.with(Parameter::SmCount, 1 + seed % 3);
+            // A block may not fit on an SM.
+            let Ok(found) = subject.compare(machine, ORDERS[seed as usize % 2]) else {
+                continue;
+            };
+            runs += found.runs;
+            assert!(
+                found.exceeded.is_empty(),
+                "{name} {seed}: {:?}",
+                found.exceeded
+            );
+        }
+    }
+    assert!(runs > 60, "{runs}");
+}
