@@ -215,16 +215,16 @@ pub(crate) struct LineLatencies {
 }
 
 impl LineCaches {
-    /// Prepares the caches for addresses that a kernel may request, as ranges of bytes.
+    /// Prepares the caches for addresses that may be requested of each of them, as ranges of bytes.
     pub(crate) fn new(
-        ranges: &[(u64, u64)],
+        ranges: [&[(u64, u64)]; 2],
         numbers: &MachineNumbers,
         shapes: [CacheShape; 2],
         latencies: LineLatencies,
     ) -> LineCaches {
         let line = shapes.map(|[_, line, _]| numbers.slow(line).max(1));
         let persistent = [0, 1].map(|level| {
-            let lines = lines_of(ranges, line[level]);
+            let lines = lines_of(ranges[level], line[level]);
             persistent_lines(&lines, numbers, shapes[level])
         });
         LineCaches {
@@ -358,12 +358,13 @@ impl LineCaches {
     }
 
     /// Returns the wait for the line at an address if other warps request lines as well. The first request of a
-    /// persistent line, whichever warp makes it, is added to `counted`, unless each wait `pays_in_full`. Any other
-    /// line may be in flight for another warp, whose request may be made up to `lead` later than a request that is
-    /// made now.
+    /// persistent line, whichever warp makes it, is added to `counted`, unless each wait `pays_in_full`. It is `loaded` if
+    /// the second cache has it when the launch begins. Any other line may be in flight for another warp, whose request may
+    /// be made up to `lead` later than a request that is made now.
     pub(crate) fn wait_among_others(
         &self,
         address: u64,
+        loaded: bool,
         lead: i64,
         pays_in_full: bool,
         node: usize,
@@ -375,7 +376,7 @@ impl LineCaches {
         let late = self.after_others + lead;
         if first || second {
             let group = counted.groups.entry(lines[1]).or_default();
-            group.is_absent = true;
+            group.is_absent |= !(second && loaded);
             group.each_misses |= !second;
             group.late = late;
             group.nodes.insert(node);

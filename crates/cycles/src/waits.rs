@@ -24,7 +24,7 @@ use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
 use crate::step::OpWaits;
 
-use ranges::{acyclic, code_ranges, constant_ranges};
+use ranges::{acyclic, code_ranges, constant_ranges, loaded_code};
 use requested::Requested;
 
 /// Distance of constant banks in the addresses of their caches.
@@ -92,6 +92,8 @@ struct Builder<'a> {
     from_second: i64,
     /// Service of the lines that any fetch may prefetch again, if the second cache may lose lines.
     refetched: Option<(i64, i64)>,
+    /// Lines of code that the second cache has when the launch begins, and keeps.
+    in_second: BTreeSet<u64>,
     /// Lines of code that have arrived whenever they are needed, because the first requests of others are paid for.
     covered: BTreeSet<u64>,
     /// Time by which each line of code may arrive later if it is prefetched.
@@ -227,7 +229,18 @@ impl<'a> Builder<'a> {
             reaches_dram: kernel.lines_may_miss,
             among_others: kernel.others != OtherWarps::Absent,
         };
-        let code = LineCaches::new(&ranges, numbers, CODE, latencies);
+        // What a launch loads may replace other lines.
+        let loaded = numbers.range(Parameter::InstructionPreloaded);
+        let mut of_second = ranges.clone();
+        of_second.extend(loaded_code(kernel, line, loaded.1.div_ceil(line)));
+        let code = LineCaches::new([&ranges, &of_second], numbers, CODE, latencies);
+        let in_second = loaded_code(kernel, line, loaded.0 / line);
+        let in_second = in_second
+            .into_iter()
+            .flat_map(|(from, to)| from / line..to / line);
+        let in_second = in_second
+            .filter(|&line| code.stays_in_second(line))
+            .collect();
         let mut lines = ranges
             .iter()
             .flat_map(|(first, end)| first / line..end / line);
@@ -249,7 +262,8 @@ impl<'a> Builder<'a> {
             reaches_dram: kernel.constants_may_miss,
             among_others: kernel.others != OtherWarps::Absent,
         };
-        let constants = LineCaches::new(&constant_ranges(kernel), numbers, CONSTANTS, latencies);
+        let ranges = constant_ranges(kernel);
+        let constants = LineCaches::new([&ranges, &ranges], numbers, CONSTANTS, latencies);
         let prefetches = Prefetches::new(kernel, numbers, line, ahead, each);
         Builder {
             kernel,
@@ -262,6 +276,7 @@ impl<'a> Builder<'a> {
             sector: sector(numbers),
             from_second: milli(Parameter::ConstantL15Beyond),
             refetched,
+            in_second,
             covered: BTreeSet::new(),
             late: prefetches.late_lines(),
             late_lost: prefetches.late_lost_lines(),
@@ -288,7 +303,8 @@ impl<'a> Builder<'a> {
         let mut nodes: BTreeMap<u64, BTreeSet<usize>> = BTreeMap::new();
         for (number, range) in self.kernel.nodes.iter().enumerate() {
             if let Some((first, last)) = *range {
-                for own in self.address(first) / line..=self.lines(last)[1] + ahead {
+                let requested = self.address(first) / line..=self.lines(last)[1] + ahead;
+                for own in requested.filter(|own| !self.in_second.contains(own)) {
                     nodes.entry(own).or_default().insert(number);
                 }
             }
@@ -547,7 +563,7 @@ impl<'a> Builder<'a> {
                 let in_full = pays_in_full && !self.lines_of_sm;
                 let lead = leads.constants;
                 self.constants
-                    .wait_among_others(address, lead, in_full, node, counted)
+                    .wait_among_others(address, false, lead, in_full, node, counted)
             }
             None => {
                 let pays = once || pays_in_full;
@@ -567,12 +583,14 @@ impl<'a> Builder<'a> {
         if let Some(leads) = self.leads.filter(|_| self.lines_of_sm || !stays) {
             let counted = &mut self.code_counted;
             let address = line * self.code.line[0];
+            let loaded = self.in_second.contains(&line);
             let fetch = self
                 .code
-                .wait_among_others(address, leads.code, false, node, counted);
+                .wait_among_others(address, loaded, leads.code, false, node, counted);
             return self.with_refetched(fetch);
         }
         let known = requested.code.contains(&line);
+        let in_second = known || self.in_second.contains(&line);
         let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
         let lost = match stays {
             true => 0,
@@ -587,7 +605,7 @@ impl<'a> Builder<'a> {
         let address = line * self.code.line[0];
         let fetch = self
             .code
-            .wait(address, [known, known], once, late, node, counted);
+            .wait(address, [known, in_second], once, late, node, counted);
         self.with_refetched(fetch)
     }
 

@@ -230,6 +230,7 @@ impl Parameter {
         Parameter::SharedReserved,
         Parameter::IssueGroupSwitch,
         Parameter::ConstantPreloaded,
+        Parameter::InstructionPreloaded,
     ];
 
     /// Number of the parameter in random selections. Rows that are added later do not change it, so that a seed
@@ -434,6 +435,10 @@ parameters! {
     InstructionL15Bytes = all "instruction.l15_bytes", Bytes, each, Size;
     /// Ways of the second instruction cache.
     InstructionL15Ways = all "instruction.l15_ways", Count, each, Size;
+    /// Bytes of code, from the first line of the kernel, that a launch loads into the second instruction cache of each SM
+    /// before it begins.
+    /// Each: a line that is loaded saves a miss, but replaces another line.
+    InstructionPreloaded = volta "instruction.preloaded", Bytes, each;
     /// Lines prefetched after the one in use.
     /// Each: a prefetched line saves a miss, but occupies the L2 cache and replaces another line.
     InstructionAhead = all "instruction.ahead", Count, each;

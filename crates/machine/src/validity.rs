@@ -71,6 +71,8 @@ const GCN3_LIMITS: &[(Parameter, u64, u64)] = &[
 const VOLTA_LIMITS: &[(Parameter, u64, u64)] = &[
     // With 128, the 32 lanes of a warp make one request whatever the width of the access.
     (P::L1RequestThreads, 4, 128),
+    // A field of 9 bits in units of 256 bytes.
+    (P::InstructionPreloaded, 0, 511 * 256),
 ];
 
 /// Upper limit on the lines and translations of all caches together, whose tables then take some hundred megabytes.

@@ -31,20 +31,27 @@ impl Builder<'_> {
             return covered;
         }
         let preloaded = self.preloaded_lines(ahead);
-        let mut paid: BTreeSet<u64> = BTreeSet::new();
+        let [mut paid, mut paid_beyond] = [const { BTreeSet::new() }; 2];
         // By ascending line, so that it is known of the lines before it whether they are paid for.
         for (line, entries) in self.first_entries(requested, ahead) {
             if !self.code.stays_in_first(line) {
                 continue;
             }
-            let is_paid = |entered: &BTreeSet<u64>| !entered.is_disjoint(&paid);
+            // A wait for the second cache is too short for a line that comes from elsewhere.
+            let in_second = self.in_second.contains(&line);
+            let payers: &BTreeSet<u64> = if in_second { &paid } else { &paid_beyond };
+            let is_paid = |entered: &BTreeSet<u64>| !entered.is_disjoint(payers);
             let is_preloaded = preloaded
                 .as_ref()
                 .is_some_and(|lines| lines.contains(&line));
-            match is_preloaded || entries.iter().all(is_paid) {
-                true => covered.insert(line),
-                false => paid.insert(line),
-            };
+            if is_preloaded || entries.iter().all(is_paid) {
+                covered.insert(line);
+                continue;
+            }
+            paid.insert(line);
+            if !in_second {
+                paid_beyond.insert(line);
+            }
         }
         covered
     }

@@ -19,6 +19,17 @@ pub(super) fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Ve
         .collect()
 }
 
+/// Returns the addresses of the lines of code that a launch loads: at most `lines`, the first of them with the first
+/// instruction, and none after the last one of all code.
+pub(super) fn loaded_code(kernel: &TimedKernel<'_>, line: u64, lines: u64) -> Option<(u64, u64)> {
+    let (first, _) = kernel.nodes.get(kernel.entry).copied().flatten()?;
+    let from = kernel.facts.bytes(first).0 / line * line;
+    let ops = (0..kernel.facts.len() as u32).map(OpIndex);
+    let last = ops.map(|op| kernel.facts.bytes(op).1).max()?;
+    let lines = lines.min((last / line + 1).saturating_sub(from / line));
+    (lines > 0).then_some((from, from + lines * line))
+}
+
 /// Returns the addresses of constants that the kernel may bring into the caches.
 pub(super) fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
     let nodes = kernel.nodes.iter().flatten();

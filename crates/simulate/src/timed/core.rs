@@ -4,9 +4,12 @@
 //! An instruction is executed functionally in the cycle of its issue, and its timing is computed at once: from it
 //! follows the first cycle when its warp can issue the next one.
 
+use std::ops::RangeInclusive;
+
 use smallvec::SmallVec;
 use warpbound_ir::OpIndex;
 use warpbound_launch::Size;
+use warpbound_machine::Parameter;
 use warpbound_simt::ExecutionModel;
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
@@ -93,16 +96,16 @@ enum After {
 }
 
 impl<'r, F: FamilyTiming<W>, const W: usize> Core<'r, F, W> {
-    /// Returns an idle core; `entry` is the address of the kernel's first instruction.
+    /// Returns an idle core; `code` has the addresses of the kernel's first instruction and of the last one of all code.
     pub(super) fn new(
         number: u32,
         own: F,
         schedulers: Vec<F::Scheduler>,
-        entry: u64,
+        code: &RangeInclusive<u64>,
         parameters: &UsedParameters,
     ) -> Core<'r, F, W> {
         let mut instructions = InstructionCaches::new(parameters);
-        instructions.preload(entry);
+        instructions.preload(code, parameters.get(Parameter::InstructionPreloaded));
         Core {
             number,
             residents: Vec::new(),

@@ -1,5 +1,7 @@
 //! Instruction caches and constant caches of an SM; both have two levels and are refilled from the L2 cache.
 
+use std::ops::RangeInclusive;
+
 use warpbound_machine::Parameter;
 
 use super::cache::Cache;
@@ -55,9 +57,14 @@ impl InstructionCaches {
         }
     }
 
-    /// Enters the line of the first instruction and the prefetched lines after it, because a launch loads them.
-    pub(super) fn preload(&mut self, address: u64) {
-        let line = address / self.line * self.line;
+    /// Enters the line of the first instruction and the prefetched lines after it, because a launch loads them. It also loads
+    /// some bytes of code into the second cache, as far as there is code.
+    pub(super) fn preload(&mut self, code: &RangeInclusive<u64>, bytes: u64) {
+        let line = code.start() / self.line * self.line;
+        let addresses = (line..=*code.end()).step_by(self.line as usize);
+        for address in addresses.take(bytes.div_ceil(self.line) as usize) {
+            self.second.unmarked().request_line(address);
+        }
         for number in 0..=*self.ahead.unmarked() {
             let address = line + number * self.line;
             // Their arrival stays cycle 0: the lines are present when the launch begins.

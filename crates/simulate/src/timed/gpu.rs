@@ -5,6 +5,7 @@
 //! in the order of their numbers.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
@@ -87,7 +88,9 @@ pub(super) fn simulate<'a, F: FamilyTiming<W>, L: EventListener, const W: usize>
     l2.recorder = Recorder::new(L::RECORDS);
     let layout = F::layout(run, launch, parameters);
     let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
-    let mut gpu = Gpu::new(layout, entry, launch, only, parameters)?;
+    let addresses = code.ops.iter().map(|op| u64::from(op.addr.0));
+    let addresses = entry..=addresses.max().unwrap_or(entry);
+    let mut gpu = Gpu::new(layout, addresses, launch, only, parameters)?;
     let mut context = RunContext {
         parameters,
         run,
@@ -139,14 +142,15 @@ fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory: &GlobalMe
 }
 
 impl<'r, F: FamilyTiming<W>, const W: usize> Gpu<'r, F, W> {
-    /// Returns an idle GPU, and submits a launch of a kernel whose first instruction is at address `entry`.
+    /// Returns an idle GPU, and submits a launch of a kernel; `code` has the addresses of its first
+    /// instruction and of the last one of all code.
     ///
     /// # Errors
     ///
     /// A block does not fit on a multiprocessor, or the launch lacks the only warp that runs.
     fn new(
         layout: Layout<F, W>,
-        entry: u64,
+        code: RangeInclusive<u64>,
         launch: &Launch,
         only: Option<SingleWarp>,
         parameters: &UsedParameters,
@@ -172,7 +176,7 @@ impl<'r, F: FamilyTiming<W>, const W: usize> Gpu<'r, F, W> {
             return Err(Fault::of_launch(FaultKind::BlockTooLarge));
         };
         let core =
-            |(number, (own, schedulers))| Core::new(number, own, schedulers, entry, parameters);
+            |(number, (own, schedulers))| Core::new(number, own, schedulers, &code, parameters);
         let cores: Vec<Core<'r, F, W>> = (0..).zip(cores).map(core).collect();
         let schedulers = cores.first().map_or(0, |core| core.schedulers.len());
         // Machine files limit the numbers of both, so the casts are exact.
