@@ -163,6 +163,14 @@ pub struct GpuModel {
     pub(crate) ranges: Vec<ParameterRange>,
 }
 
+/// Returns an architecture without the letter of its variant: code for `sm_90a` runs on the SMs of `sm_90`, and code for
+/// `sm_100f` on those of `sm_100`.
+pub(crate) fn without_variant(architecture: &str) -> &str {
+    let is_nvidia = architecture.starts_with("sm_");
+    let base = architecture.strip_suffix(['a', 'f']);
+    base.filter(|_| is_nvidia).unwrap_or(architecture)
+}
+
 impl GpuModel {
     /// Clocks for which times are stated.
     pub fn clock(&self) -> &ClockBasis {
@@ -248,6 +256,7 @@ impl GpuModel {
 
     /// Whether the model executes code of an architecture.
     pub fn is_for(&self, architecture: &str) -> bool {
+        let architecture = without_variant(architecture);
         self.architectures.iter().any(|known| known == architecture)
     }
 

@@ -9,6 +9,7 @@ use std::ops::Index;
 use warpbound_base::Diagnostic;
 
 use crate::Parameter;
+use crate::gpu_model::without_variant;
 
 static ROWS: &str = include_str!("../../../machine/nvidia/resources.tsv");
 
@@ -27,8 +28,7 @@ impl SmResources {
     pub fn of(architecture: &str) -> Result<Option<SmResources>, Diagnostic> {
         let mut lines = ROWS.lines().filter(|line| !line.starts_with('#'));
         let head = lines.next().unwrap_or_default();
-        // `sm_90a` runs on the same SMs as `sm_90`.
-        let architecture = architecture.trim_end_matches(['a', 'f']);
+        let architecture = without_variant(architecture);
         let row = lines.find(|line| line.split('\t').next() == Some(architecture));
         row.map(|row| SmResources::parse(head, row)).transpose()
     }

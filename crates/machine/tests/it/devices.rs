@@ -95,6 +95,8 @@ fn each_architecture_has_a_default_model() {
         ("sm_87", "jetson-orin"),
         ("sm_89", "rtx4090"),
         ("sm_90", "h200"),
+        ("sm_90a", "h200"),
+        ("sm_100f", "b200"),
         ("sm_100", "b200"),
         ("sm_110", "thor"),
         ("sm_120", "rtx5090"),

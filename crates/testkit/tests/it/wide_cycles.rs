@@ -77,6 +77,17 @@ impl Subject {
         header: Option<u32>,
         change: &dyn Fn(&mut CycleInputs),
     ) -> Result<ComparedCycles, Diagnostic> {
+        self.compare_on(machine, machine, header, change)
+    }
+
+    /// Compares runs on a machine with bounds for another one.
+    fn compare_on(
+        &self,
+        of_runs: &GpuModel,
+        machine: &GpuModel,
+        header: Option<u32>,
+        change: &dyn Fn(&mut CycleInputs),
+    ) -> Result<ComparedCycles, Diagnostic> {
         let subject = CycleSubject {
             session: &self.session,
             kernel: &self.kernel,
@@ -91,9 +102,9 @@ impl Subject {
         };
         let setups: Vec<RunSetup> = starts(CacheState::Any)
             .iter()
-            .flat_map(|&start| RunSetup::selections(machine, start, &[1, 2]))
+            .flat_map(|&start| RunSetup::selections(of_runs, start, &[1, 2]))
             .collect();
-        subject.compare(machine, &setups, change)
+        subject.compare(of_runs, &setups, change)
     }
 }
 
@@ -157,6 +168,36 @@ fn planted_constants_that_are_not_present_are_found() {
     });
     let violations = planted.expect("it has a bound").violations;
     assert!(!violations.is_empty());
+}
+
+/// A bound that takes lines of code to come with others, or to be loaded by the launch, on a machine where they do not.
+#[test]
+fn planted_lines_that_do_not_come_with_others_are_found() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    let machine = |ahead, loaded| {
+        base.clone()
+            .with(Parameter::InstructionAhead, ahead)
+            .with(Parameter::InstructionPreloaded, loaded)
+            .with(Parameter::InstructionL2Hit, 100_000)
+    };
+    let subject = Subject::read("switch_table", "switch_table.switch_table.1");
+    for (ahead, loaded) in [(0, 0), (1, 0), (3, 0), (8, 0), (0, 1024), (3, 65_536)] {
+        let present = machine(ahead, loaded);
+        let found = subject.compare(&present, None, &|_| {});
+        let violations = found.expect("it has a bound").violations;
+        assert_eq!(violations, Vec::<String>::new(), "{ahead} {loaded}");
+    }
+    for ([ahead, loaded], [claimed_ahead, claimed_loaded]) in
+        [([0, 0], [3, 0]), ([1, 0], [8, 0]), ([0, 0], [0, 65_536])]
+    {
+        let (of_runs, claimed) = (
+            machine(ahead, loaded),
+            machine(claimed_ahead, claimed_loaded),
+        );
+        let planted = subject.compare_on(&of_runs, &claimed, None, &|_| {});
+        let violations = planted.expect("it has a bound").violations;
+        assert!(!violations.is_empty(), "{ahead} {loaded}");
+    }
 }
 
 /// Groups also change within the code of a group, at each YIELD of it.

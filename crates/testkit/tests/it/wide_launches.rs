@@ -2,12 +2,16 @@
 
 use fastrand::Rng;
 use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_base::Diagnostic;
-use warpbound_bounds::CycleOptions;
-use warpbound_ipet::SchedulerClass;
+use warpbound_audit::claims;
+use warpbound_base::{Deadline, Diagnostic};
+use warpbound_bounds::cycles::CycleInputs;
+use warpbound_bounds::{CycleOptions, LaunchExtent, LaunchTime};
+use warpbound_ipet::{Effort, LaunchTerm, SchedulerClass, StatedCounts};
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
-use warpbound_query::{CacheState, Session};
+use warpbound_query::{
+    AnalysedKernel, BoundOptions, CacheState, Session, StatedLaunches, TimeScope,
+};
 use warpbound_testkit::odd_machines::odd_machine;
 use warpbound_testkit::short_launches::compare_launch;
 
@@ -67,6 +71,54 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// Bound of the launch, without its overhead, from inputs that are changed.
+    fn planted_bound(&self, machine: &GpuModel, change: impl FnOnce(&mut CycleInputs)) -> u64 {
+        let kernel = self.launch.kernel.as_deref();
+        let kernel = self
+            .session
+            .launched_kernel(None, kernel)
+            .expect("a kernel");
+        let prepared = self.session.prepare_timed(kernel).expect("it is analysed");
+        let options = BoundOptions {
+            launches: StatedLaunches::one(&self.launch),
+            ..BoundOptions::default()
+        };
+        let claims = claims(&self.session, &prepared, &options).expect("claims");
+        let knowledge = self.session.launch(kernel, &options).expect("a launch");
+        let analysed = AnalysedKernel {
+            session: &self.session,
+            prepared: &prepared,
+            options: &options,
+            knowledge: &knowledge,
+            flow: &claims.flow,
+            deadline: Deadline::default(),
+        };
+        let cycles = CycleOptions {
+            counts: Default::default(),
+            machine: machine.clone(),
+            caches: CacheState::Any,
+            splitting: Default::default(),
+        };
+        let extent = LaunchExtent {
+            scope: TimeScope::Grid,
+            schedulers: SchedulerClass::WorkConserving,
+        };
+        let mut time = LaunchTime::new(analysed, &cycles, extent).expect("it has a time");
+        time.change(change);
+        let stated = vec![None; claims.flow.loops.sites.len()];
+        let stated = StatedCounts {
+            bounds: &stated,
+            totals: &stated,
+            never: &[],
+        };
+        let found = time
+            .bound(stated, Effort::default())
+            .expect("it has a bound");
+        found.bound.upper_bound().limit().0 - found.bound.term(LaunchTerm::Launch)
+    }
+}
+
 const ORDERS: [PathOrder; 2] = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
 
 #[test]
@@ -77,6 +129,7 @@ fn launches_in_both_orders_are_within_their_bounds() {
         for (number, order) in ORDERS.into_iter().enumerate() {
             for group_switch in [0, 20_000] {
                 let machine = base
+                    .clone()
                     .with(Parameter::IssueGroupSwitch, group_switch)
                     .with(Parameter::SmCount, 1 + number as u64);
                 let found = subject
@@ -114,4 +167,24 @@ fn launches_on_odd_machines_are_within_their_bounds() {
         }
     }
     assert!(runs > 60, "{runs}");
+}
+
+/// A bound that takes groups to change for nothing, on a machine that takes long for it.
+#[test]
+fn planted_changes_of_groups_without_a_price_are_found() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    let machine = base
+        .with(Parameter::IssueGroupSwitch, 100_000)
+        .with(Parameter::SmCount, 1);
+    let subject = Subject::read("switch_table.switch_table.2");
+    let found = subject.compare(machine.clone(), PathOrder::TakenFirst);
+    let found = found.expect("it suits the kernel");
+    let worst = found.worst.map_or(0, |(worst, _)| worst);
+    let mut is_parted = false;
+    let planted = subject.planted_bound(&machine, |inputs| {
+        is_parted = inputs.parted.take().is_some();
+    });
+    assert!(is_parted);
+    assert!(planted < worst, "{planted} {worst}");
+    assert!(subject.planted_bound(&machine, |_| {}) >= worst);
 }

@@ -16,8 +16,13 @@ impl Model {
         let path = self.cubin(what.source)?;
         let session = Session::open(&path.display().to_string(), &std::fs::read(&path)?)?;
         let kernel = session.launched_kernel(what.kernel, what.launch.kernel.as_deref())?;
+        // A launch file may be for each of several kernels of a source.
+        let launch = LaunchFile {
+            kernel: None,
+            ..what.launch.clone()
+        };
         let options = BoundOptions {
-            launches: StatedLaunches::one(what.launch),
+            launches: StatedLaunches::one(&launch),
             cycles: Some(CycleQuery {
                 machine: Some(self.machine.clone()),
                 caches: match what.caches {
