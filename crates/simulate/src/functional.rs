@@ -86,7 +86,7 @@ pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result
 }
 
 /// Executes all blocks of a launch. After each block, `done` receives the number of finished blocks. This interpreter is
-/// compiled without a listener to instructions, because those that nobody observes are executed most often.
+/// compiled without a listener to instructions, because most launches have none.
 fn launch_unobserved(
     code: &Code,
     launch: &Launch,

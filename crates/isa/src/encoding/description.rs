@@ -126,7 +126,7 @@ impl TableDescription {
             let size = heads[row].mask.count_ones();
             let mut bucket = Some(self.index_bits(heads[row].value));
             while let Some(at) = bucket {
-                // Behind the rows whose masks are as large: buckets are short, so that rows are inserted in order.
+                // After the rows whose masks are as large. Buckets are short, so rows are moved one by one.
                 let mut to = ends[at] as usize;
                 while to > starts[at] as usize
                     && heads[candidates[to - 1] as usize].mask.count_ones() < size
