@@ -40,6 +40,23 @@ pub fn cta(
     machine: &mini::Machine,
     options: &BoundOptions,
 ) -> Result<CtaReport, Diagnostic> {
+    let steps = BlockLaunch::PROFILE_STEPS;
+    cta_within(session, kernel, launch, machine, options, steps)
+}
+
+/// Like [`cta`], with a limit of lane instructions for profiles; see [`BlockLaunch::profile_steps`].
+///
+/// # Errors
+///
+/// See [`cta`].
+pub fn cta_within(
+    session: &Session,
+    kernel: &Kernel,
+    launch: &mini::LaunchFile,
+    machine: &mini::Machine,
+    options: &BoundOptions,
+    profile_steps: u64,
+) -> Result<CtaReport, Diagnostic> {
     let prepared = session.prepare(kernel)?;
     let here = |diagnostic: Diagnostic| session.locate(diagnostic.in_kernel(kernel.demangled()));
     check_machine(session, &prepared).map_err(here)?;
@@ -50,7 +67,7 @@ pub fn cta(
         threads: launch.threads,
         cells: &cells,
         loops: &BTreeMap::new(),
-        profile_steps: BlockLaunch::PROFILE_STEPS,
+        profile_steps,
     };
     check_machine_holds(block.warps(), launch, machine)?;
     let analysed = block.launch();

@@ -12,6 +12,17 @@ use warpbound_isa::{Reg, RegisterKind};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(u16);
 
+/// First cells of all kinds of register files, in the order of [`RegisterKind::ALL`].
+const FIRST_CELLS: [u16; RegisterKind::ALL.len()] = {
+    let mut first = [0; RegisterKind::ALL.len()];
+    let mut at = 0;
+    while at < first.len() {
+        first[at] = base(RegisterKind::ALL[at]);
+        at += 1;
+    }
+    first
+};
+
 /// First cell of a kind of register file.
 const fn base(kind: RegisterKind) -> u16 {
     let mut first = 0;
@@ -67,30 +78,35 @@ impl Cell {
 
     /// Register of the cell.
     pub fn register(self) -> Reg {
-        let kinds = RegisterKind::ALL.iter().rev();
-        let kind = kinds
-            .copied()
-            .find(|&kind| base(kind) <= self.0)
-            .unwrap_or(RegisterKind::Vector);
-        Reg {
-            kind,
-            // A kind has at most 256 registers.
-            number: (self.0 - base(kind)) as u8,
+        // A loop and no adapters, because interpreters ask this in builds without optimization too.
+        let mut at = FIRST_CELLS.len() - 1;
+        while FIRST_CELLS[at] > self.0 {
+            at -= 1;
         }
+        Reg {
+            kind: RegisterKind::ALL[at],
+            // A kind has at most 256 registers.
+            number: (self.0 - FIRST_CELLS[at]) as u8,
+        }
+    }
+
+    /// Number of the register among those of a kind; `None` if it is of another kind.
+    #[inline]
+    pub fn number_in(self, kind: RegisterKind) -> Option<u8> {
+        let number = self.0.wrapping_sub(FIRST_CELLS[kind as usize]);
+        (number < kind.capacity()).then_some(number as u8)
     }
 
     /// Whether the cell is a predicate, of lanes or of the uniform datapath, which holds 0 or 1.
     pub fn is_predicate(self) -> bool {
-        const UNIFORM: RegisterKind = RegisterKind::UniformPredicate;
-        self.predicate_number().is_some() || self.0.wrapping_sub(base(UNIFORM)) < UNIFORM.capacity()
+        self.predicate_number().is_some()
+            || self.number_in(RegisterKind::UniformPredicate).is_some()
     }
 
     /// Number of the predicate of lanes; `None` for other cells.
     #[inline]
     pub fn predicate_number(self) -> Option<u8> {
-        const FIRST: u16 = base(RegisterKind::Predicate);
-        let number = self.0.checked_sub(FIRST)?;
-        (number < RegisterKind::Predicate.capacity()).then_some(number as u8)
+        self.number_in(RegisterKind::Predicate)
     }
 
     /// Whether each lane has a value of its own. Otherwise all lanes of a warp read the same value.
@@ -104,9 +120,7 @@ impl Cell {
     /// Whether it is a register of the uniform datapath, of which each lane has a copy.
     pub fn is_uniform(self) -> bool {
         const KINDS: [RegisterKind; 2] = [RegisterKind::Uniform, RegisterKind::UniformPredicate];
-        KINDS
-            .iter()
-            .any(|&kind| self.0.wrapping_sub(base(kind)) < kind.capacity())
+        KINDS.iter().any(|&kind| self.number_in(kind).is_some())
     }
 
     /// Index of the cell, below [`Cell::COUNT`].

@@ -51,7 +51,10 @@ use warpbound_simt::exec_mask::ExecMask;
 pub use checks::{Hazard, launch_checked};
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{BarrierWait, Fault, FaultKind, SplitFault};
-pub use listen::{AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NoListener};
+pub use listen::{
+    AccessKind, AnyListener, CellValues, ExecutionListener, Issue, MemoryAccess, NoListener,
+    NvidiaListener,
+};
 pub use split_runs::{SplitCounts, SplitSchedule, UntimedSplits, launch_split};
 
 pub(crate) use block::{Block, ExecContext};
@@ -79,7 +82,34 @@ pub(crate) const WAVE_LANES: usize = gcn::LANES as usize;
 ///
 /// A warp reaches an unsupported operation, or the kernel makes an error, see [`FaultKind`].
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
-    launch_monitored(code, launch, memory, &mut NoListener)
+    launch_unobserved(code, launch, memory, &mut |_| {})
+}
+
+/// Executes all blocks of a launch. After each block, `done` receives the number of finished blocks. This interpreter is
+/// compiled without a listener to instructions, because most launches have none.
+fn launch_unobserved(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    done: &mut dyn FnMut(u64),
+) -> Result<Counts, Fault> {
+    let listener = &mut Progress { done, blocks: 0 };
+    check_entry(code, launch, code.family.has_exec_mask())?;
+    match code.family {
+        Family::Gcn3 => {
+            let program = Program::<WAVE_LANES>::untimed(code, launch);
+            run_blocks::<WaveModel, WAVE_LANES>(&program, launch, memory, listener)
+        }
+        Family::Maxwell | Family::Volta | Family::MiniSimt => {
+            let program = Program::<NVIDIA_LANES>::untimed(code, launch);
+            match code.family.facts().reconvergence {
+                Reconvergence::ConvergenceBarriers => {
+                    run_blocks::<ConvergenceModel, NVIDIA_LANES>(&program, launch, memory, listener)
+                }
+                _ => run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener),
+            }
+        }
+    }
 }
 
 /// Executes all blocks of a launch on an AMD GPU and reports each instruction to a listener.
@@ -91,11 +121,11 @@ pub fn launch_waves(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut impl ExecutionListener<WaveModel>,
+    mut listener: &mut dyn ExecutionListener<WaveModel>,
 ) -> Result<Counts, Fault> {
     check_entry(code, launch, true)?;
     let program = Program::<WAVE_LANES>::untimed(code, launch);
-    run_blocks::<WaveModel, WAVE_LANES>(&program, launch, memory, listener)
+    run_blocks::<WaveModel, WAVE_LANES>(&program, launch, memory, &mut listener)
 }
 
 /// Executes all blocks of a launch on an NVIDIA GPU and reports each instruction to a listener.
@@ -103,22 +133,23 @@ pub fn launch_waves(
 /// # Errors
 ///
 /// As [`launch`]; also if the listener stops the launch, or if the launch is for another machine.
-pub fn launch_with_listener<L>(
+pub fn launch_with_listener(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut L,
-) -> Result<Counts, Fault>
-where
-    L: ExecutionListener<NvidiaModel> + ExecutionListener<ConvergenceModel>,
-{
+    listener: &mut dyn NvidiaListener,
+) -> Result<Counts, Fault> {
     check_entry(code, launch, false)?;
     let program = Program::<NVIDIA_LANES>::untimed(code, launch);
     match code.family.facts().reconvergence {
         Reconvergence::ConvergenceBarriers => {
-            run_blocks::<ConvergenceModel, NVIDIA_LANES>(&program, launch, memory, listener)
+            let mut listener: &mut dyn ExecutionListener<ConvergenceModel> = listener;
+            run_blocks::<ConvergenceModel, NVIDIA_LANES>(&program, launch, memory, &mut listener)
         }
-        _ => run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener),
+        _ => {
+            let mut listener: &mut dyn ExecutionListener<NvidiaModel> = listener;
+            run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, &mut listener)
+        }
     }
 }
 
@@ -137,17 +168,12 @@ pub(crate) fn check_entry(code: &Code, launch: &Launch, are_waves: bool) -> Resu
 /// # Errors
 ///
 /// As [`launch`]; also if the listener stops the launch.
-pub fn launch_monitored<L>(
+pub fn launch_monitored(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut L,
-) -> Result<Counts, Fault>
-where
-    L: ExecutionListener<NvidiaModel>
-        + ExecutionListener<ConvergenceModel>
-        + ExecutionListener<WaveModel>,
-{
+    listener: &mut dyn AnyListener,
+) -> Result<Counts, Fault> {
     match code.family {
         Family::Gcn3 => launch_waves(code, launch, memory, listener),
         Family::Maxwell | Family::Volta | Family::MiniSimt => {
@@ -171,18 +197,13 @@ pub struct SingleWarp {
 /// # Errors
 ///
 /// As [`launch_with_listener`].
-pub fn launch_single_warp<L>(
+pub fn launch_single_warp(
     code: &Code,
     launch: &Launch,
     only: SingleWarp,
     memory: &mut GlobalMemory,
-    listener: &mut L,
-) -> Result<Counts, Fault>
-where
-    L: ExecutionListener<NvidiaModel>
-        + ExecutionListener<ConvergenceModel>
-        + ExecutionListener<WaveModel>,
-{
+    listener: &mut dyn AnyListener,
+) -> Result<Counts, Fault> {
     let index = launch.block_at(only.block);
     match code.family {
         Family::Gcn3 => {
@@ -213,7 +234,7 @@ fn run_single_block<E: ExecutionModel<u32>, const W: usize>(
     launch: &Launch,
     index: Size,
     memory: &mut GlobalMemory,
-    listener: &mut impl ExecutionListener<E>,
+    mut listener: &mut dyn ExecutionListener<E>,
 ) -> Result<Counts, Fault> {
     let mut counts = Counts::new(program.ops.len());
     let mut left = launch.max_instructions;
@@ -221,7 +242,7 @@ fn run_single_block<E: ExecutionModel<u32>, const W: usize>(
         memory,
         counts: &mut counts,
         budget: &mut left,
-        listener,
+        listener: &mut listener,
     })?;
     listener.block_done(index);
     Ok(counts)
@@ -264,7 +285,7 @@ pub fn launch_parallel(
     done: &mut dyn FnMut(u64),
 ) -> Result<Counts, Fault> {
     if threads.get() == 1 {
-        return launch_monitored(code, launch, memory, &mut Progress { done, blocks: 0 });
+        return launch_unobserved(code, launch, memory, done);
     }
     match code.family {
         Family::Volta => {

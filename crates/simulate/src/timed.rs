@@ -47,6 +47,7 @@ use crate::functional::{ConvergenceModel, Counts, Fault, NvidiaModel};
 pub use l2::LOCAL_BASE;
 pub use outcome::{FetchLevel, Outcome, PendingHit, TranslationLevel};
 
+use event::SharedListener;
 pub use event::{
     Event, EventListener, HitLevel, Silent, SplitRefusal, Stall, StallCycles, WarpPlace,
     format_mask, path_name,
@@ -105,7 +106,57 @@ pub struct TimedResult {
 ///
 /// As `functional::launch`; also if a block does not fit on an SM, or if the launch lacks the warp that is to run
 /// alone.
-pub fn run(
+pub fn run<L: EventListener>(
+    code: &Code,
+    program: &nvidia::SassProgram,
+    launch: &Launch,
+    setup: &Setup,
+    memory: &mut GlobalMemory,
+    listener: &mut L,
+) -> Result<TimedResult, Fault> {
+    if L::INLINED {
+        return run_inlined(code, program, launch, setup, memory, listener);
+    }
+    match L::RECORDS {
+        true => {
+            let mut listener = SharedListener::new(listener);
+            run_recorded(code, program, launch, setup, memory, &mut listener)
+        }
+        false => {
+            let mut listener = SharedListener::new(listener);
+            run_unrecorded(code, program, launch, setup, memory, &mut listener)
+        }
+    }
+}
+
+/// Simulates a launch with a listener to outcomes; see [`run`]. This function has no type parameters, so that it is
+/// compiled once.
+fn run_recorded(
+    code: &Code,
+    program: &nvidia::SassProgram,
+    launch: &Launch,
+    setup: &Setup,
+    memory: &mut GlobalMemory,
+    listener: &mut SharedListener<'_, true>,
+) -> Result<TimedResult, Fault> {
+    run_inlined(code, program, launch, setup, memory, listener)
+}
+
+/// Simulates a launch with a listener that ignores outcomes; see [`run`]. This function has no type parameters, so that
+/// it is compiled once.
+fn run_unrecorded(
+    code: &Code,
+    program: &nvidia::SassProgram,
+    launch: &Launch,
+    setup: &Setup,
+    memory: &mut GlobalMemory,
+    listener: &mut SharedListener<'_, false>,
+) -> Result<TimedResult, Fault> {
+    run_inlined(code, program, launch, setup, memory, listener)
+}
+
+/// Simulates a launch with a copy of the simulator for the listener; see [`run`].
+fn run_inlined(
     code: &Code,
     program: &nvidia::SassProgram,
     launch: &Launch,

@@ -479,8 +479,12 @@ impl<'a> Claims<'a> {
 
 /// Returns the cells on which lanes do not agree, of those on which they are claimed to.
 fn disagreed_cells(agreed: &CellSet, lanes: Mask, agree: &dyn Fn(Cell, Mask) -> bool) -> Vec<Cell> {
-    let cells = agreed.iter().map_while(Cell::from_index);
-    cells.filter(|&cell| !agree(cell, lanes)).collect()
+    let mut disagreed = Vec::new();
+    agreed.for_each(|index| {
+        let cell = Cell::from_index(index);
+        disagreed.extend(cell.filter(|&cell| !agree(cell, lanes)));
+    });
+    disagreed
 }
 
 /// Whether an edge has this destination and this kind.

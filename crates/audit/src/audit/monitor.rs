@@ -653,8 +653,11 @@ pub(super) fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
     let mut groups = row.as_chunks::<32>().0.iter().zip(masks);
     groups.all(|(values, mask)| {
         let mut differ = 0;
-        for (lane, &value) in values.iter().enumerate() {
-            differ |= u32::from(value != first) << lane;
+        // Not an iterator, which takes several times as long in builds with little optimization.
+        let mut lane = 0;
+        while lane < values.len() {
+            differ |= u32::from(values[lane] != first) << lane;
+            lane += 1;
         }
         differ & mask == 0
     })

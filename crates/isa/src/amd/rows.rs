@@ -41,10 +41,7 @@ const fn opcodes() -> [GcnOpcode; ROWS] {
     while row < ROWS {
         let head = &HEADS[row];
         let mut tried = 0;
-        while !head
-            .mnemonic
-            .equals(TABLE.text, GcnOpcode::ALL[guess].name())
-        {
+        while !head.mnemonic.equals(TABLE.text, GcnOpcode::NAMES[guess]) {
             guess = (guess + 1) % GcnOpcode::ALL.len();
             tried += 1;
             // An unknown mnemonic is a build error that shows the line.

@@ -119,24 +119,26 @@ impl TableDescription {
         starts: &[u16; STARTS],
     ) -> [u16; LENGTH] {
         let mut candidates = [0; LENGTH];
-        // A pass may add rows to every bucket, so each bucket has a write position of its own.
-        let mut free = *starts;
-        // One pass per mask size, largest first: `const fn` cannot sort by key.
-        let mut bits = u128::BITS + 1;
-        while bits > 0 {
-            bits -= 1;
-            let mut row = 0;
-            while row < heads.len() {
-                if heads[row].mask.count_ones() == bits {
-                    let mut bucket = Some(self.index_bits(heads[row].value));
-                    while let Some(at) = bucket {
-                        candidates[free[at] as usize] = row as u16;
-                        free[at] += 1;
-                        bucket = self.next_bucket(&heads[row], at);
-                    }
+        // Each bucket has an end of its own, which moves as rows are added.
+        let mut ends = *starts;
+        let mut row = 0;
+        while row < heads.len() {
+            let size = heads[row].mask.count_ones();
+            let mut bucket = Some(self.index_bits(heads[row].value));
+            while let Some(at) = bucket {
+                // After the rows whose masks are as large. Buckets are short, so rows are moved one by one.
+                let mut to = ends[at] as usize;
+                while to > starts[at] as usize
+                    && heads[candidates[to - 1] as usize].mask.count_ones() < size
+                {
+                    candidates[to] = candidates[to - 1];
+                    to -= 1;
                 }
-                row += 1;
+                candidates[to] = row as u16;
+                ends[at] += 1;
+                bucket = self.next_bucket(&heads[row], at);
             }
+            row += 1;
         }
         candidates
     }

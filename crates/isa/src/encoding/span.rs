@@ -36,8 +36,10 @@ impl Span {
     /// Splits at the first occurrence of a byte, which belongs to neither part. Without one, returns the whole span
     /// and an empty one.
     pub(crate) const fn split(self, file: &str, byte: u8) -> (Span, Span) {
+        // Once, because each call takes time when the compiler evaluates it.
+        let bytes = file.as_bytes();
         let mut at = self.start;
-        while at < self.end && file.as_bytes()[at as usize] != byte {
+        while at < self.end && bytes[at as usize] != byte {
             at += 1;
         }
         // The rest must not begin after its end, because lengths are unsigned.
@@ -85,8 +87,12 @@ impl Span {
 
     /// Whether the span has only blanks.
     pub(crate) const fn is_blank(self, file: &str) -> bool {
-        let (word, _) = self.word(file);
-        word.len() == 0
+        let bytes = file.as_bytes();
+        let mut at = self.start;
+        while at < self.end && bytes[at as usize] == b' ' {
+            at += 1;
+        }
+        at >= self.end
     }
 
     /// Parses an unsigned number of at most 32 digits, radix 16 or less; `None` for anything else.
@@ -97,11 +103,19 @@ impl Span {
         if self.len() == 0 || self.len() > 32 {
             return None;
         }
+        let bytes = file.as_bytes();
         while at < self.end {
-            let digit = match (file.as_bytes()[at as usize] as char).to_digit(radix) {
-                Some(digit) => digit,
-                None => return None,
+            // Not `char::to_digit`, because the compiler evaluates this for each digit of the files.
+            let byte = bytes[at as usize];
+            let digit = match byte {
+                b'0'..=b'9' => byte - b'0',
+                b'a'..=b'z' => byte - b'a' + 10,
+                b'A'..=b'Z' => byte - b'A' + 10,
+                _ => return None,
             };
+            if digit as u32 >= radix {
+                return None;
+            }
             number = number * radix as u128 + digit as u128;
             at += 1;
         }

@@ -248,6 +248,8 @@ impl CycleStatistics {
 }
 
 impl EventListener for CycleStatistics {
+    const INLINED: bool = true;
+
     #[inline]
     fn event(&mut self, cycle: u64, event: &Event) {
         match event {

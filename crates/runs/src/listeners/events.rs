@@ -29,6 +29,8 @@ impl<'a> EventFile<'a> {
 }
 
 impl EventListener for EventFile<'_> {
+    const INLINED: bool = true;
+
     fn event(&mut self, cycle: u64, event: &Event) {
         let is_issue = matches!(event, Event::Issue { .. });
         let instruction = event.instruction().map(|at| {

@@ -17,6 +17,8 @@ impl<'a> BlockProgress<'a> {
 }
 
 impl EventListener for BlockProgress<'_> {
+    const INLINED: bool = true;
+
     #[inline(always)]
     fn event(&mut self, _cycle: u64, event: &Event) {
         if let Event::BlockEnds { .. } = event {

@@ -484,6 +484,8 @@ impl<'a> Timeline<'a> {
 }
 
 impl EventListener for Timeline<'_> {
+    const INLINED: bool = true;
+
     fn event(&mut self, cycle: u64, event: &Event) {
         match event {
             &Event::BlockBegins {

@@ -648,8 +648,7 @@ fn guard(condition: ExecCondition, extent: Extent) -> Option<Guard> {
 
 /// Number of a word of the warp; `None` for other cells.
 pub(super) fn word_number(cell: Cell) -> Option<u8> {
-    let register = cell.register();
-    (register.kind == RegisterKind::Scalar).then_some(register.number)
+    cell.number_in(RegisterKind::Scalar)
 }
 
 /// Whether an operation reads a register that only a simulation with time can define.

@@ -8,6 +8,7 @@ use warpbound_simt::Mask;
 use super::Size;
 use super::compile::word_number;
 use super::program::{RegisterRows, predicate_mask};
+use super::{ConvergenceModel, NvidiaModel, WaveModel};
 
 /// Observer of a launch whose warps follow the execution model `E`, called before each instruction takes effect.
 pub trait ExecutionListener<E> {
@@ -24,6 +25,39 @@ pub trait ExecutionListener<E> {
     /// Observes that all warps of a block have exited.
     fn block_done(&mut self, _block: Size) {}
 }
+
+/// Listener whose methods are called by a table, so that all such listeners share one compiled interpreter.
+impl<E> ExecutionListener<E> for &mut (dyn ExecutionListener<E> + '_) {
+    #[inline(always)]
+    fn issue(&mut self, issue: &Issue<'_, E>) -> bool {
+        (**self).issue(issue)
+    }
+
+    #[inline(always)]
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        (**self).access(access);
+    }
+
+    fn block_done(&mut self, block: Size) {
+        (**self).block_done(block);
+    }
+}
+
+/// Listener to warps of each execution model that NVIDIA's GPUs have.
+pub trait NvidiaListener:
+    ExecutionListener<NvidiaModel> + ExecutionListener<ConvergenceModel>
+{
+}
+
+impl<L> NvidiaListener for L where
+    L: ExecutionListener<NvidiaModel> + ExecutionListener<ConvergenceModel>
+{
+}
+
+/// Listener to warps and waves of each execution model.
+pub trait AnyListener: NvidiaListener + ExecutionListener<WaveModel> {}
+
+impl<L: NvidiaListener + ExecutionListener<WaveModel>> AnyListener for L {}
 
 /// Listener that ignores all events.
 #[derive(Clone, Copy, Debug)]

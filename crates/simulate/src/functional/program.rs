@@ -79,13 +79,12 @@ impl RegisterRows {
         if cell.index() < self.vectors {
             return Some(cell.index());
         }
-        let register = cell.register();
-        let number = usize::from(register.number);
-        match register.kind {
-            RegisterKind::Uniform if number < self.uniforms => Some(self.vectors + number),
-            RegisterKind::Flag => Some(self.extra(ExtraRegister::Cc)),
-            _ => None,
+        if let Some(number) = cell.number_in(RegisterKind::Uniform) {
+            let number = usize::from(number);
+            return (number < self.uniforms).then_some(self.vectors + number);
         }
+        let flag = cell.number_in(RegisterKind::Flag);
+        flag.map(|_| self.extra(ExtraRegister::Cc))
     }
 
     /// Row of an extra register.
@@ -102,9 +101,8 @@ pub(super) fn predicate_mask(cell: Cell) -> Option<u8> {
     if let Some(number) = cell.predicate_number() {
         return Some(number);
     }
-    let register = cell.register();
-    let is_uniform = register.kind == RegisterKind::UniformPredicate;
-    is_uniform.then(|| UNIFORM_PREDICATES + register.number)
+    let number = cell.number_in(RegisterKind::UniformPredicate)?;
+    Some(UNIFORM_PREDICATES + number)
 }
 
 /// Number of the first mask of a uniform predicate.

@@ -59,7 +59,7 @@ pub fn launch_split(
     splitting: &UntimedSplits,
     schedule: SplitSchedule<'_>,
     memory: &mut GlobalMemory,
-    listener: &mut impl ExecutionListener<WaveModel>,
+    mut listener: &mut dyn ExecutionListener<WaveModel>,
 ) -> Result<SplitCounts, Fault> {
     check_entry(code, launch, true)?;
     let program = Program::<WAVE_LANES>::untimed(code, launch);
@@ -86,7 +86,7 @@ pub fn launch_split(
             memory: &mut *memory,
             counts: &mut counts,
             budget: &mut left,
-            listener: &mut *listener,
+            listener: &mut listener,
         };
         run.run(schedule, &mut context)?;
         listener.block_done(index);

@@ -18,6 +18,10 @@ pub trait EventListener {
     /// Whether the simulator records outcomes for this listener.
     const RECORDS: bool = false;
 
+    /// Whether the simulator is compiled for this listener, with its methods inlined. A listener without it shares a
+    /// compiled simulator with others, because each copy takes seconds to compile.
+    const INLINED: bool = false;
+
     /// Receives an event and its cycle.
     fn event(&mut self, cycle: u64, event: &Event);
 
@@ -32,12 +36,15 @@ pub trait EventListener {
 pub struct Silent;
 
 impl EventListener for Silent {
+    const INLINED: bool = true;
+
     #[inline(always)]
     fn event(&mut self, _cycle: u64, _event: &Event) {}
 }
 
 impl<A: EventListener, B: EventListener> EventListener for (A, B) {
     const RECORDS: bool = A::RECORDS || B::RECORDS;
+    const INLINED: bool = A::INLINED && B::INLINED;
 
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
@@ -54,6 +61,7 @@ impl<A: EventListener, B: EventListener> EventListener for (A, B) {
 
 impl<L: EventListener> EventListener for Option<L> {
     const RECORDS: bool = L::RECORDS;
+    const INLINED: bool = L::INLINED;
 
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
@@ -72,6 +80,7 @@ impl<L: EventListener> EventListener for Option<L> {
 
 impl<L: EventListener> EventListener for &mut L {
     const RECORDS: bool = L::RECORDS;
+    const INLINED: bool = L::INLINED;
 
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
@@ -81,6 +90,50 @@ impl<L: EventListener> EventListener for &mut L {
     #[inline(always)]
     fn outcome(&mut self, outcome: &Outcome) {
         (**self).outcome(outcome);
+    }
+}
+
+/// Methods of a listener in a table.
+trait ListenerMethods {
+    /// See [`EventListener::event`].
+    fn receive_event(&mut self, cycle: u64, event: &Event);
+
+    /// See [`EventListener::outcome`].
+    fn receive_outcome(&mut self, outcome: &Outcome);
+}
+
+impl<L: EventListener> ListenerMethods for L {
+    fn receive_event(&mut self, cycle: u64, event: &Event) {
+        self.event(cycle, event);
+    }
+
+    fn receive_outcome(&mut self, outcome: &Outcome) {
+        self.outcome(outcome);
+    }
+}
+
+/// Listener whose methods are called by a table; see [`EventListener::INLINED`].
+pub(super) struct SharedListener<'a, const RECORDS: bool>(&'a mut dyn ListenerMethods);
+
+impl<'a, const RECORDS: bool> SharedListener<'a, RECORDS> {
+    pub(super) fn new(listener: &'a mut impl EventListener) -> SharedListener<'a, RECORDS> {
+        SharedListener(listener)
+    }
+}
+
+impl<const RECORDS: bool> EventListener for SharedListener<'_, RECORDS> {
+    const RECORDS: bool = RECORDS;
+
+    #[inline(always)]
+    fn event(&mut self, cycle: u64, event: &Event) {
+        self.0.receive_event(cycle, event);
+    }
+
+    #[inline(always)]
+    fn outcome(&mut self, outcome: &Outcome) {
+        if RECORDS {
+            self.0.receive_outcome(outcome);
+        }
     }
 }
 

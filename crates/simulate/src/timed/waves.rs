@@ -20,6 +20,7 @@ use warpbound_launch::{GlobalMemory, Launch};
 use warpbound_machine::SchedulerPolicy;
 use warpbound_timing::gcn_facts;
 
+use super::event::SharedListener;
 use super::gpu::{Inputs, simulate};
 use super::parameters::UsedParameters;
 use super::{EventListener, TimedResult};
@@ -43,6 +44,56 @@ pub fn run_waves<L: EventListener>(
     setup: &WaveSetup,
     memory: &mut GlobalMemory,
     listener: &mut L,
+) -> Result<TimedResult, Fault> {
+    if L::INLINED {
+        return run_inlined(code, program, launch, setup, memory, listener);
+    }
+    match L::RECORDS {
+        true => {
+            let mut listener = SharedListener::new(listener);
+            run_recorded(code, program, launch, setup, memory, &mut listener)
+        }
+        false => {
+            let mut listener = SharedListener::new(listener);
+            run_unrecorded(code, program, launch, setup, memory, &mut listener)
+        }
+    }
+}
+
+/// Simulates a launch with a listener to outcomes; see [`run_waves`]. This function has no type parameters, so that it
+/// is compiled once.
+fn run_recorded(
+    code: &Code,
+    program: &GcnProgram,
+    launch: &Launch,
+    setup: &WaveSetup,
+    memory: &mut GlobalMemory,
+    listener: &mut SharedListener<'_, true>,
+) -> Result<TimedResult, Fault> {
+    run_inlined(code, program, launch, setup, memory, listener)
+}
+
+/// Simulates a launch with a listener that ignores outcomes; see [`run_waves`]. This function has no type parameters,
+/// so that it is compiled once.
+fn run_unrecorded(
+    code: &Code,
+    program: &GcnProgram,
+    launch: &Launch,
+    setup: &WaveSetup,
+    memory: &mut GlobalMemory,
+    listener: &mut SharedListener<'_, false>,
+) -> Result<TimedResult, Fault> {
+    run_inlined(code, program, launch, setup, memory, listener)
+}
+
+/// Simulates a launch with a copy of the simulator for the listener; see [`run_waves`].
+fn run_inlined(
+    code: &Code,
+    program: &GcnProgram,
+    launch: &Launch,
+    setup: &WaveSetup,
+    memory: &mut GlobalMemory,
+    listener: &mut impl EventListener,
 ) -> Result<TimedResult, Fault> {
     check_entry(code, launch, true)?;
     if !matches!(setup.policy, SchedulerPolicy::Oldest | SchedulerPolicy::Lrr) {

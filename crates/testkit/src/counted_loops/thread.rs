@@ -80,7 +80,7 @@ pub fn run_thread(
         lanes: code.lanes().max(1),
         launch,
         indices,
-        cells: (0..Cell::COUNT).map(|_| rng.u32(..)).collect(),
+        cells: random_cells(&mut rng),
         stack: Vec::new(),
         memory,
         loaded: rng.u32(0..24),
@@ -106,6 +106,21 @@ pub fn run_thread(
         }
     }
     ThreadEnd::Cut
+}
+
+/// Random contents of all cells. Drawn at once and copied by a loop, because tests are built with little optimization and
+/// run very many threads of a few instructions.
+fn random_cells(rng: &mut Rng) -> Vec<u32> {
+    let mut bytes = [0u8; 4 * Cell::COUNT];
+    rng.fill(&mut bytes);
+    let (words, _) = bytes.as_chunks::<4>();
+    let mut cells = vec![0; Cell::COUNT];
+    let mut cell = 0;
+    while cell < Cell::COUNT {
+        cells[cell] = u32::from_le_bytes(words[cell]);
+        cell += 1;
+    }
+    cells
 }
 
 impl ThreadState<'_> {

@@ -446,12 +446,14 @@ impl WarpTrace<'_> {
             self.check_node(node, moment);
         }
         if let (ControlEffect::Branch { .. }, Some(guard)) = (&op.control, op.condition.guard) {
-            let taken = (0..64).filter(|lane| active >> lane & 1 == 1);
-            let zeros = taken.filter(|&lane| {
-                let cells: &[u32] = &moment.cells[lane as usize];
-                cells[guard.index()] == 0
-            });
-            let zeros = zeros.count() as u32;
+            // Loops and no iterators here and below, because tests are built with little optimization and come here at
+            // each instruction.
+            let (mut zeros, mut rest) = (0, active);
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                zeros += u32::from(moment.cells[lane][guard.index()] == 0);
+                rest &= rest - 1;
+            }
             if zeros > 0 && zeros < active.count_ones() {
                 self.diverged = true;
                 let ends_here = claims.ends.get(&at);
@@ -503,7 +505,16 @@ impl WarpTrace<'_> {
         let differ = |cell: usize| lanes.iter().any(|row| row[cell] != lanes[0][cell]);
         let agreed = state.agreement(ACTIVE);
         let all = claims.case.planted == Some(PlantedError::ExtraAgreement);
-        let wrong = (0..Cell::COUNT).find(|&cell| (agreed.contains(cell) || all) && differ(cell));
+        let mut wrong = None;
+        let mut visit = |cell: usize| {
+            if wrong.is_none() && differ(cell) {
+                wrong = Some(cell);
+            }
+        };
+        match all {
+            true => (0..Cell::COUNT).for_each(&mut visit),
+            false => agreed.for_each(&mut visit),
+        }
         if let Some(cell) = wrong {
             self.problems.push(format!(
                 "lanes do not agree on cell {cell} at node {}",

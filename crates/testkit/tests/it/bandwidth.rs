@@ -14,7 +14,8 @@ use warpbound_base::Diagnostic;
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_machine::{GpuModel, Parameter, Selection};
 use warpbound_query::Session;
-use warpbound_runs::{RunHooks, TimedOptions};
+use warpbound_runs::{TimedOptions, simulate_with};
+use warpbound_simulate::timed::Silent;
 
 /// Maximum median deviation of the rates without a tolerance of their own, which no machine parameter is set to meet.
 const MEDIAN: f64 = 0.12;
@@ -166,13 +167,10 @@ fn cycles(session: &Session, launch: &LaunchFile, machine: &str, set: &[(Paramet
         .expect("it has the kernel");
     let mut options = TimedOptions::new(GpuModel::built_in(machine).expect("a machine"));
     options.set.extend(set);
-    let hooks = RunHooks {
-        events: None,
-        timeline: None,
-        progress: &mut |_| (),
-    };
-    let run = warpbound_runs::simulate(session, kernel, launch, &options, hooks);
-    run.expect("it runs").report.cycles
+    let prepared = session.prepare_timed(kernel).expect("it decodes");
+    // Without statistics, which take a good part of the time of a run.
+    let run = simulate_with(session, &prepared, launch, &options, &mut Silent);
+    run.expect("it runs").cycles.0.0
 }
 
 /// Returns the bytes or operations of a series per cycle.

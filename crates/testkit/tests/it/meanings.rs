@@ -2,6 +2,7 @@
 
 use warpbound_ir::{Cell, Expr, Meaning, meaning_of};
 use warpbound_isa::Arch;
+use warpbound_isa::nvidia::SassProgram;
 use warpbound_testkit::instructions::census::{FLOATS, document};
 use warpbound_testkit::instructions::input_words::{EDGES, InputWords};
 use warpbound_testkit::instructions::reference::{InstrInputs, file_of, outputs};
@@ -74,9 +75,14 @@ fn cells(expr: &Expr, found: &mut Vec<Cell>) {
     }
 }
 
-fn checked(instr: &SpelledView, meaning: &Meaning, inputs: &InstrInputs, text: &str) {
+fn checked(
+    instr: &SpelledView,
+    meaning: &Meaning,
+    inputs: &InstrInputs,
+    text: &dyn Fn() -> String,
+) {
     let Meaning::Set(writes) = meaning else {
-        unreachable!("{text}: {meaning:?}");
+        unreachable!("{}: {meaning:?}", text());
     };
     let mut got: Vec<(Cell, u32)> = writes
         .iter()
@@ -85,18 +91,18 @@ fn checked(instr: &SpelledView, meaning: &Meaning, inputs: &InstrInputs, text: &
     let expected = outputs(instr, inputs);
     assert!(
         expected.is_some(),
-        "{text} has a meaning, but no reference: {:?}",
+        "{} has a meaning, but no reference: {:?}",
+        text(),
         instr.view
     );
     let mut expected = expected.unwrap_or_default();
     got.sort_unstable();
     expected.sort_unstable();
-    assert_eq!(got, expected, "{text} of {inputs:x?}");
+    assert_eq!(got, expected, "{} of {inputs:x?}", text());
 }
 
 /// Checks that the cells of a meaning are among the reads and writes that flow analyses use.
-fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
-    let program = decode_word(arch, word).expect("a group");
+fn cells_are_known(program: &SassProgram, meaning: &Meaning, text: &dyn Fn() -> String) {
     let effects = program.effects(&program.instrs[0]);
     let reads: Vec<Cell> = effects.reads.iter().map(|&reg| reg.into()).collect();
     let writes: Vec<Cell> = effects.writes.iter().map(|&reg| reg.into()).collect();
@@ -105,11 +111,11 @@ fn cells_are_known(arch: Arch, word: u64, meaning: &Meaning, text: &str) {
     };
     let mut read = Vec::new();
     for (cell, value) in values {
-        assert!(writes.contains(cell), "{text} writes {cell:?}");
+        assert!(writes.contains(cell), "{} writes {cell:?}", text());
         cells(value, &mut read);
     }
     for cell in read {
-        assert!(reads.contains(&cell), "{text} reads {cell:?}");
+        assert!(reads.contains(&cell), "{} reads {cell:?}", text());
     }
 }
 
@@ -141,9 +147,12 @@ fn check(arch: Arch, shape: &FormVariants) -> u64 {
                 continue;
             };
             let program = decode_word(arch, word).expect("a group");
-            let text = program.text(&program.instrs[0], Default::default());
-            let text = text.unwrap_or_default();
-            cells_are_known(arch, word, &meaning, &text);
+            // Printed only when something differs, because there are very many words.
+            let text = || {
+                let text = program.text(&program.instrs[0], Default::default());
+                text.unwrap_or_default()
+            };
+            cells_are_known(&program, &meaning, &text);
             for _ in 0..each.div_ceil(words) {
                 checked(&view, &meaning, &random.inputs(), &text);
             }
@@ -231,7 +240,7 @@ fn a_wrong_meaning_is_found() {
     let mut random = Random::new(99);
     let differ = std::panic::catch_unwind(move || {
         for _ in 0..100 {
-            checked(&wrong, &meaning, &random.inputs(), "IADD3");
+            checked(&wrong, &meaning, &random.inputs(), &|| "IADD3".to_owned());
         }
     });
     assert!(differ.is_err());

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use warpbound_bounds::cta;
+use warpbound_bounds::cta::cta_within;
 use warpbound_ir::lift;
 use warpbound_isa::{self as isa, Program};
 use warpbound_load::Image;
@@ -19,6 +19,9 @@ const PROGRAMS: [&str; 4] = [
     include_str!("../../../../kernels/msimt/odd_even_sort.msimt"),
 ];
 const LAUNCH: &str = include_str!("../../../../kernels/msimt/triangle_sum.4x1.toml");
+/// Limit of the steps of profiles: damaged programs often loop for ever, and steps up to the usual limit would show
+/// nothing more about them.
+const PROFILE_STEPS: u64 = 200_000;
 const MACHINE: &str = include_str!("../../../../machine/mini-simt/paper-2014.toml");
 
 /// Words of programs, so that some random texts are valid programs.
@@ -82,7 +85,7 @@ fn use_program(text: &str) {
         launch.constants.retain(|name, _| declared(name));
         let ran = run_mini(&session, kernel, &launch, &machine, None, None);
         let _ = ran.inspect_err(assert_line).map(|report| report.text());
-        let bounded = cta(&session, kernel, &launch, &machine, &options);
+        let bounded = cta_within(&session, kernel, &launch, &machine, &options, PROFILE_STEPS);
         let _ = bounded
             .inspect_err(assert_line)
             .map(|report| (report.text(), report.dot(), report.svg()));

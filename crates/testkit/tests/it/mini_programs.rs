@@ -80,15 +80,13 @@ fn planted_faults_are_found() {
         ),
         (PlantedError::SwappedOrder, "no step from node"),
     ] {
-        let total = campaign(case, 20261122, 400, Some(planted));
-        assert!(
-            total
-                .problems
-                .iter()
-                .any(|problem| problem.contains(message)),
-            "{planted:?} is not found: {:?}",
-            total.problems.first()
-        );
+        let found = |programs| {
+            let total = campaign(case, 20261122, programs, Some(planted));
+            let mut problems = total.problems.iter();
+            problems.any(|problem| problem.contains(message))
+        };
+        // More programs only where the first ones do not show the error.
+        assert!(found(40) || found(400), "{planted:?} is not found");
     }
     assert_eq!(campaign(case, 20261122, 400, None).problems, [""; 0]);
 }

@@ -253,13 +253,14 @@ const fn sorted() -> [(u128, Modifier); LISTED.len()] {
     while at < LISTED.len() {
         let (word, modifier) = LISTED[at];
         assert!(word.len() <= WORD_BYTES, "{}", word);
+        let number = number_of(word);
         let mut to = at;
         // Insertion sort, because no sort of the library is a `const fn`.
-        while to > 0 && sorted[to - 1].0 > number_of(word) {
+        while to > 0 && sorted[to - 1].0 > number {
             sorted[to] = sorted[to - 1];
             to -= 1;
         }
-        sorted[to] = (number_of(word), modifier);
+        sorted[to] = (number, modifier);
         at += 1;
     }
     sorted

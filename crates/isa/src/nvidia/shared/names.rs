@@ -120,15 +120,47 @@ pub(crate) const fn sorted_entries<const COUNT: usize>(
         }
         read += 1;
     }
-    // Insertion sort: stable, and `const fn` has no `sort_by_key`.
-    let mut at = 1;
-    while at < COUNT {
-        let mut to = at;
-        while to > 0 && entries[to].is_before(&entries[to - 1], text) {
-            entries.swap(to, to - 1);
-            to -= 1;
+    merge_sorted(entries, text)
+}
+
+/// Sorts entries; those with equal names stay in their order. A merge sort, because the compiler takes long for as many
+/// comparisons as an insertion sort makes, and `const fn` has no `sort_by_key`.
+const fn merge_sorted<const COUNT: usize>(
+    mut entries: [Entry; COUNT],
+    text: &str,
+) -> [Entry; COUNT] {
+    // Runs of this length are sorted.
+    let mut length = 1;
+    while length < COUNT {
+        let before = entries;
+        let mut start = 0;
+        while start < COUNT {
+            let middle = if COUNT - start < length {
+                COUNT
+            } else {
+                start + length
+            };
+            let end = if COUNT - middle < length {
+                COUNT
+            } else {
+                middle + length
+            };
+            let (mut first, mut second, mut to) = (start, middle, start);
+            while to < end {
+                let takes_second = second < end
+                    && (first == middle || before[second].is_before(&before[first], text));
+                if takes_second {
+                    entries[to] = before[second];
+                    second += 1;
+                } else {
+                    entries[to] = before[first];
+                    first += 1;
+                }
+                to += 1;
+            }
+            start = end;
         }
-        at += 1;
+        length *= 2;
     }
     entries
 }

@@ -92,16 +92,23 @@ macro_rules! opcodes {
                 }
             }
 
+            /// Mnemonics of all opcodes, in the order of the table. The compiler takes long to evaluate
+            /// [`Opcode::name`], because it compares with one variant after the other.
+            const NAMES: &[&[u8]] = &[$($name.as_bytes(),)+];
+
             /// Whether this is the mnemonic.
             pub(crate) const fn has_name(self, name: &str) -> bool {
-                is_equal(self.name(), name)
+                is_equal(Opcode::NAMES[self as usize], name.as_bytes())
             }
 
             /// Opcode with a mnemonic.
             pub(crate) const fn with_name(name: &str) -> Option<Opcode> {
+                let name = name.as_bytes();
                 let mut at = 0;
-                while at < Opcode::ALL.len() {
-                    if is_equal(Opcode::ALL[at].name(), name) {
+                while at < Opcode::NAMES.len() {
+                    let listed = Opcode::NAMES[at];
+                    // The length first, because a call takes the compiler longer than a comparison of numbers.
+                    if listed.len() == name.len() && is_equal(listed, name) {
                         return Some(Opcode::ALL[at]);
                     }
                     at += 1;
@@ -447,8 +454,7 @@ impl Opcode {
 }
 
 /// Whether two texts are equal; `==` is not available at compile time.
-const fn is_equal(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
+const fn is_equal(a: &[u8], b: &[u8]) -> bool {
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;
