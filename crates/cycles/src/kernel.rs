@@ -88,6 +88,9 @@ pub struct PartedGroups {
     /// Nodes that a group may execute while other lanes of the warp are elsewhere. All of them are in
     /// [`PartedGroups::nodes`].
     pub apart: BTreeSet<usize>,
+    /// Nodes that lanes which have parted may execute together, because a GPU may take them for one group there. All of them
+    /// are in [`PartedGroups::apart`].
+    pub meeting: BTreeSet<usize>,
     /// Number of a node without instructions, which stands for the change from one group to another. Steps lead to it from
     /// each of [`PartedGroups::nodes`], and from it to all nodes where a group may go on.
     pub change: usize,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use warpbound_analyse::access::{AccessClass, AccessCounts};
+use warpbound_analyse::access::{AccessClass, AccessCounts, MemoryUnits};
 use warpbound_base::{ConstantBanks, Diagnostic, Family};
 use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, PartedGroups,
@@ -26,6 +26,7 @@ use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts
 
 use super::CacheState;
 use super::launch_memory::{AccessedMemory, LaunchMemory, PageCount, ResidentWarps, lanes};
+use super::parted_groups::class_of_any_lanes;
 use super::runtime_memory::may_be_accessed;
 
 /// Bytes of a constant bank, where the launch does not say.
@@ -442,12 +443,20 @@ impl CycleInputs {
         banks: Option<&Vec<(u8, Vec<u8>)>>,
     ) -> Result<(), Diagnostic> {
         let nodes = self.nodes.clone();
+        let meeting = self.meeting_ops();
+        let units = MemoryUnits::of(prepared.family());
+        let of_any_lanes: BTreeMap<OpIndex, AccessClass> = classes
+            .iter()
+            .filter(|(at, _)| meeting.contains(at))
+            .filter_map(|(&at, class)| Some((at, class_of_any_lanes(class, units?))))
+            .collect();
         let ops = nodes.iter().flatten();
         for at in ops.flat_map(|&(first, last)| (first.0..=last.0).map(OpIndex)) {
             match prepared.family() {
                 Family::Gcn3 => self.add_wave_op(at, prepared, classes, knowledge)?,
                 Family::Maxwell | Family::Volta | Family::MiniSimt => {
-                    self.add_op(at, prepared, classes, knowledge, banks)?;
+                    let class = of_any_lanes.get(&at).or_else(|| classes.get(&at));
+                    self.add_op(at, prepared, class, knowledge, banks)?;
                 }
             }
         }
@@ -459,14 +468,13 @@ impl CycleInputs {
         &mut self,
         at: OpIndex,
         prepared: &Prepared<'_>,
-        classes: &BTreeMap<OpIndex, AccessClass>,
+        class: Option<&AccessClass>,
         knowledge: &AccessKnowledge,
         banks: Option<&Vec<(u8, Vec<u8>)>>,
     ) -> Result<(), Diagnostic> {
         let Some(facts) = self.facts.get(at.index()) else {
             return Ok(());
         };
-        let class = classes.get(&at);
         match facts.completion {
             Completion::Memory { cached } => {
                 let meaning = prepared.code.get(at).and_then(|op| op.meaning.as_ref());

@@ -6,8 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use warpbound_analyse::access::{AccessClass, AccessClassifier, KnownCounts, MemoryUnits};
+use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_cycles::{PartedGroups, TimedStep};
-use warpbound_ir::{Code, ControlEffect};
+use warpbound_ir::{Code, ControlEffect, OpIndex};
 use warpbound_query::KernelFlow;
 use warpbound_query::flow::pending_entries;
 use warpbound_simt::{EntryId, NodeId, Tag};
@@ -17,14 +19,23 @@ use super::inputs::CycleInputs;
 impl CycleInputs {
     /// Adds the steps of changes between groups, if the lanes of the warp may part.
     pub(super) fn add_changes(&mut self, code: &Code, flow: &KernelFlow) {
-        let PartedNodes { nodes, apart } = parted_nodes(code, flow);
+        let PartedNodes {
+            nodes,
+            apart,
+            meeting,
+        } = parted_nodes(code, flow);
         if nodes.is_empty() {
             return;
         }
         let change = self.nodes.len();
         self.nodes.push(None);
         let threads = nodes.iter().filter_map(|&node| flow.thread.steps.get(node));
-        let next = threads.flatten().map(|step| step.to.map(NodeId::index));
+        let warps = nodes
+            .iter()
+            .filter_map(|&node| flow.warp.graph.steps.get(node));
+        let next = threads.flatten().map(|step| step.to);
+        let next = next.chain(warps.flatten().map(|step| step.to));
+        let next = next.map(|to| to.map(NodeId::index));
         let targets: BTreeSet<Option<usize>> =
             nodes.iter().copied().map(Some).chain(next).collect();
         let into = nodes.iter().map(|&from| TimedStep {
@@ -37,15 +48,33 @@ impl CycleInputs {
         self.parted = Some(PartedGroups {
             nodes,
             apart,
+            meeting,
             change,
         });
     }
+
+    /// Operations of nodes that lanes which have parted may execute together.
+    pub(super) fn meeting_ops(&self) -> BTreeSet<OpIndex> {
+        let nodes = self.parted.iter().flat_map(|parted| &parted.meeting);
+        let ends = nodes.filter_map(|&node| self.nodes.get(node).copied().flatten());
+        ends.flat_map(|(first, last)| (first.0..=last.0).map(OpIndex))
+            .collect()
+    }
+}
+
+/// Returns the class of an access by any lanes of a warp with any addresses. What is known of the lanes of one group does not
+/// hold for several groups together.
+pub(super) fn class_of_any_lanes(class: &AccessClass, units: MemoryUnits) -> AccessClass {
+    let (launch, counts) = (Default::default(), KnownCounts::default());
+    let any = LaneAddresses::Unknown { decided_by: None };
+    AccessClassifier::new(&launch, units, &counts).classify(class.shape, &any, None)
 }
 
 /// Nodes as in [`PartedGroups`].
 struct PartedNodes {
     nodes: BTreeSet<usize>,
     apart: BTreeSet<usize>,
+    meeting: BTreeSet<usize>,
 }
 
 /// Returns the nodes that a group of lanes may execute while other lanes of the warp are elsewhere, with the nodes at which
@@ -112,8 +141,61 @@ fn parted_nodes(code: &Code, flow: &KernelFlow) -> PartedNodes {
     let is_reached = |&node: &usize| flow.warp.state(NodeId(node as u32)).is_some();
     found.retain(is_reached);
     apart.retain(is_reached);
+    let meeting = meeting_nodes(flow, &parts, &apart);
     PartedNodes {
         nodes: found,
         apart,
+        meeting,
     }
+}
+
+/// Maximum number of steps of the search for nodes where groups may meet.
+const MOST_STEPS: usize = 10_000_000;
+
+/// Returns the nodes that lanes may execute together which have parted at one of `parts` and have not been joined since.
+///
+/// Each of the two lanes follows a step of its own from that node, and the regions that were open there stay open until their
+/// BSYNC joins the lanes. So a node where they meet is reached by both steps, through nodes of `apart` with these regions.
+fn meeting_nodes(flow: &KernelFlow, parts: &[NodeId], apart: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let entries = &flow.thread.space.entries;
+    let pending = |node: usize| pending_entries(&flow.warp, NodeId(node as u32));
+    let mut meeting = BTreeSet::new();
+    let mut steps_left = MOST_STEPS;
+    for part in parts {
+        let is_region = |entry: &&EntryId| matches!(entries.get(**entry).tag, Tag::Barrier(_));
+        let regions: Vec<EntryId> = pending(part.index())
+            .iter()
+            .filter(is_region)
+            .copied()
+            .collect();
+        let is_inside = |node: &usize| {
+            let open = pending(*node);
+            apart.contains(node) && regions.iter().all(|region| open.contains(region))
+        };
+        let successors = |node: usize| {
+            let steps = flow.thread.steps.get(node).into_iter().flatten();
+            steps.filter_map(|step| step.to.map(NodeId::index))
+        };
+        let sides: BTreeSet<usize> = successors(part.index()).filter(is_inside).collect();
+        let mut reached_by_one: BTreeSet<usize> = BTreeSet::new();
+        for side in sides {
+            let mut reached = BTreeSet::from([side]);
+            let mut work = vec![side];
+            while let Some(node) = work.pop() {
+                for next in successors(node).filter(is_inside) {
+                    // Without the search to its end, groups may meet anywhere.
+                    let Some(left) = steps_left.checked_sub(1) else {
+                        return apart.clone();
+                    };
+                    steps_left = left;
+                    if reached.insert(next) {
+                        work.push(next);
+                    }
+                }
+            }
+            meeting.extend(reached.intersection(&reached_by_one));
+            reached_by_one.extend(reached);
+        }
+    }
+    meeting
 }

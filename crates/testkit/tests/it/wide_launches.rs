@@ -34,18 +34,34 @@ struct Subject {
 
 impl Subject {
     fn read(name: &str) -> Subject {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
         let source = name.split('.').next().unwrap_or_default();
+        Subject::of_files(
+            &format!("wide/{source}.sm_90.cubin"),
+            &format!("launches/{name}.toml"),
+        )
+    }
+
+    /// Launch of a kernel of `groups_that_meet`.
+    fn meeting(kernel: &str) -> Subject {
+        let folder = "limits/groups_that_meet";
+        let mut subject =
+            Subject::of_files(&format!("{folder}.sm_90.cubin"), &format!("{folder}.toml"));
+        subject.launch.kernel = Some(kernel.to_owned());
+        subject
+    }
+
+    fn of_files(cubin: &str, launch: &str) -> Subject {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
         let read = |path: &str| {
             std::fs::read(format!("{root}/{path}")).map_err(|e| Diagnostic::new(e.to_string()))
         };
-        let contents = read(&format!("wide/{source}.sm_90.cubin")).expect("a cubin");
-        let text = read(&format!("launches/{name}.toml")).expect("a launch file");
+        let contents = read(cubin).expect("a cubin");
+        let text = read(launch).expect("a launch file");
         let text = String::from_utf8(text).expect("text");
         let files = |file: &str| read(&format!("launches/{file}"));
         Subject {
-            session: Session::open(source, &contents).expect("it loads"),
-            launch: LaunchFile::parse(name, &text, &files).expect("a launch"),
+            session: Session::open(cubin, &contents).expect("it loads"),
+            launch: LaunchFile::parse(launch, &text, &files).expect("a launch"),
         }
     }
 
@@ -187,4 +203,45 @@ fn planted_changes_of_groups_without_a_price_are_found() {
     assert!(is_parted);
     assert!(planted < worst, "{planted} {worst}");
     assert!(subject.planted_bound(&machine, |_| {}) >= worst);
+}
+
+/// Groups that a GPU takes for one group access several addresses at once, and each of them accesses one.
+#[test]
+fn groups_that_meet_are_within_their_bounds() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    let slow = [
+        ("meet_in_shared", &[(Parameter::SharedConflict, 5000)][..]),
+        (
+            "meet_in_global",
+            &[(Parameter::L1Misses, 7), (Parameter::L2Hit, 20_000)],
+        ),
+        ("meet_in_constants", &[(Parameter::ConstantReplay, 20_000)]),
+    ];
+    for (kernel, numbers) in slow {
+        let numbers = numbers.iter();
+        let machine = numbers.fold(base.clone(), |machine, &(p, value)| machine.with(p, value));
+        for blocks in [1, 5] {
+            let mut subject = Subject::meeting(kernel);
+            subject.launch.grid = [blocks, 1, 1];
+            let mut worst = 0;
+            for order in ORDERS {
+                let found = subject.compare(machine.clone(), order);
+                let found = found.expect("it suits the kernel");
+                assert_eq!(found.refused, None, "{kernel}");
+                assert!(found.exceeded.is_empty(), "{kernel}: {:?}", found.exceeded);
+                worst = found.worst.map_or(0, |(run, _)| run.max(worst));
+            }
+            // A bound of what each group accesses alone.
+            let planted = subject.planted_bound(&machine, |inputs| {
+                let spaces = inputs.accesses.values_mut();
+                for limits in spaces.flat_map(|limits| &mut limits.spaces) {
+                    (limits.lines, limits.sectors, limits.conflicts) = (1, 1, 0);
+                }
+                for loaded in inputs.loaded_constants.values_mut() {
+                    loaded.words = 1;
+                }
+            });
+            assert!(planted < worst, "{kernel}: {planted} {worst}");
+        }
+    }
 }
