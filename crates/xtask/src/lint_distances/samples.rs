@@ -97,13 +97,16 @@ pub(crate) struct Learned {
 }
 
 /// Number of samples below which nothing is learned.
-const FEWEST: u64 = 10;
+const FEWEST: u64 = 20;
 
 /// Number of samples at the least distance below which it is not believed, and their share of all samples, as one in so
 /// many. Where compilers need the distance, they leave just that again and again; a least distance that occurs once is
 /// one that they did not need.
-const FEWEST_AT_LEAST: u64 = 5;
-const SHARE_AT_LEAST: u64 = 10;
+const FEWEST_AT_LEAST: u64 = 8;
+const SHARE_AT_LEAST: u64 = 5;
+
+/// Readers of a class of results differ by at most so many cycles; a longer distance is one that no reader needed.
+const SPREAD: u8 = 4;
 
 /// Number of samples from which the least distance is believed whatever its share is.
 const MANY: u64 = 1000;
@@ -142,9 +145,26 @@ impl Learned {
         least.map(|(cycles, _)| cycles).min()
     }
 
+    /// Samples of a combination on a chip. A guard is read at the issue, whatever it guards, so all users of a class of
+    /// results have their samples in common.
+    fn samples(&self, combination: Combination, arch: Arch) -> Option<Samples> {
+        if !combination.used.starts_with('@') {
+            return self.samples.get(&combination)?.get(&arch).cloned();
+        }
+        let mut all = Samples::default();
+        for (other, by_arch) in &self.samples {
+            if (other.producer, other.used) == (combination.producer, combination.used) {
+                for (&cycles, count) in by_arch.get(&arch).iter().flat_map(|samples| &samples.0) {
+                    *all.0.entry(cycles).or_default() += count;
+                }
+            }
+        }
+        Some(all)
+    }
+
     /// Required distance that follows from the samples; `None` if they do not suffice.
     fn required(&self, combination: Combination, arch: Arch) -> Option<(u8, u64)> {
-        let samples = self.samples.get(&combination)?.get(&arch)?;
+        let samples = self.samples(combination, arch)?;
         let ((cycles, at_least), total) = (samples.least()?, samples.total());
         if combination.producer == Distances::UNLISTED || combination.user == Distances::UNLISTED {
             return None;
@@ -158,7 +178,10 @@ impl Learned {
                 at_least > 1 && read.is_some_and(|read| cycles < read)
             }
             false => {
-                at_least >= FEWEST_AT_LEAST && (at_least * SHARE_AT_LEAST >= total || total >= MANY)
+                let read = self.least_read(combination.producer, combination.used, arch);
+                at_least >= FEWEST_AT_LEAST
+                    && (at_least * SHARE_AT_LEAST >= total || total >= MANY)
+                    && read.is_some_and(|read| cycles <= read + SPREAD)
             }
         };
         (total >= FEWEST && is_believed).then_some((cycles, total))
