@@ -17,9 +17,9 @@ use mutants::{Outcomes, Random, mutate};
 use samples::{Learned, check, for_each_kernel};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask lint-distances [--write] [--mutants COUNT [--seed NUMBER]] DIRECTORY...
+usage: cargo xtask lint-distances [--write] [--mutants COUNT [--seed NUMBER]] PLACE...
 
-Checks the control words of all cubins *.cubin below the directories, as `warpbound lint` does, and prints the findings and
+Checks the control words of cubins, and of all files *.cubin below directories, as `warpbound lint` does, and prints the findings and
 the number of uses that have no required distance. Fails if there is a finding.
 
   --write          instead: learn the distances from these cubins and write isa/nvidia/volta.distances
@@ -31,12 +31,17 @@ struct Options {
     write: bool,
     mutants: Option<u64>,
     seed: u64,
-    directories: Vec<PathBuf>,
+    places: Vec<PathBuf>,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
-    let files = cubins_below(&options.directories)?;
+    let (directories, mut files): (Vec<PathBuf>, Vec<PathBuf>) = options
+        .places
+        .iter()
+        .cloned()
+        .partition(|place| place.is_dir());
+    files.extend(cubins_below(&directories)?);
     if let Some(count) = options.mutants {
         return print_mutants(&files, count, options.seed);
     }
@@ -60,7 +65,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         write: false,
         mutants: None,
         seed: 1,
-        directories: Vec::new(),
+        places: Vec::new(),
     };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -74,7 +79,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--write" => options.write = true,
             "--mutants" => options.mutants = Some(number()?),
             "--seed" => options.seed = number()?,
-            directory if !directory.starts_with('-') => options.directories.push(directory.into()),
+            place if !place.starts_with('-') => options.places.push(place.into()),
             other => bail!("unknown argument {other}"),
         }
     }
@@ -165,7 +170,7 @@ fn write_table(repository: &Repository, total: &Totals) -> anyhow::Result<()> {
         .filter(|arch| ![70, 72, 107].contains(&arch.sm()))
         .collect();
     let (table, known, unknown) = total.learned.table(&archs);
-    let path = repository.path("isa/nvidia/volta.distances");
+    let path = repository.root().join("isa/nvidia/volta.distances");
     std::fs::write(&path, format!("{TABLE_HEAD}{table}"))?;
     println!(
         "{} kernels, {} uses: {known} distances, {unknown} combinations of a chip without one",
@@ -180,18 +185,28 @@ const TABLE_HEAD: &str = "\
 # volta.names, kind of the register and use (format: README.md). Written by `cargo xtask lint-distances --write`.
 ";
 
+/// File, and the start of its random changes.
+struct SeededFile<'a> {
+    seed: u64,
+    file: &'a PathBuf,
+}
+
 /// Makes mutants of each kernel and prints what became of them.
 fn print_mutants(files: &[PathBuf], count: u64, seed: u64) -> anyhow::Result<()> {
-    let numbered: Vec<(u64, &PathBuf)> = (seed..).zip(files).collect();
-    let find = |(number, file): &(u64, &PathBuf)| {
+    let numbered = (seed..).zip(files);
+    let numbered: Vec<SeededFile<'_>> = numbered
+        .map(|(seed, file)| SeededFile { seed, file })
+        .collect();
+    let find = |seeded: &SeededFile<'_>| {
         let mut outcomes = Outcomes::default();
-        let mut random = Random(*number);
-        for_each_kernel(&std::fs::read(file).unwrap_or_default(), |arch, kernel| {
+        let mut random = Random(seeded.seed);
+        let data = std::fs::read(seeded.file).unwrap_or_default();
+        for_each_kernel(&data, |arch, kernel| {
             outcomes.append(mutate(arch, kernel, count, &mut random));
         });
         outcomes
     };
-    let add = |total: &mut Outcomes, _: &(u64, &PathBuf), found| total.append(found);
+    let add = |total: &mut Outcomes, _: &SeededFile<'_>, found| total.append(found);
     let total = for_each_task(&numbered, find, Outcomes::default(), add);
     for (change, outcome) in &total.by_change {
         println!(
