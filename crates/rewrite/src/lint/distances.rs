@@ -145,7 +145,7 @@ impl Distances {
             let rest = name.strip_prefix(class);
             rest.and_then(|rest| rest.strip_prefix('.')) == Some(part)
         };
-        match self.classes.iter().position(|name| is_part(name)) {
+        match self.classes.iter().position(is_part) {
             Some(at) => ClassId(at as u8),
             None => self.class(class),
         }
