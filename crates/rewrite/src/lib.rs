@@ -24,7 +24,7 @@
 //! * time stamps in machine code: `rewrite/src/probes/stamps.rs`; with a plan: `measure/src/instrument/stamps.rs`;
 //!   check: `testkit/tests/it/stamps.rs`
 //! * lint of control words (hazards, required distances): `rewrite/src/lint.rs`, `rewrite/src/lint/state.rs`, `hazards.rs`,
-//!   `distances.rs`, `maxwell.rs`, `volta.rs`, `isa/nvidia/volta.distances`; how they are learned:
+//!   `distances.rs`, `published.rs`, `learned.rs`, `isa/nvidia/volta.distances`; how they are learned:
 //!   `xtask/src/lint_distances.rs`
 
 mod code;

@@ -11,13 +11,13 @@
 
 mod distances;
 mod hazards;
-mod maxwell;
+mod learned;
+#[cfg(test)]
+mod learned_tests;
+mod published;
 mod state;
 #[cfg(test)]
 mod tests;
-mod volta;
-#[cfg(test)]
-mod volta_tests;
 
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ pub struct LintFinding {
 
 /// Use of a result of fixed latency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Dependence {
+pub struct ResultUse {
     /// Operation that reads the result, or writes its register again.
     pub consumer: OpIndex,
     /// Operation that writes.
@@ -104,7 +104,7 @@ pub struct Linted {
     /// Hazards, in order of address.
     pub findings: Vec<LintFinding>,
     /// Uses of results of fixed latency within the longest distance that is checked, a few cycles.
-    pub dependences: Vec<Dependence>,
+    pub dependences: Vec<ResultUse>,
 }
 
 /// Required distances between the instructions of a program.

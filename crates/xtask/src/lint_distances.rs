@@ -86,7 +86,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
     Ok(options)
 }
 
-/// What was found in cubins.
+/// Totals of the check of cubins.
 #[derive(Default)]
 struct Totals {
     learned: Learned,
@@ -218,7 +218,7 @@ fn print_mutants(files: &[PathBuf], count: u64, seed: u64) -> anyhow::Result<()>
             outcome.made - outcome.found - outcome.possible - outcome.not_judged
         );
     }
-    // Every so many, so that the examples are of different kernels.
+    // At equal distances, so that the examples are of different kernels.
     let every = (total.silent.len() / 40).max(1);
     for text in total.silent.iter().step_by(every) {
         println!("  {text}");

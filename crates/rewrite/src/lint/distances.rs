@@ -171,6 +171,7 @@ impl Distances {
         cycles: u8,
     ) {
         let at = self.index(producer, user, used);
+        // One number is enough: the other combinations then count as not judged.
         self.judges_overwrites |= used.0 % 3 == Use::Overwrite as u8;
         if let Some(least) = self.least.get_mut(at) {
             *least = Some(cycles);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_base::{Family, GroupedCode};
+use warpbound_base::GroupedCode;
 use warpbound_ir::{Cell, ControlEffect, Meaning, Op};
 use warpbound_isa::RegisterKind;
 use warpbound_isa::nvidia::{
@@ -11,7 +11,7 @@ use warpbound_isa::nvidia::{
 };
 
 use super::distances::{ClassId, Classes, Distances};
-use super::{maxwell, volta};
+use super::{learned, published};
 
 /// Facts about an instruction on which hazards depend.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl InstrHazards {
     }
 }
 
-/// What the check knows of a family.
+/// Rules of the check that differ between families.
 pub(super) struct FamilyRules {
     pub(super) distances: &'static Distances,
     classes: fn(&Distances, &SassProgram, &SassInstr) -> Classes,
@@ -96,15 +96,16 @@ pub(super) fn result_queue(timing: &Timing) -> Option<&'static str> {
 impl FamilyRules {
     /// Rules for a program.
     pub(super) fn of(program: &SassProgram) -> FamilyRules {
-        match (program.arch().family(), volta::distances(program.arch())) {
-            (Family::Volta, Some(distances)) => FamilyRules {
+        // A family has either learned distances, for each chip, or published ones.
+        match learned::distances(program.arch()) {
+            Some(distances) => FamilyRules {
                 distances,
-                classes: volta::classes,
-                source_queue: volta::source_queue,
+                classes: learned::classes,
+                source_queue: learned::source_queue,
             },
-            _ => FamilyRules {
-                distances: &maxwell::DISTANCES,
-                classes: maxwell::classes,
+            None => FamilyRules {
+                distances: &published::DISTANCES,
+                classes: published::classes,
                 source_queue: result_queue,
             },
         }
@@ -151,6 +152,7 @@ impl FamilyRules {
             .copied()
             .filter(|cell| !unread.contains(cell));
         let classes = (self.classes)(self.distances, program, instr);
+        // The third operand of a wide product is read later than its factors, so the slot of each register counts.
         let slots = slots(program, instr);
         let base = match op.control {
             ControlEffect::Indirect { base, .. } => base,
@@ -219,6 +221,7 @@ fn written(op: &Op, program: &SassProgram, instr: &SassInstr, is_protected: bool
     if let (Some(Opcode::R2p), Some(meaning)) = (program.opcode(instr), &op.meaning) {
         writes.retain(|&cell| meaning.value_of(cell).is_some());
     }
+    // A result that no scoreboard announces cannot be awaited, so no compiler reads it.
     if !is_protected && program.effects(instr).access.is_some() {
         writes.retain(|cell| !cell.is_predicate());
     }

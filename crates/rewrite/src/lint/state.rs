@@ -11,9 +11,9 @@ use warpbound_ir::{Cell, OpIndex};
 use crate::liveness::ALL_SCOREBOARDS;
 
 use super::distances::{ClassId, Distances, RegisterUse, Use};
-use super::{ControlHazard, Dependence, InstrHazards, LintFinding};
+use super::{ControlHazard, InstrHazards, LintFinding, ResultUse};
 
-/// What the dataflow reads of the code.
+/// Facts about the code, and the distances that it must keep.
 pub(super) struct Checks<'a> {
     /// By operation.
     pub(super) facts: &'a [InstrHazards],
@@ -162,6 +162,7 @@ impl Underway {
                     outlasted_by: 0,
                     class: instr.classes.producer,
                 };
+                // The second register of a wide product is written later than the first.
                 let second = FixedResult {
                     class: instr.classes.second,
                     ..new
@@ -235,6 +236,7 @@ impl Underway {
             }
         }
         let fact = |at: &OpIndex| facts.get(at.index());
+        // A wait for the last operation of a queue also covers those before it.
         if instr.queue.is_some() {
             for ((_, at), covered) in &mut self.results {
                 if fact(at).is_some_and(|earlier| earlier.queue == instr.queue) {
@@ -276,7 +278,7 @@ impl Underway {
         instr: &InstrHazards,
         checks: &Checks<'_>,
         findings: &mut BTreeSet<LintFinding>,
-        dependences: &mut BTreeSet<Dependence>,
+        dependences: &mut BTreeSet<ResultUse>,
     ) {
         let checked = Checked { at, instr, checks };
         let user = instr.classes.user;
@@ -290,10 +292,12 @@ impl Underway {
             class: user,
             used: Use::Guard,
         };
+        // A register that is operand and guard at once is checked as both, because the guard is read earlier.
         for read in operands.chain(instr.conditions.iter().map(as_guard)) {
             self.check_read(read.cell, &checked, findings);
             self.check_fixed(read, &checked, findings, dependences);
         }
+        // Without any number for writes, each of them would count as not judged and say nothing.
         let overwritten = match checks.distances.judges_overwrites {
             true => &instr.writes[..],
             false => &[],
@@ -325,7 +329,7 @@ impl Underway {
         user: UsedCell,
         checked: &Checked<'_>,
         findings: &mut BTreeSet<LintFinding>,
-        dependences: &mut BTreeSet<Dependence>,
+        dependences: &mut BTreeSet<ResultUse>,
     ) {
         let UsedCell { cell, class, used } = user;
         let instr = checked.instr;
@@ -340,7 +344,7 @@ impl Underway {
             let classes = (result.class, class);
             let register_use = RegisterUse::of(cell, used);
             let distances = checked.checks.distances;
-            let dependence = Dependence {
+            let dependence = ResultUse {
                 consumer: checked.at,
                 producer,
                 cell,

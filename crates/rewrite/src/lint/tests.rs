@@ -178,9 +178,9 @@ fn predicates_outside_the_mask_of_r2p_are_not_written() {
     );
 }
 
-/// Distances of Maxwell and Pascal.
+/// Published distances.
 fn distances() -> &'static Distances {
-    &super::maxwell::DISTANCES
+    &super::published::DISTANCES
 }
 
 /// An instruction of fixed latency.

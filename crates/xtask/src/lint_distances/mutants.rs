@@ -59,7 +59,7 @@ impl Change {
     }
 }
 
-/// What became of the mutants of one kind.
+/// Number of mutants of one kind, by what the check says.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Outcome {
     pub(crate) made: u64,
@@ -110,6 +110,7 @@ pub(crate) fn mutate(arch: Arch, kernel: &Kernel, count: u64, random: &mut Rando
         return outcomes;
     };
     let mut made = 0;
+    // Few instructions set a scoreboard, and most attempts therefore change nothing.
     for _ in 0..count * 50 {
         if made == count {
             break;

@@ -9,7 +9,7 @@ use warpbound_ir::Code;
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::{Arch, SassProgram};
 use warpbound_load::{Image, Isa, Kernel};
-use warpbound_rewrite::lint::{Dependence, Distances, Linted, distances, lint};
+use warpbound_rewrite::lint::{Distances, Linted, ResultUse, distances, lint};
 
 /// Kernel that was lifted and checked.
 pub(crate) struct Checked {
@@ -58,7 +58,7 @@ pub(crate) struct Combination {
 }
 
 impl Combination {
-    pub(crate) fn of(dependence: &Dependence, distances: &Distances) -> Combination {
+    pub(crate) fn of(dependence: &ResultUse, distances: &Distances) -> Combination {
         let (producer, user) = dependence.classes;
         Combination {
             producer: distances.name(producer),
@@ -99,13 +99,12 @@ pub(crate) struct Learned {
 /// Number of samples below which nothing is learned.
 const FEWEST: u64 = 20;
 
-/// Number of samples at the least distance below which it is not believed, and their share of all samples, as one in so
-/// many. Where compilers need the distance, they leave just that again and again; a least distance that occurs once is
+/// Number of samples at the least distance below which it is not believed, and their share of all samples: one fifth. Where compilers need the distance, they leave just that again and again; a least distance that occurs once is
 /// one that they did not need.
 const FEWEST_AT_LEAST: u64 = 8;
 const SHARE_AT_LEAST: u64 = 5;
 
-/// Readers of a class of results differ by at most so many cycles; a longer distance is one that no reader needed.
+/// Readers of a class of results differ by no more cycles than this; a longer distance is one that no reader needed.
 const SPREAD: u8 = 4;
 
 /// Number of samples from which the least distance is believed whatever its share is.
@@ -166,6 +165,7 @@ impl Learned {
     fn required(&self, combination: Combination, arch: Arch) -> Option<(u8, u64)> {
         let samples = self.samples(combination, arch)?;
         let ((cycles, at_least), total) = (samples.least()?, samples.total());
+        // Nothing is known of instructions without a class, and they have nothing in common.
         if combination.producer == Distances::UNLISTED || combination.user == Distances::UNLISTED {
             return None;
         }

@@ -6,7 +6,7 @@ use warpbound_isa::Program;
 use warpbound_isa::nvidia::{Arch, ControlWord, SassProgram};
 use warpbound_load::{Image, Isa};
 
-use super::{ControlHazard, RegisterUse, lint, volta};
+use super::{ControlHazard, RegisterUse, learned, lint};
 
 /// Folder of the cubins.
 const WIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/wide/");
@@ -194,7 +194,7 @@ fn learned_distances_are_the_published_ones() {
     let mut compared = 0;
     for &(producer, user, used, archs, cycles) in PUBLISHED {
         for &arch in archs {
-            let distances = volta::distances(arch).unwrap();
+            let distances = learned::distances(arch).unwrap();
             let (from, to) = (distances.class(producer), distances.class(user));
             let used = RegisterUse::named(used).unwrap();
             if let Some(least) = distances.least(from, to, used) {
@@ -209,7 +209,7 @@ fn learned_distances_are_the_published_ones() {
 /// Each row has known classes, a known use, and a number or `-` for each chip.
 #[test]
 fn each_row_of_the_table_is_read() {
-    let mut rows = volta::rows();
+    let mut rows = learned::rows();
     let header = rows.next().unwrap();
     let archs = Arch::of_family(Family::Volta).filter(|arch| ![70, 72, 107].contains(&arch.sm()));
     let numbers: Vec<String> = archs.map(|arch| arch.sm().to_string()).collect();
@@ -217,7 +217,7 @@ fn each_row_of_the_table_is_read() {
     for row in rows {
         assert_eq!(row.len(), header.len(), "{row:?}");
         for class in &row[..2] {
-            assert!(volta::CLASSES.contains(class), "{row:?}");
+            assert!(learned::CLASSES.contains(class), "{row:?}");
         }
         assert!(RegisterUse::named(row[2]).is_some(), "{row:?}");
         for word in row[3..].iter().filter(|word| **word != "-") {

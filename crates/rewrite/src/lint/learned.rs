@@ -93,15 +93,18 @@ pub(super) fn rows() -> impl Iterator<Item = Vec<&'static str>> {
 
 fn read(arch: Arch) -> Distances {
     let mut rows = rows();
+    // The first row names the architectures of the columns.
     let header = rows.next().unwrap_or_default();
     let name = arch.sm().to_string();
     let column = header.iter().position(|word| *word == name);
     let rows: Vec<Vec<&str>> = rows.collect();
+    // Classes without a row are there too, because learning has to name what it finds.
     let mut distances = Distances::new(CLASSES, HORIZON);
     for row in &rows {
         let (&[producer, user, used, ..], Some(column)) = (&row[..], column) else {
             continue;
         };
+        // The number of samples after the colon is for readers of the table.
         let number = row.get(column).and_then(|word| word.split(':').next());
         let number = number.and_then(|number| number.parse().ok());
         if let (Some(number), Some(used)) = (number, RegisterUse::named(used)) {

@@ -1,4 +1,4 @@
-//! Required distances of Maxwell and Pascal.
+//! Required distances of GPUs whose latencies are published, of all chips the same.
 //!
 //! The latencies are published: 6 cycles for the arithmetic pipes and 12 for predicates (Jia et al., arXiv:1804.06826,
 //! Table 4.1, Tesla P4); maxas and Mesa's NAK wait 13 cycles for predicates. Instructions of the queues read
@@ -56,6 +56,7 @@ pub(super) static DISTANCES: LazyLock<Distances> = LazyLock::new(|| {
     let mut distances = Distances::new(&classes, HORIZON);
     for &(producer, reader, registers, predicates) in REQUIRED {
         for (used, cycles) in [("R", registers), ("P", predicates), ("@P", predicates)] {
+            // A guard is read as any other predicate here.
             if let Some(used) = RegisterUse::named(used) {
                 let (producer, reader) = (distances.class(producer), distances.class(reader));
                 distances.require(producer, reader, used, cycles);
