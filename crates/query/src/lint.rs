@@ -34,7 +34,7 @@ impl Session {
     ///
     /// The kernel is refused, or it has no control words.
     pub fn lint(&self, kernel: &Kernel) -> Result<report::LintReport, Diagnostic> {
-        let prepared = self.prepare_measured(kernel)?;
+        let prepared = self.prepare(kernel)?;
         let Program::Nvidia(program) = &prepared.program else {
             let message = "only code of NVIDIA's GPUs has control words";
             return Err(self.locate(Diagnostic::new(message).in_kernel(kernel.demangled())));
@@ -52,11 +52,14 @@ impl Session {
                 .map(|finding| finding_report(&prepared, finding))
                 .collect()
         };
+        let uses = linted.dependences.iter();
+        let not_judged = uses.filter(|used| used.least.is_none()).count();
         Ok(report::LintReport {
             schema: report::LintReport::SCHEMA,
             kernel: kernel.demangled(),
             instructions: program.instrs.len(),
-            dependences: linted.dependences.len(),
+            dependences: linted.dependences.len() - not_judged,
+            not_judged,
             findings: of(false),
             possible: of(true),
         })

@@ -15,8 +15,10 @@ pub struct LintReport {
     pub kernel: String,
     /// Number of instructions, padding included.
     pub instructions: usize,
-    /// Number of reads of results of fixed latency whose distance was checked.
+    /// Number of uses of results of fixed latency whose distance was checked.
     pub dependences: usize,
+    /// Number of such uses for which no distance is known, so that they were not checked.
+    pub not_judged: usize,
     /// Hazards, in order of address.
     pub findings: Vec<FindingReport>,
     /// Hazards that exist only if a lane executes both instructions, whose guards differ. The computations of the
@@ -41,7 +43,7 @@ pub struct FindingReport {
     pub producer: String,
     /// The earlier instruction.
     pub producing: String,
-    /// Minimum number of cycles between both issues, for a read that is too early.
+    /// Minimum number of cycles between both issues, for a use that is too early.
     pub cycles: Option<u8>,
     /// Minimum number of cycles that is safe.
     pub least: Option<u8>,
@@ -63,6 +65,10 @@ impl KernelReport for LintReport {
             self.dependences,
             self.findings.len()
         );
+        if self.not_judged > 0 {
+            let number = self.not_judged;
+            let _ = write!(text, ", {number} uses not judged");
+        }
         if !self.possible.is_empty() {
             let number = self.possible.len();
             let _ = write!(text, ", {number} more if both guards hold in a lane");

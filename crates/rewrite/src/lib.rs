@@ -23,8 +23,9 @@
 //!   `rewrite/src/probes/allocation.rs`, `schedule.rs`, `body.rs`, `flush.rs`, `sequence.rs`
 //! * time stamps in machine code: `rewrite/src/probes/stamps.rs`; with a plan: `measure/src/instrument/stamps.rs`;
 //!   check: `testkit/tests/it/stamps.rs`
-//! * lint of control words (hazards, least distances): `rewrite/src/lint.rs`, `rewrite/src/lint/distances.rs`,
-//!   `state.rs`
+//! * lint of control words (hazards, required distances): `rewrite/src/lint.rs`, `rewrite/src/lint/state.rs`, `hazards.rs`,
+//!   `distances.rs`, `published.rs`, `learned.rs`, `isa/nvidia/volta.distances`; how they are learned:
+//!   `xtask/src/lint_distances.rs`
 
 mod code;
 mod cubin;

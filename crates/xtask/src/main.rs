@@ -41,6 +41,7 @@ mod journal;
 mod kernels;
 mod launches;
 mod life_ranges;
+mod lint_distances;
 mod listing_speed;
 mod llvm_mc;
 mod loops;
@@ -127,6 +128,12 @@ const COMMANDS: &[Command] = &[
         summary: "extract the cubins of libraries",
         help: extract::HELP,
         run: extract::run,
+    },
+    Command {
+        name: "lint-distances",
+        summary: "learn the distances that control words must keep from the code of compilers, or check the table",
+        help: lint_distances::HELP,
+        run: lint_distances::run,
     },
     Command {
         name: "disasm-compare",

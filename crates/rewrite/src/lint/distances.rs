@@ -1,132 +1,186 @@
-//! Minimum distances between an instruction of fixed latency and a reader of its result, in cycles between both
-//! issues.
+//! Required distances: the least number of cycles from the issue of an instruction of fixed latency to the issue of an
+//! instruction that uses a register of its result.
 //!
-//! The latencies are published: 6 cycles for the arithmetic pipes and 12 for predicates (Jia et al., arXiv:1804.06826,
-//! Table 4.1, Tesla P4); maxas and Mesa's NAK wait 13 cycles for predicates. Instructions of the queues read
-//! their sources some cycles after their issue, and no source says how many. There the minimum is the shortest
-//! distance that `ptxas` leaves in our kernels and in NVIDIA's libraries (experiment).
-//!
-//! For example, `IADD R2, R0, R1` needs 6 cycles before `IADD R3, R2, R2`, and 4 cycles before a queue reads `R2`.
+//! They depend on the class of both instructions, and on the kind of the register and the way in which it is used. For
+//! example, from Volta on the result of an addition is read by another addition after 4 cycles, but as a guard only
+//! after 13. A family brings the classes and the numbers; a combination without a number is not judged.
 
 use warpbound_ir::Cell;
-use warpbound_isa::nvidia::{
-    InstrClass, LatencyKind, Opcode, OperandValue, OperandWord, SassInstr, SassProgram, Timing,
-};
+use warpbound_isa::RegisterKind;
 
-/// Cycles after which every result of fixed latency is present.
-pub(super) const HORIZON: u8 = 15;
-
-/// Class of an instruction of fixed latency as a producer.
+/// Class of instructions as producers or users of results: an index into the classes of a [`Distances`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ProducerClass {
-    /// Arithmetic pipes and the front end.
-    Arithmetic,
-    /// Video instructions, which pass a queue: VADD and similar ones, but not VMAD.
-    Video,
-    /// Double or half precision without a scoreboard.
-    Precision,
-}
+pub struct ClassId(u8);
 
-impl ProducerClass {
-    pub(super) fn of(program: &SassProgram, instr: &SassInstr) -> ProducerClass {
-        match program.timing(instr) {
-            Some(timing) if timing.latency == LatencyKind::Either => ProducerClass::Precision,
-            // In NCCL 2 the compiler reads the result of VMAD after 6 cycles.
-            _ if program.opcode(instr) == Some(Opcode::Vmad) => ProducerClass::Arithmetic,
-            Some(timing) if timing.pipes.contains(&"mio") => ProducerClass::Video,
-            _ => ProducerClass::Arithmetic,
-        }
-    }
-}
-
-/// Class of an instruction by the time at which it reads its general registers.
+/// Way in which an instruction uses a register of an earlier instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ConsumerClass {
-    /// Fixed latency, and branches: at the issue.
-    AtIssue,
-    /// Queues of global memory, textures and special functions.
-    SlowQueue,
-    /// Other queues.
-    Queue,
-    /// P2R, which reads predicates at another time than a guard.
-    Predicates,
-    /// Textures and surfaces. The table names more registers than an instruction may read, so they are not checked.
-    Unknown,
+pub enum Use {
+    /// Reads it as an operand.
+    Operand,
+    /// Reads it to decide whether it is executed, or where a branch goes on.
+    Guard,
+    /// Writes it again.
+    Overwrite,
 }
 
-impl ConsumerClass {
-    pub(super) fn of(program: &SassProgram, instr: &SassInstr) -> ConsumerClass {
-        let opcode = program.opcode(instr);
-        if opcode.is_some_and(|opcode| opcode.class() == InstrClass::TextureSurface) {
-            return ConsumerClass::Unknown;
-        }
-        if opcode == Some(Opcode::P2r) {
-            return ConsumerClass::Predicates;
-        }
-        let Some(timing) = program.timing(instr) else {
-            return ConsumerClass::AtIssue;
+/// Kind of a register, and the way in which it is used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RegisterUse(u8);
+
+impl RegisterUse {
+    /// Names in tables: of each kind as operand, as guard and written again.
+    const NAMES: [[&'static str; 3]; 4] = [
+        ["R", "@R", "R="],
+        ["P", "@P", "P="],
+        ["UR", "@UR", "UR="],
+        ["UP", "@UP", "UP="],
+    ];
+
+    /// Number of kinds and uses.
+    const COUNT: usize = 12;
+
+    /// Use of a register.
+    pub fn of(cell: Cell, used: Use) -> RegisterUse {
+        let kind = match cell.register().kind {
+            RegisterKind::Predicate => 1,
+            RegisterKind::Uniform => 2,
+            RegisterKind::UniformPredicate => 3,
+            // The condition code is forwarded as the registers of its instruction are.
+            RegisterKind::Vector
+            | RegisterKind::Flag
+            | RegisterKind::Mask
+            | RegisterKind::Scalar => 0,
         };
-        match (timing.latency, timing.queue) {
-            (LatencyKind::ScoreboardRead | LatencyKind::ScoreboardReadWrite, "tex" | "xu") => {
-                ConsumerClass::SlowQueue
-            }
-            (LatencyKind::ScoreboardRead | LatencyKind::ScoreboardReadWrite, _) => {
-                ConsumerClass::Queue
-            }
-            _ => ConsumerClass::AtIssue,
+        RegisterUse(3 * kind + used as u8)
+    }
+
+    /// Name in tables.
+    pub fn name(self) -> &'static str {
+        let all = RegisterUse::NAMES.as_flattened();
+        all.get(usize::from(self.0)).copied().unwrap_or_default()
+    }
+
+    /// Use with a name.
+    pub fn named(name: &str) -> Option<RegisterUse> {
+        let mut all = (0..).zip(RegisterUse::NAMES.as_flattened());
+        all.find_map(|(at, &known)| (known == name).then_some(RegisterUse(at)))
+    }
+}
+
+/// Classes of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Classes {
+    /// As the producer of a result.
+    pub(super) producer: ClassId,
+    /// As the producer of the second register of a result.
+    pub(super) second: ClassId,
+    /// As the user of results.
+    pub(super) user: ClassId,
+    /// As the user of a result in its third operand only, which a wide product reads later than its factors.
+    addend: ClassId,
+}
+
+impl Classes {
+    /// Classes with names. A class may have parts: `wide.second` and `wide.addend` are parts of `wide`.
+    pub(super) fn of(distances: &Distances, producer: &str, user: &str) -> Classes {
+        Classes {
+            producer: distances.class(producer),
+            second: distances.part(producer, "second"),
+            user: distances.class(user),
+            addend: distances.part(user, "addend"),
+        }
+    }
+
+    /// Class of the instruction as a reader of a register, with its registers in operand slots.
+    pub(super) fn reader(&self, cell: Cell, slots: &[Option<Cell>; 3]) -> ClassId {
+        let [first, second, third] = *slots;
+        let is_in = |slot: Option<Cell>| {
+            // An operand has at most two registers here.
+            slot.is_some_and(|slot| slot == cell || slot.index() + 1 == cell.index())
+        };
+        match is_in(third) && !is_in(first) && !is_in(second) {
+            true => self.addend,
+            false => self.user,
         }
     }
 }
 
-/// Minimum number of cycles between the issue of an instruction and the issue of a reader of its result in `cell`.
-pub fn least_distance(producer: ProducerClass, consumer: ConsumerClass, cell: Cell) -> u8 {
-    if cell.is_predicate() {
-        return match consumer {
-            // The shortest distance in hand-written kernels of cuDNN 7.
-            ConsumerClass::Predicates => 7,
-            _ => 13,
+/// Classes of a family, and the required distances between them.
+#[derive(Clone, Debug)]
+pub struct Distances {
+    classes: Vec<&'static str>,
+    /// By producer, user and use; `None` is not judged.
+    least: Vec<Option<u8>>,
+    /// Cycles after which every result of fixed latency is present.
+    pub(super) horizon: u8,
+    /// Whether a number for registers that are written again is known. Otherwise such uses are left out.
+    pub(super) judges_overwrites: bool,
+}
+
+impl Distances {
+    /// Classes without any required distance.
+    pub(super) fn new(names: &[&'static str], horizon: u8) -> Distances {
+        let mut classes = vec![Distances::UNLISTED];
+        classes.extend(names);
+        Distances {
+            least: vec![None; classes.len() * classes.len() * RegisterUse::COUNT],
+            classes,
+            horizon,
+            judges_overwrites: false,
+        }
+    }
+
+    /// Name of the class of all instructions that have no other one. Nothing is required of it.
+    pub const UNLISTED: &str = "unlisted";
+
+    /// Class with a name; the class of unlisted instructions if there is none.
+    pub fn class(&self, name: &str) -> ClassId {
+        let at = self.classes.iter().position(|&class| class == name);
+        ClassId(at.unwrap_or(0) as u8)
+    }
+
+    /// Part of a class; the class itself if it has no such part.
+    fn part(&self, class: &str, part: &str) -> ClassId {
+        let is_part = |name: &&str| {
+            let rest = name.strip_prefix(class);
+            rest.and_then(|rest| rest.strip_prefix('.')) == Some(part)
         };
+        match self.classes.iter().position(is_part) {
+            Some(at) => ClassId(at as u8),
+            None => self.class(class),
+        }
     }
-    match (producer, consumer) {
-        (_, ConsumerClass::Unknown) => 0,
-        (ProducerClass::Video, _) => 11,
-        (_, ConsumerClass::AtIssue | ConsumerClass::Predicates) => 6,
-        (_, ConsumerClass::SlowQueue) => 2,
-        (_, ConsumerClass::Queue) => 4,
-    }
-}
 
-/// Minimum number of cycles from the issue of an instruction to the next issue of its warp. Codes 29 to 31 are read
-/// as in maxas, because no document says how long they wait (docs/timing-model.md).
-pub(super) fn distance(instr: &SassInstr, timing: Option<&Timing>) -> u8 {
-    let least = timing.map_or(1, |timing| timing.min_wait.max(1));
-    match instr.control.usched {
-        // The first of a pair issues in the same cycle as the second.
-        16 => 0,
-        29 => 13,
-        30 => 14,
-        31 => 15,
-        _ => instr.control.min_distance().max(least),
+    /// Name of a class.
+    pub fn name(&self, class: ClassId) -> &'static str {
+        let name = self.classes.get(usize::from(class.0));
+        name.copied().unwrap_or_default()
     }
-}
 
-/// Scoreboards that a DEPBAR waits for. With a count other than 0 it leaves the latest operations outstanding, which
-/// is not checked.
-pub(super) fn released(program: &SassProgram, instr: &SassInstr) -> u8 {
-    if program.opcode(instr) != Some(Opcode::Depbar) {
-        return 0;
+    fn index(&self, producer: ClassId, user: ClassId, used: RegisterUse) -> usize {
+        let pair = usize::from(producer.0) * self.classes.len() + usize::from(user.0);
+        pair * RegisterUse::COUNT + usize::from(used.0)
     }
-    let view = program.view(instr);
-    let operands = view.iter().flat_map(|view| &view.operands);
-    operands.fold(0, |mask, operand| match operand.value {
-        OperandValue::Word {
-            word: OperandWord::Scoreboard(number),
-            ..
-        } => mask | 1_u8.checked_shl(number.into()).unwrap_or(0),
-        OperandValue::Word {
-            word: OperandWord::Scoreboards(set),
-            ..
-        } => mask | set,
-        _ => mask,
-    })
+
+    /// Sets a required distance.
+    pub(super) fn require(
+        &mut self,
+        producer: ClassId,
+        user: ClassId,
+        used: RegisterUse,
+        cycles: u8,
+    ) {
+        let at = self.index(producer, user, used);
+        // One number is enough: the other combinations then count as not judged.
+        self.judges_overwrites |= used.0 % 3 == Use::Overwrite as u8;
+        if let Some(least) = self.least.get_mut(at) {
+            *least = Some(cycles);
+        }
+    }
+
+    /// Required distance; `None` is not judged.
+    pub fn least(&self, producer: ClassId, user: ClassId, used: RegisterUse) -> Option<u8> {
+        let at = self.index(producer, user, used);
+        self.least.get(at).copied().flatten()
+    }
 }

@@ -10,8 +10,15 @@ use warpbound_ir::{Cell, OpIndex};
 
 use crate::liveness::ALL_SCOREBOARDS;
 
-use super::distances::{HORIZON, least_distance};
-use super::{ControlHazard, DependentRead, InstrHazards, LintFinding};
+use super::distances::{ClassId, Distances, RegisterUse, Use};
+use super::{ControlHazard, InstrHazards, LintFinding, ResultUse};
+
+/// Facts about the code, and the distances that it must keep.
+pub(super) struct Checks<'a> {
+    /// By operation.
+    pub(super) facts: &'a [InstrHazards],
+    pub(super) distances: &'a Distances,
+}
 
 /// Outstanding operations, by the register that they write or read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -30,6 +37,8 @@ struct FixedResult {
     age: u8,
     /// Scoreboards of loads issued after it on all paths. A wait for one of them takes longer than the result.
     outlasted_by: u8,
+    /// Class of the result.
+    class: ClassId,
 }
 
 /// Returns the entries of a register.
@@ -52,16 +61,25 @@ fn bit(scoreboard: Option<u8>) -> u8 {
     scoreboard.map_or(0, |number| 1 << number)
 }
 
+/// Register that the instruction under check uses.
+#[derive(Clone, Copy)]
+struct UsedCell {
+    cell: Cell,
+    /// Class of the instruction as a user of it.
+    class: ClassId,
+    used: Use,
+}
+
 /// Instruction under check.
 struct Checked<'a> {
     at: OpIndex,
     instr: &'a InstrHazards,
-    facts: &'a [InstrHazards],
+    checks: &'a Checks<'a>,
 }
 
 impl Checked<'_> {
     fn fact(&self, at: OpIndex) -> Option<&InstrHazards> {
-        self.facts.get(at.index())
+        self.checks.facts.get(at.index())
     }
 
     /// Whether an earlier operation was waited for, or only lanes that do not execute this instruction execute it.
@@ -71,10 +89,16 @@ impl Checked<'_> {
         covered & self.instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
     }
 
-    /// Whether an earlier operation belongs to the same queue, which reads and writes in order.
-    fn is_ordered(&self, producer: OpIndex) -> bool {
+    /// Whether an earlier operation belongs to the same queue, which completes its operations in order.
+    fn completes_before(&self, producer: OpIndex) -> bool {
         let (queue, earlier) = (self.instr.queue, self.fact(producer));
         queue.is_some() && earlier.is_some_and(|earlier| earlier.queue == queue)
+    }
+
+    /// Whether an earlier operation belongs to the same queue, which reads sources in order.
+    fn reads_before(&self, producer: OpIndex) -> bool {
+        let (queue, earlier) = (self.instr.source_queue, self.fact(producer));
+        queue.is_some() && earlier.is_some_and(|earlier| earlier.source_queue == queue)
     }
 
     /// Hazard with an earlier operation. The hazard is only possible if both have guards that differ or may have
@@ -119,7 +143,8 @@ impl Underway {
     }
 
     /// Advances the state over one instruction.
-    pub(super) fn step(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
+    pub(super) fn step(&mut self, at: OpIndex, instr: &InstrHazards, checks: &Checks<'_>) {
+        let facts = checks.facts;
         // Waits come first, because they are over before the instruction issues.
         self.release(instr.wait_mask | instr.releases);
         for &cell in &instr.writes {
@@ -130,16 +155,25 @@ impl Underway {
                 self.change_guards(cell, facts);
             }
         }
-        match instr.producer {
-            Some(_) => {
+        match instr.is_fixed {
+            true => {
                 let new = FixedResult {
                     age: 0,
                     outlasted_by: 0,
+                    class: instr.classes.producer,
                 };
-                let new = instr.writes.iter().map(|&cell| ((cell, at), new));
+                // The second register of a wide product is written later than the first.
+                let second = FixedResult {
+                    class: instr.classes.second,
+                    ..new
+                };
+                let new = instr.writes.iter().map(|&cell| {
+                    let is_second = instr.second == Some(cell);
+                    ((cell, at), if is_second { second } else { new })
+                });
                 self.fixed.extend(new);
             }
-            None => self.set_off(at, instr, facts),
+            false => self.set_off(at, instr, facts),
         }
         if instr.drains {
             self.release(ALL_SCOREBOARDS);
@@ -148,7 +182,8 @@ impl Underway {
             result.age = result.age.saturating_add(instr.distance);
         }
         // Older results are present for every reader; dropping them keeps the state small.
-        self.fixed.retain(|_, result| result.age < HORIZON);
+        self.fixed
+            .retain(|_, result| result.age < checks.distances.horizon);
     }
 
     /// Records that a predicate changes.
@@ -200,25 +235,26 @@ impl Underway {
                 result.outlasted_by |= write;
             }
         }
-        if let Some(queue) = instr.queue {
-            let is_before = |at: &OpIndex| {
-                let earlier = facts.get(at.index());
-                earlier.is_some_and(|earlier| earlier.queue == Some(queue))
-            };
+        let fact = |at: &OpIndex| facts.get(at.index());
+        // A wait for the last operation of a queue also covers those before it.
+        if instr.queue.is_some() {
             for ((_, at), covered) in &mut self.results {
-                *covered |= if is_before(at) { write } else { 0 };
+                if fact(at).is_some_and(|earlier| earlier.queue == instr.queue) {
+                    *covered |= write;
+                }
             }
+        }
+        if instr.source_queue.is_some() {
+            let is_before = |at: &OpIndex| {
+                fact(at).is_some_and(|earlier| earlier.source_queue == instr.source_queue)
+            };
             for ((_, at), covered) in &mut self.sources {
                 *covered |= if is_before(at) { both } else { 0 };
             }
-        }
-        if instr.is_barrier {
             // A warp goes on once the barrier has left its queue, so what was queued before it has read its sources.
-            self.sources.retain(|(_, at), _| {
-                facts
-                    .get(at.index())
-                    .is_none_or(|earlier| earlier.queue != instr.queue)
-            });
+            if instr.is_barrier {
+                self.sources.retain(|(_, at), _| !is_before(at));
+            }
         }
         let is_guarded = instr.guard.is_some();
         for (entries, cells, covered) in [
@@ -240,76 +276,111 @@ impl Underway {
         &self,
         at: OpIndex,
         instr: &InstrHazards,
-        facts: &[InstrHazards],
+        checks: &Checks<'_>,
         findings: &mut BTreeSet<LintFinding>,
-        dependences: &mut BTreeSet<DependentRead>,
+        dependences: &mut BTreeSet<ResultUse>,
     ) {
-        let checked = Checked { at, instr, facts };
-        self.check_reads(&checked, findings, dependences);
+        let checked = Checked { at, instr, checks };
+        let user = instr.classes.user;
+        let operands = instr.reads.iter().map(|&(cell, class)| UsedCell {
+            cell,
+            class,
+            used: Use::Operand,
+        });
+        let as_guard = |&cell| UsedCell {
+            cell,
+            class: user,
+            used: Use::Guard,
+        };
+        // A register that is operand and guard at once is checked as both, because the guard is read earlier.
+        for read in operands.chain(instr.conditions.iter().map(as_guard)) {
+            self.check_read(read.cell, &checked, findings);
+            self.check_fixed(read, &checked, findings, dependences);
+        }
+        // Without any number for writes, each of them would count as not judged and say nothing.
+        let overwritten = match checks.distances.judges_overwrites {
+            true => &instr.writes[..],
+            false => &[],
+        };
+        for &cell in overwritten {
+            let written = UsedCell {
+                cell,
+                class: user,
+                used: Use::Overwrite,
+            };
+            self.check_fixed(written, &checked, findings, dependences);
+        }
         self.check_writes(&checked, findings);
     }
 
-    /// Checks the registers that an instruction reads.
-    fn check_reads(
+    /// Checks a register that an instruction reads against results of variable latency.
+    fn check_read(&self, cell: Cell, checked: &Checked<'_>, findings: &mut BTreeSet<LintFinding>) {
+        for (producer, covered) in of_cell(&self.results, cell) {
+            if !checked.is_safe(producer, covered) {
+                let hazard = ControlHazard::ResultNotAwaited;
+                findings.insert(checked.finding(hazard, cell, producer, covered));
+            }
+        }
+    }
+
+    /// Checks a register that an instruction uses against results of fixed latency.
+    fn check_fixed(
         &self,
+        user: UsedCell,
         checked: &Checked<'_>,
         findings: &mut BTreeSet<LintFinding>,
-        dependences: &mut BTreeSet<DependentRead>,
+        dependences: &mut BTreeSet<ResultUse>,
     ) {
+        let UsedCell { cell, class, used } = user;
         let instr = checked.instr;
-        for &cell in &instr.reads {
-            for (producer, covered) in of_cell(&self.results, cell) {
-                if !checked.is_safe(producer, covered) {
-                    let hazard = ControlHazard::ResultNotAwaited;
-                    findings.insert(checked.finding(hazard, cell, producer, covered));
-                }
+        // The waits of this instruction are over before it issues.
+        let waited = |result: &FixedResult| result.outlasted_by & instr.wait_mask != 0;
+        for (producer, result) in of_cell(&self.fixed, cell).filter(|(_, result)| !waited(result)) {
+            // The predicate of both guards cannot have changed within so few cycles.
+            let excluded = checked.fact(producer);
+            if excluded.is_none_or(|earlier| earlier.excludes(instr)) {
+                continue;
             }
-            // The waits of this instruction are over before it issues.
-            let fixed = of_cell(&self.fixed, cell);
-            let waited = |result: &FixedResult| result.outlasted_by & instr.wait_mask != 0;
-            for (producer, result) in fixed.filter(|(_, result)| !waited(result)) {
-                let Some(earlier) = checked.fact(producer) else {
-                    continue;
+            let classes = (result.class, class);
+            let register_use = RegisterUse::of(cell, used);
+            let distances = checked.checks.distances;
+            let dependence = ResultUse {
+                consumer: checked.at,
+                producer,
+                cell,
+                used: register_use,
+                classes,
+                cycles: result.age,
+                least: distances.least(classes.0, classes.1, register_use),
+            };
+            dependences.insert(dependence);
+            if let Some(least) = dependence.least.filter(|&least| result.age < least) {
+                let hazard = match used {
+                    Use::Operand | Use::Guard => ControlHazard::ReadTooEarly,
+                    Use::Overwrite => ControlHazard::ResultOverwritten,
                 };
-                // The predicate of both guards cannot have changed within so few cycles.
-                if earlier.excludes(instr) {
-                    continue;
-                }
-                let cycles = result.age;
-                dependences.insert(DependentRead {
-                    consumer: checked.at,
-                    producer,
-                    cell,
-                    cycles,
+                findings.insert(LintFinding {
+                    cycles: Some((result.age, least)),
+                    ..checked.finding(hazard, cell, producer, SAME_GUARD | SAME_PATH)
                 });
-                let class = earlier.producer;
-                let least = class.map_or(0, |class| least_distance(class, instr.consumer, cell));
-                if cycles < least {
-                    let hazard = ControlHazard::ReadTooEarly;
-                    findings.insert(LintFinding {
-                        cycles: Some((cycles, least)),
-                        ..checked.finding(hazard, cell, producer, SAME_GUARD | SAME_PATH)
-                    });
-                }
             }
         }
     }
 
     /// Checks the registers that an instruction writes.
     fn check_writes(&self, checked: &Checked<'_>, findings: &mut BTreeSet<LintFinding>) {
-        // In one queue, a later write cannot overtake an earlier access.
-        let is_open = |producer: OpIndex, covered: u8| {
-            !checked.is_safe(producer, covered) && !checked.is_ordered(producer)
-        };
         for &cell in &checked.instr.writes {
-            for (entries, hazard) in [
-                (&self.results, ControlHazard::ResultOverwritten),
-                (&self.sources, ControlHazard::SourceOverwritten),
-            ] {
-                for (producer, covered) in of_cell(entries, cell) {
-                    if is_open(producer, covered) {
-                        findings.insert(checked.finding(hazard, cell, producer, covered));
-                    }
+            // In one queue, a later write cannot overtake an earlier access.
+            for (producer, covered) in of_cell(&self.results, cell) {
+                if !checked.is_safe(producer, covered) && !checked.completes_before(producer) {
+                    let hazard = ControlHazard::ResultOverwritten;
+                    findings.insert(checked.finding(hazard, cell, producer, covered));
+                }
+            }
+            for (producer, covered) in of_cell(&self.sources, cell) {
+                if !checked.is_safe(producer, covered) && !checked.reads_before(producer) {
+                    let hazard = ControlHazard::SourceOverwritten;
+                    findings.insert(checked.finding(hazard, cell, producer, covered));
                 }
             }
         }
@@ -348,7 +419,7 @@ impl Underway {
 
 struct LintProblem<'a> {
     cfg: &'a ThreadCfg,
-    facts: &'a [InstrHazards],
+    checks: &'a Checks<'a>,
     /// By node.
     blocks: Vec<Block>,
 }
@@ -376,8 +447,8 @@ impl DataflowProblem for LintProblem<'_> {
     ) -> Result<(), Self::Error> {
         let mut state = state.clone();
         for at in self.ops(node) {
-            if let Some(instr) = self.facts.get(at.index()) {
-                state.step(at, instr, self.facts);
+            if let Some(instr) = self.checks.facts.get(at.index()) {
+                state.step(at, instr, self.checks);
             }
         }
         let steps = self.cfg.steps.get(node).into_iter().flatten();
@@ -385,7 +456,7 @@ impl DataflowProblem for LintProblem<'_> {
             let Some(next) = step.to else { continue };
             let mut state = state.clone();
             if let Some((predicate, value)) = self.cfg.predicate_after(node, next) {
-                state.learn(predicate, value, self.facts);
+                state.learn(predicate, value, self.checks.facts);
                 state.branch();
             }
             emit(next.index(), state);
@@ -406,13 +477,13 @@ impl DataflowProblem for LintProblem<'_> {
 /// once for each of them.
 pub(super) fn visit(
     cfg: &ThreadCfg,
-    facts: &[InstrHazards],
+    checks: &Checks<'_>,
     visit: &mut dyn FnMut(OpIndex, &Underway),
 ) {
     let blocks = cfg.space.ids().map(|node| cfg.space.block(node));
     let mut problem = LintProblem {
         cfg,
-        facts,
+        checks,
         blocks: blocks.collect(),
     };
     let Ok(solution) = solve(&mut problem, cfg.entry.index(), Underway::default());
@@ -420,8 +491,8 @@ pub(super) fn visit(
         let mut state = state.clone();
         for at in problem.ops(node) {
             visit(at, &state);
-            if let Some(instr) = facts.get(at.index()) {
-                state.step(at, instr, facts);
+            if let Some(instr) = checks.facts.get(at.index()) {
+                state.step(at, instr, checks);
             }
         }
     }

@@ -7,7 +7,8 @@ use warpbound_isa::Program;
 use warpbound_isa::nvidia::{Arch, SassProgram};
 use warpbound_load::{Image, Isa};
 
-use super::{Cell, ConsumerClass, InstrHazards, ProducerClass, lint};
+use super::state::Checks;
+use super::{Cell, Distances, InstrHazards, lint};
 
 /// Shortest distances by the pipes of producer and consumer and by the kind of register, with an example.
 type Shortest = BTreeMap<String, (u8, usize, String)>;
@@ -177,12 +178,20 @@ fn predicates_outside_the_mask_of_r2p_are_not_written() {
     );
 }
 
+/// Published distances.
+fn distances() -> &'static Distances {
+    &super::published::DISTANCES
+}
+
 /// An instruction of fixed latency.
 fn instr(writes: Vec<Cell>, reads: Vec<Cell>) -> InstrHazards {
+    let classes = super::distances::Classes::of(distances(), "arithmetic", "at issue");
     InstrHazards {
-        reads,
+        reads: reads.into_iter().map(|cell| (cell, classes.user)).collect(),
+        conditions: Vec::new(),
         sources: Vec::new(),
         writes,
+        second: None,
         distance: 1,
         drains: false,
         is_first_of_pair: false,
@@ -190,11 +199,13 @@ fn instr(writes: Vec<Cell>, reads: Vec<Cell>) -> InstrHazards {
         releases: 0,
         write_sb: None,
         read_sb: None,
-        producer: Some(ProducerClass::Arithmetic),
-        consumer: ConsumerClass::AtIssue,
+        is_fixed: true,
+        classes,
+        has_certain_reads: true,
         is_slow: false,
         is_barrier: false,
         queue: None,
+        source_queue: None,
         guard: None,
         slots: [None; 3],
         reuse: 0,
@@ -208,7 +219,7 @@ fn a_branch_tells_which_guarded_loads_were_executed() {
     use super::{ControlHazard, OpIndex, state::Underway};
     let load = InstrHazards {
         write_sb: Some(2),
-        producer: None,
+        is_fixed: false,
         guard: Some((Cell::pred(0), false)),
         ..instr(vec![Cell::gpr(4)], vec![Cell::gpr(8)])
     };
@@ -219,12 +230,22 @@ fn a_branch_tells_which_guarded_loads_were_executed() {
     let found = |order: &[u32], value: bool| {
         let (mut findings, mut dependences) = Default::default();
         let mut state = Underway::default();
+        let checks = Checks {
+            facts: &all,
+            distances: distances(),
+        };
         for &at in order {
-            state.step(OpIndex(at), &all[at as usize], &all);
+            state.step(OpIndex(at), &all[at as usize], &checks);
         }
         state.learn(Cell::pred(0), value, &all);
         state.branch();
-        state.check(OpIndex(2), &all[2], &all, &mut findings, &mut dependences);
+        state.check(
+            OpIndex(2),
+            &all[2],
+            &checks,
+            &mut findings,
+            &mut dependences,
+        );
         let kinds = findings.iter();
         kinds
             .map(|finding: &super::LintFinding| (finding.hazard, finding.is_possible))
@@ -245,7 +266,7 @@ fn a_wait_for_a_later_load_covers_fixed_results() {
     use super::{ControlHazard, OpIndex, state::Underway};
     let load = InstrHazards {
         write_sb: Some(2),
-        producer: None,
+        is_fixed: false,
         is_slow: true,
         ..instr(vec![Cell::gpr(4)], vec![Cell::gpr(8)])
     };
@@ -256,10 +277,14 @@ fn a_wait_for_a_later_load_covers_fixed_results() {
     let hazards = |order: [InstrHazards; 3]| {
         let (mut found, mut dependences) = Default::default();
         let mut state = Underway::default();
+        let checks = Checks {
+            facts: &order,
+            distances: distances(),
+        };
         for (at, instr) in order.iter().enumerate() {
             let at = OpIndex(at as u32);
-            state.check(at, instr, &order, &mut found, &mut dependences);
-            state.step(at, instr, &order);
+            state.check(at, instr, &checks, &mut found, &mut dependences);
+            state.step(at, instr, &checks);
         }
         let hazards = found
             .iter()

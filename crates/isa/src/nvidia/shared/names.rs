@@ -387,12 +387,9 @@ impl Names {
     pub(crate) fn timing(&self, id: TimingId) -> Option<&Timing> {
         // The last entry that applies overrides those before it.
         let read = || {
-            Timing::parse(
-                &self
-                    .lists
-                    .words(self.entries(id.0).last()?)
-                    .collect::<Vec<_>>(),
-            )
+            let entry = self.entries(id.0).last()?;
+            let (_, name) = self.lists.key(entry);
+            Timing::parse(name, &self.lists.words(entry).collect::<Vec<_>>())
         };
         self.values.get(id.0)?.timing.get_or_init(read).as_ref()
     }

@@ -120,6 +120,8 @@ impl LatencyClass {
 /// compilers' code (docs/timing-model.md).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timing {
+    /// Name of the class. Tables of distances refer to it.
+    pub name: &'static str,
     /// Latency kind.
     pub latency: LatencyKind,
     /// Minimum legal issue distance to the warp's next instruction, in cycles.
@@ -135,7 +137,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    pub(crate) fn parse(words: &[&'static str]) -> Option<Timing> {
+    pub(crate) fn parse(name: &'static str, words: &[&'static str]) -> Option<Timing> {
         let [latency, min_wait, queue, pipes, unit, completion] = words else {
             return None;
         };
@@ -148,6 +150,7 @@ impl Timing {
             _ => return None,
         };
         Some(Timing {
+            name,
             latency,
             min_wait: min_wait.parse().ok()?,
             queue: if *queue == "-" { "" } else { queue },
