@@ -178,12 +178,13 @@ fn planted_lines_that_do_not_come_with_others_are_found() {
         base.clone()
             .with(Parameter::InstructionAhead, ahead)
             .with(Parameter::InstructionPreloaded, loaded)
-            .with(Parameter::InstructionL2Hit, 100_000)
+            .with(Parameter::InstructionL2Hit, 200_000)
     };
-    let subject = Subject::read("switch_table", "switch_table.switch_table.1");
+    let (source, launch, header) = KERNELS[0];
+    let subject = Subject::read(source, launch);
     for (ahead, loaded) in [(0, 0), (1, 0), (3, 0), (8, 0), (0, 1024), (3, 65_536)] {
         let present = machine(ahead, loaded);
-        let found = subject.compare(&present, None, &|_| {});
+        let found = subject.compare(&present, header, &|_| {});
         let violations = found.expect("it has a bound").violations;
         assert_eq!(violations, Vec::<String>::new(), "{ahead} {loaded}");
     }
@@ -194,7 +195,7 @@ fn planted_lines_that_do_not_come_with_others_are_found() {
             machine(ahead, loaded),
             machine(claimed_ahead, claimed_loaded),
         );
-        let planted = subject.compare_on(&of_runs, &claimed, None, &|_| {});
+        let planted = subject.compare_on(&of_runs, &claimed, header, &|_| {});
         let violations = planted.expect("it has a bound").violations;
         assert!(!violations.is_empty(), "{ahead} {loaded}");
     }

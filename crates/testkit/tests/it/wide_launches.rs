@@ -19,7 +19,7 @@ use warpbound_testkit::short_launches::compare_launch;
 const LAUNCHES: [&str; 7] = [
     "hotspot.hotspot.1",
     "mandelbrot.mandelbrot.1",
-    "switch_table.switch_table.2",
+    "switch_table.switch_table.1",
     "goto_flow.goto_cross.1",
     "bitonic_sort.bitonic_block_double.2",
     "f64_division.f64_division.1",
@@ -192,7 +192,7 @@ fn planted_changes_of_groups_without_a_price_are_found() {
     let machine = base
         .with(Parameter::IssueGroupSwitch, 100_000)
         .with(Parameter::SmCount, 1);
-    let subject = Subject::read("switch_table.switch_table.2");
+    let subject = Subject::read("switch_table.switch_table.1");
     let found = subject.compare(machine.clone(), PathOrder::TakenFirst);
     let found = found.expect("it suits the kernel");
     let worst = found.worst.map_or(0, |(worst, _)| worst);
