@@ -1,5 +1,5 @@
-//! Table of the GPUs from Volta to Blackwell: words of 128 bits, each with its control field. The rows are of sm_75 to
-//! sm_121; sm_70, sm_72 and sm_107 have none yet.
+//! Table of the GPUs from Volta to Blackwell: words of 128 bits, each with its control field. The rows are of sm_70 to
+//! sm_121; sm_107 has none yet.
 //!
 //! For example, bits 11:0 and 91 of a word are its opcode and select one of 2¹³ buckets. A fault in a row is a build
 //! error.

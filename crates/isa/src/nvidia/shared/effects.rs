@@ -24,9 +24,7 @@ impl SassProgram {
     /// Returns reads, writes, control flow and memory access of an instruction.
     ///
     /// Writes happen only in lanes where guard and condition-code test hold. Other lanes keep the old value, which
-    /// callers account for. A word that is not an instruction has [`InstrFlow::Unsupported`] and no other effects. From
-    /// Volta on, the rows state only memory accesses: every instruction has [`InstrFlow::Unsupported`], no reads and no
-    /// writes.
+    /// callers account for. A word that is not an instruction has [`InstrFlow::Unsupported`] and no other effects.
     ///
     /// Reads may name more registers than the hardware reads: texture coordinates are always taken as the largest
     /// vector. Writes name every register that may be written. A register that may keep its old value although the
