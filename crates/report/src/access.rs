@@ -173,8 +173,9 @@ const LEGEND: &str = "
 
 /// Legend of the columns for warps that make one request.
 const WHOLE_WARP_LEGEND: &str = "
-  each number is the most that one execution by a warp can cause, whichever of its threads take part; those marked =
-  are the numbers of each execution by all threads of a full warp
+  each number is the most that one execution can cause by threads that convergence barriers keep together, whichever of
+  them take part; those marked = are the numbers of each execution by all threads of a full warp. Threads that have
+  parted and meet again without a barrier may cause more together (SOUNDNESS 21.10)
   requests: one of the warp; of shared memory, pools of 32, 16 or 8 threads for accesses of 4, 8 or 16 bytes
   transactions: distinct lines of 128 bytes; of shared memory, accesses to the banks; of constants, distinct words
   sectors: distinct sectors of 32 bytes; lines: as transactions
