@@ -44,11 +44,11 @@ pub fn cta(
     cta_within(session, kernel, launch, machine, options, steps)
 }
 
-/// Like [`cta`], with a limit of lane instructions for profiles; see [`BlockLaunch::profile_steps`].
+/// Like [`cta`](fn@cta), with a limit of lane instructions for profiles; see [`BlockLaunch::profile_steps`].
 ///
 /// # Errors
 ///
-/// See [`cta`].
+/// See [`cta`](fn@cta).
 pub fn cta_within(
     session: &Session,
     kernel: &Kernel,
