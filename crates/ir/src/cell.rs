@@ -90,7 +90,7 @@ impl Cell {
         }
     }
 
-    /// Number of the register among those of a kind; `None` if it is of another kind.
+    /// Number of the register among the registers of a kind; `None` if it is of another kind.
     #[inline]
     pub fn number_in(self, kind: RegisterKind) -> Option<u8> {
         let number = self.0.wrapping_sub(FIRST_CELLS[kind as usize]);
@@ -117,7 +117,7 @@ impl Cell {
         self.0 < FIRST_OF_WARP
     }
 
-    /// Whether it is a register of the uniform datapath, of which each lane has a copy.
+    /// Whether it is a register of the uniform datapath. Each lane has a copy of it.
     pub fn is_uniform(self) -> bool {
         const KINDS: [RegisterKind; 2] = [RegisterKind::Uniform, RegisterKind::UniformPredicate];
         KINDS.iter().any(|&kind| self.number_in(kind).is_some())

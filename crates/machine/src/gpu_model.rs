@@ -164,7 +164,7 @@ pub struct GpuModel {
 }
 
 /// Returns an architecture without the letter of its variant: code for `sm_90a` runs on the SMs of `sm_90`, and code for
-/// `sm_100f` on those of `sm_100`.
+/// `sm_100f` on the SMs of `sm_100`.
 pub(crate) fn without_variant(architecture: &str) -> &str {
     let is_nvidia = architecture.starts_with("sm_");
     let base = architecture.strip_suffix(['a', 'f']);

@@ -3,7 +3,7 @@
 mod mutants;
 mod samples;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use warpbound_base::Family;
@@ -45,18 +45,18 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     if let Some(count) = options.mutants {
         return print_mutants(&files, count, options.seed);
     }
-    let find = |file: &PathBuf| Totals::of(&std::fs::read(file).unwrap_or_default());
+    let find = |file: &PathBuf| Totals::of(file);
     let add = |total: &mut Totals, file: &PathBuf, found: Totals| {
         total.append(&file.display().to_string(), found);
     };
     let total = for_each_task(&files, find, Totals::default(), add);
-    if options.write {
+    if options.write && total.unreadable.is_empty() {
         return write_table(repository, &total);
     }
     total.print();
-    match total.findings.len() {
-        0 => Ok(()),
-        count => bail!("{count} findings"),
+    match (total.findings.len(), total.unreadable.len()) {
+        (0, 0) => Ok(()),
+        (findings, unreadable) => bail!("{findings} findings, {unreadable} files not read"),
     }
 }
 
@@ -83,6 +83,9 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             other => bail!("unknown argument {other}"),
         }
     }
+    if options.places.is_empty() {
+        bail!("no cubins are named");
+    }
     Ok(options)
 }
 
@@ -97,13 +100,17 @@ struct Totals {
     not_judged: usize,
     possible: usize,
     findings: Vec<String>,
+    /// Files that cannot be read, each with the reason.
+    unreadable: Vec<String>,
+    /// Files for other GPUs.
+    others: usize,
 }
 
 impl Totals {
     /// Checks the kernels of a cubin for a GPU from Volta on.
-    fn of(data: &[u8]) -> Totals {
+    fn of(file: &Path) -> Totals {
         let mut totals = Totals::default();
-        for_each_kernel(data, |arch, kernel| {
+        let found = for_each_kernel(file, |arch, kernel| {
             totals.kernels += 1;
             let Some(checked) = check(arch, kernel, kernel.code()) else {
                 totals.refused += 1;
@@ -131,6 +138,10 @@ impl Totals {
                 ));
             }
         });
+        match found {
+            Ok(is_wide) => totals.others += usize::from(!is_wide),
+            Err(why) => totals.unreadable.push(format!("{why:#}")),
+        }
         totals
     }
 
@@ -142,6 +153,8 @@ impl Totals {
         self.uses += other.uses;
         self.not_judged += other.not_judged;
         self.possible += other.possible;
+        self.unreadable.extend(other.unreadable);
+        self.others += other.others;
         let findings = other.findings.into_iter();
         self.findings
             .extend(findings.map(|finding| format!("{file}: {finding}")));
@@ -150,6 +163,12 @@ impl Totals {
     fn print(&self) {
         for finding in self.findings.iter().take(20) {
             println!("  {finding}");
+        }
+        for why in &self.unreadable {
+            println!("  {why}");
+        }
+        if self.others > 0 {
+            println!("{} files are for GPUs before Volta", self.others);
         }
         println!(
             "{} kernels, {} refused, {} instructions, {} uses of results of fixed latency, {} not judged, {} possible findings, {} findings",
@@ -200,14 +219,18 @@ fn print_mutants(files: &[PathBuf], count: u64, seed: u64) -> anyhow::Result<()>
     let find = |seeded: &SeededFile<'_>| {
         let mut outcomes = Outcomes::default();
         let mut random = Random(seeded.seed);
-        let data = std::fs::read(seeded.file).unwrap_or_default();
-        for_each_kernel(&data, |arch, kernel| {
+        for_each_kernel(seeded.file, |arch, kernel| {
             outcomes.append(mutate(arch, kernel, count, &mut random));
-        });
-        outcomes
+        })?;
+        Ok(outcomes)
     };
-    let add = |total: &mut Outcomes, _: &SeededFile<'_>, found| total.append(found);
-    let total = for_each_task(&numbered, find, Outcomes::default(), add);
+    let add = |total: &mut anyhow::Result<Outcomes>, _: &SeededFile<'_>, found| match (total, found)
+    {
+        (Ok(total), Ok(found)) => total.append(found),
+        (total @ Ok(_), Err(why)) => *total = Err(why),
+        (Err(_), _) => {}
+    };
+    let total = for_each_task(&numbered, find, Ok(Outcomes::default()), add)?;
     for (change, outcome) in &total.by_change {
         println!(
             "{change:?}: {} made, {} found, {} possible, {} not judged, {} without a finding",

@@ -30,7 +30,7 @@ impl Builder<'_> {
         {
             return covered;
         }
-        let preloaded = self.preloaded_lines(ahead);
+        let first = self.first_lines(ahead);
         let [mut paid, mut paid_beyond] = [const { BTreeSet::new() }; 2];
         // By ascending line, so that it is known of the lines before it whether they are paid for.
         for (line, entries) in self.first_entries(requested, ahead) {
@@ -41,10 +41,8 @@ impl Builder<'_> {
             let in_second = self.in_second.contains(&line);
             let payers: &BTreeSet<u64> = if in_second { &paid } else { &paid_beyond };
             let is_paid = |entered: &BTreeSet<u64>| !entered.is_disjoint(payers);
-            let is_preloaded = preloaded
-                .as_ref()
-                .is_some_and(|lines| lines.contains(&line));
-            if is_preloaded || entries.iter().all(is_paid) {
+            let is_first = first.as_ref().is_some_and(|lines| lines.contains(&line));
+            if is_first || entries.iter().all(is_paid) {
                 covered.insert(line);
                 continue;
             }
@@ -56,8 +54,8 @@ impl Builder<'_> {
         covered
     }
 
-    /// Lines that a launch loads before it begins.
-    fn preloaded_lines(&self, ahead: u64) -> Option<RangeInclusive<u64>> {
+    /// Lines that a launch loads into the first cache before it begins.
+    fn first_lines(&self, ahead: u64) -> Option<RangeInclusive<u64>> {
         let (first, _) = self
             .kernel
             .nodes

@@ -19,7 +19,7 @@ pub(super) fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Ve
         .collect()
 }
 
-/// Returns the addresses of the lines of code that a launch loads: at most `lines`, the first of them with the first
+/// Returns the addresses of the lines of code that a launch loads into the second cache: at most `lines`, the first of them with the first
 /// instruction, and none after the last one of all code.
 pub(super) fn loaded_code(kernel: &TimedKernel<'_>, line: u64, lines: u64) -> Option<(u64, u64)> {
     let (first, _) = kernel.nodes.get(kernel.entry).copied().flatten()?;

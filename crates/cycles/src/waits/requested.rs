@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use warpbound_ir::OpIndex;
 
-use super::{Builder, space_number};
+use super::Builder;
+use super::accesses::space_number;
 
 /// Numbers of the lines that every path has requested, of the first and of the second cache.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

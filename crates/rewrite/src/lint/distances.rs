@@ -1,7 +1,7 @@
 //! Required distances: the least number of cycles from the issue of an instruction of fixed latency to the issue of an
 //! instruction that uses a register of its result.
 //!
-//! They depend on the class of both instructions, and on the kind of the register and the way in which it is used. For
+//! They depend on the class of both instructions, on the kind of the register, and on its use. For
 //! example, from Volta on the result of an addition is read by another addition after 4 cycles, but as a guard only
 //! after 13. A family brings the classes and the numbers; a combination without a number is not judged.
 
@@ -12,7 +12,7 @@ use warpbound_isa::RegisterKind;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ClassId(u8);
 
-/// Way in which an instruction uses a register of an earlier instruction.
+/// Use of a register that an earlier instruction writes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Use {
     /// Reads it as an operand.
@@ -23,7 +23,7 @@ pub enum Use {
     Overwrite,
 }
 
-/// Kind of a register, and the way in which it is used.
+/// Kind of a register, and its use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RegisterUse(u8);
 

@@ -17,7 +17,7 @@ use super::hazards::result_queue;
 /// Cycles after which every result of fixed latency is present.
 const HORIZON: u8 = 40;
 
-/// Classes: those of `volta.names`, and parts of them.
+/// Classes of `volta.names`, and parts of them.
 pub(super) const CLASSES: &[&str] = &[
     "alu",
     "dual",

@@ -201,6 +201,33 @@ fn planted_lines_that_do_not_come_with_others_are_found() {
     }
 }
 
+/// A line that comes from the L2 cache, after a line that the launch has loaded, and lines that take long to arrive one after the
+/// other: the first request of one line does not pay for the others if it is too short.
+#[test]
+fn lines_that_come_with_others_are_within_the_first_request() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    let subject = Subject::read("f64_division", "f64_division.f64_division.0");
+    let far = |lines: u64| {
+        base.clone()
+            .with(Parameter::InstructionAhead, 3)
+            .with(Parameter::InstructionPreloaded, 128 * lines)
+            .with(Parameter::InstructionL2Hit, 200_000)
+    };
+    let slow = |ahead| {
+        base.clone()
+            .with(Parameter::InstructionAhead, ahead)
+            .with(Parameter::InstructionPreloaded, 65_536)
+            .with(Parameter::InstructionAheadBandwidth, 1)
+    };
+    let machines = (4..14).map(far).chain([1, 2, 8].map(slow));
+    for (number, machine) in machines.enumerate() {
+        let found = subject.compare(&machine, None, &|_| {});
+        let found = found.expect("it has a bound");
+        assert!(found.runs > 0, "{number}");
+        assert_eq!(found.violations, Vec::<String>::new(), "{number}");
+    }
+}
+
 /// Groups also change within the code of a group, at each YIELD of it.
 #[test]
 fn groups_that_yield_are_within_their_bounds() {

@@ -6,7 +6,8 @@ use warpbound_audit::claims;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bounds::cycles::CycleInputs;
 use warpbound_bounds::{CycleOptions, LaunchExtent, LaunchTime};
-use warpbound_ipet::{Effort, LaunchTerm, SchedulerClass, StatedCounts};
+use warpbound_cycles::{KernelTime, MachineNumbers};
+use warpbound_ipet::{BlockChain, Effort, LaunchTerm, SchedulerClass, StatedCounts};
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_query::{
@@ -90,6 +91,22 @@ impl Subject {
 impl Subject {
     /// Bound of the launch, without its overhead, from inputs that are changed.
     fn planted_bound(&self, machine: &GpuModel, change: impl FnOnce(&mut CycleInputs)) -> u64 {
+        self.with_time(machine, |mut time, loops| {
+            time.change(change);
+            let stated = vec![None; loops];
+            let stated = StatedCounts {
+                bounds: &stated,
+                totals: &stated,
+                never: &[],
+            };
+            let found = time.bound(stated, Effort::default());
+            let bound = found.expect("it has a bound").bound;
+            bound.upper_bound().limit().0 - bound.term(LaunchTerm::Launch)
+        })
+    }
+
+    /// Calls `work` with the time of the launch and the number of its loops.
+    fn with_time<T>(&self, machine: &GpuModel, work: impl FnOnce(LaunchTime, usize) -> T) -> T {
         let kernel = self.launch.kernel.as_deref();
         let kernel = self
             .session
@@ -120,18 +137,8 @@ impl Subject {
             scope: TimeScope::Grid,
             schedulers: SchedulerClass::WorkConserving,
         };
-        let mut time = LaunchTime::new(analysed, &cycles, extent).expect("it has a time");
-        time.change(change);
-        let stated = vec![None; claims.flow.loops.sites.len()];
-        let stated = StatedCounts {
-            bounds: &stated,
-            totals: &stated,
-            never: &[],
-        };
-        let found = time
-            .bound(stated, Effort::default())
-            .expect("it has a bound");
-        found.bound.upper_bound().limit().0 - found.bound.term(LaunchTerm::Launch)
+        let time = LaunchTime::new(analysed, &cycles, extent).expect("it has a time");
+        work(time, claims.flow.loops.sites.len())
     }
 }
 
@@ -205,6 +212,38 @@ fn planted_changes_of_groups_without_a_price_are_found() {
     assert!(subject.planted_bound(&machine, |_| {}) >= worst);
 }
 
+/// A group that goes on has not waited for the loads of another one, so they are in flight together.
+#[test]
+fn loads_of_other_groups_stay_in_flight() {
+    let machine = GpuModel::built_in("h200").expect("a built-in machine");
+    let numbers = MachineNumbers::of_ranges(&machine).expect("numbers");
+    let outstanding = |inputs: &CycleInputs| {
+        let kernel = inputs.kernel();
+        let contention = KernelTime::new(&kernel, &numbers).contention(&numbers);
+        contention
+            .expect("services")
+            .outstanding
+            .unwrap_or(u64::MAX)
+    };
+    let mut found = Vec::new();
+    for name in LAUNCHES {
+        Subject::read(name).with_time(&machine, |time, _| {
+            let of_all = outstanding(time.inputs());
+            let mut alone = time.inputs().clone();
+            let change = alone.parted.take().map(|parted| parted.change);
+            alone
+                .steps
+                .retain(|step| Some(step.from) != change && step.to != change);
+            found.push((of_all, outstanding(&alone)));
+        });
+    }
+    assert!(found.iter().all(|(of_all, alone)| of_all >= alone));
+    assert!(
+        found.iter().any(|(of_all, alone)| of_all > alone),
+        "{found:?}"
+    );
+}
+
 /// Groups that a GPU takes for one group access several addresses at once, and each of them accesses one.
 #[test]
 fn groups_that_meet_are_within_their_bounds() {
@@ -248,4 +287,42 @@ fn groups_that_meet_are_within_their_bounds() {
             assert!(planted < worst, "{kernel}: {planted} {worst}");
         }
     }
+}
+
+/// Lines that come from the L2 cache after lines that the launch has loaded: the wait for a line of the second cache is too
+/// short for them.
+#[test]
+fn lines_after_loaded_ones_are_waited_for() {
+    let base = GpuModel::built_in("h200").expect("a built-in machine");
+    for kernel in ["meet_in_shared", "meet_in_constants", "meet_in_global"] {
+        let subject = Subject::meeting(kernel);
+        for lines in 4..12 {
+            let machine = base
+                .clone()
+                .with(Parameter::InstructionAhead, 3)
+                .with(Parameter::InstructionPreloaded, 128 * lines)
+                .with(Parameter::InstructionL2Hit, 200_000);
+            let found = subject.compare(machine, PathOrder::TakenFirst);
+            let found = found.expect("it suits the kernel");
+            assert!(found.runs > 0, "{kernel}");
+            assert!(found.exceeded.is_empty(), "{kernel}: {:?}", found.exceeded);
+        }
+    }
+}
+
+/// If lanes of a warp may be elsewhere while others are at a barrier, its parts between barriers are not those of the graph, so
+/// the warps of a block count one after the other.
+#[test]
+fn warps_add_up_where_lanes_may_be_apart_at_a_barrier() {
+    let machine = GpuModel::built_in("h200").expect("a built-in machine");
+    let chain = |name: &str| {
+        Subject::read(name).with_time(&machine, |time, _| {
+            let apart = time.inputs().parted.as_ref().map(|parted| &parted.apart);
+            (time.chain(), apart.is_some_and(|apart| !apart.is_empty()))
+        })
+    };
+    let reduced = chain("barrier_kinds.barrier_reduce.0");
+    assert_eq!(reduced, (BlockChain::AllWarps, true));
+    // Its lanes part, too, but have joined at each barrier.
+    assert_eq!(chain("hotspot.hotspot.1"), (BlockChain::Aligned, true));
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
+use anyhow::Context;
 use warpbound_analyse::ThreadCfg;
 use warpbound_base::Family;
 use warpbound_ir::Code;
@@ -34,19 +36,30 @@ pub(crate) fn check(arch: Arch, kernel: &Kernel, code: &[u8]) -> Option<Checked>
     })
 }
 
-/// Calls `work` for the kernels of a cubin, with their architecture; for none of a file for GPUs before Volta.
-pub(crate) fn for_each_kernel(data: &[u8], mut work: impl FnMut(Arch, &Kernel)) {
-    let Ok(image) = Image::parse(data) else {
-        return;
-    };
+/// Calls `work` for the kernels of a cubin, with their architecture. Returns whether the cubin is for a GPU from Volta on;
+/// the kernels of others are left out.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub(crate) fn for_each_kernel(
+    file: &Path,
+    mut work: impl FnMut(Arch, &Kernel),
+) -> anyhow::Result<bool> {
+    let name = file.display();
+    let data = std::fs::read(file).with_context(|| name.to_string())?;
+    let to_error = |why| anyhow::anyhow!("{name}: {why}");
+    let image = Image::parse(&data).map_err(to_error)?;
     let Isa::Sm(sm) = image.isa() else {
-        return;
+        return Ok(false);
     };
     let arch = Arch::from_sm(sm.number.into());
-    let arch = arch.filter(|arch| arch.family() == Family::Volta);
-    if let (Some(arch), Ok(kernels)) = (arch, image.kernels()) {
-        kernels.iter().for_each(|kernel| work(arch, kernel));
-    }
+    let Some(arch) = arch.filter(|arch| arch.family() == Family::Volta) else {
+        return Ok(false);
+    };
+    let kernels = image.kernels().map_err(to_error)?;
+    kernels.iter().for_each(|kernel| work(arch, kernel));
+    Ok(true)
 }
 
 /// Combination of classes and use.
@@ -99,8 +112,8 @@ pub(crate) struct Learned {
 /// Number of samples below which nothing is learned.
 const FEWEST: u64 = 20;
 
-/// Number of samples at the least distance below which it is not believed, and their share of all samples: one fifth. Where compilers need the distance, they leave just that again and again; a least distance that occurs once is
-/// one that they did not need.
+/// Number of samples at the least distance below which it is not believed, and their share of all samples: one fifth. Where
+/// the distance is needed, compilers leave just that again and again. A least distance that occurs once was not needed.
 const FEWEST_AT_LEAST: u64 = 8;
 const SHARE_AT_LEAST: u64 = 5;
 
