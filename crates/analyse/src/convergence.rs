@@ -153,14 +153,14 @@ impl ConvergenceRegions {
     }
 }
 
-/// Effects of convergence barriers on the entries of a warp.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct BarrierEffects {
-    /// Operations without effect.
-    pub(crate) ignored: BTreeSet<OpIndex>,
+/// Effects of convergence barriers on the entries of a warp with a stack (SOUNDNESS 21.2).
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct BarrierEffects {
+    /// Operations of demoted regions, which have no effect.
+    pub ignored: BTreeSet<OpIndex>,
     /// For each operation that ends regions, the barrier that opened them. Code may have moved it into another one
     /// since.
-    pub(crate) ended: BTreeMap<OpIndex, u8>,
+    pub ended: BTreeMap<OpIndex, u8>,
 }
 
 /// Barriers of a function that runs, and of its callers.

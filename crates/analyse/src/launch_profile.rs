@@ -36,6 +36,7 @@ use launch::{LoopBits, ShapedWarp};
 use row::{LANES, LaneRow};
 use run::WarpRun;
 
+pub use control::KnownTransfers;
 pub use executions::{BlockKind, CountedAccesses, LaunchExecutions, MAX_KIND_NUMBERS};
 pub use launch::{
     GlobalContents, LaunchValues, LaunchedWarp, NoProfile, NoProfileReason, StatedLoop, WarpIssues,

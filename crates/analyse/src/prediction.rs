@@ -94,7 +94,13 @@ impl<'a> CountPredictor<'a> {
         let memory = values.contents.is_some();
         let cells = DecisiveCells::find(values.code, memory, false);
         CountPredictor {
-            slice: Slice::new(values.code, blocks, &cells, memory, values.indirect),
+            slice: Slice::new(
+                values.code,
+                blocks,
+                &cells,
+                memory,
+                &values.transfers.indirect,
+            ),
             cells,
             threads: thread_rows(values.block),
             known: BTreeMap::new(),

@@ -242,9 +242,13 @@ impl Family {
         )
     }
 
-    /// Whether diverged lanes wait on a stack, which analyses follow to execute the warps of a launch.
-    pub const fn has_activation_stack(self) -> bool {
-        matches!(self.facts().reconvergence, Reconvergence::ActivationStack)
+    /// Whether analyses follow the lanes of a warp on a stack: the machine has one, or executes each operation at most as
+    /// often as a warp with one (SOUNDNESS 21.4).
+    pub const fn follows_stack(self) -> bool {
+        matches!(
+            self.facts().reconvergence,
+            Reconvergence::ActivationStack | Reconvergence::ConvergenceBarriers
+        )
     }
 
     /// Whether the code keeps the masks of active lanes in registers of the warp, as waves of GCN3 do.

@@ -15,7 +15,7 @@ use warpbound_analyse::access::{
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_analyse::launch_profile::{
-    LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
+    KnownTransfers, LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
 };
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::OpIndex;
@@ -28,7 +28,7 @@ use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, R
 use crate::assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;
 use crate::facts::accesses::stated_accesses;
-use crate::profile::{ProfileOptions, indirect_targets, reason_text, with_launch_values};
+use crate::profile::{ProfileOptions, reason_text, with_launch_values};
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{
     AnalysedKernel, BoundOptions, Contents, KernelAnalysis, KernelFlow, Session, StatedLaunches,
@@ -82,7 +82,7 @@ impl TimedFindings {
         let stated = stated_accesses(prepared, &options.facts)?;
         let mut found = AccessFindings::of(analysed);
         // Profiles follow the stack of a warp, so only warps with one are executed.
-        let followed = prepared.family().has_activation_stack();
+        let followed = prepared.family().follows_stack();
         let Some(file) = options.launches.only_file().filter(|_| followed) else {
             found.state(&stated, units);
             return Ok(TimedFindings {
@@ -152,7 +152,7 @@ fn record_launch(
         contents,
         steps: MAX_STEPS,
         deadline: flow.thread.deadline,
-        indirect: indirect_targets(flow),
+        transfers: KnownTransfers::of(&flow.thread),
         ..ProfileOptions::default()
     };
     with_launch_values(session, prepared, file, &options, |values| {
@@ -161,21 +161,21 @@ fn record_launch(
 }
 
 /// Finds the accesses by which some thread of a launch certainly leaves the buffers of global memory, as far as a few
-/// steps show. None are found in code without an activation stack, because its warps are not followed.
+/// steps show. None are found where warps are not followed on a stack.
 pub(crate) fn accesses_outside_buffers(
     session: &Session,
     prepared: &Prepared<'_>,
     flow: &KernelFlow,
     file: &LaunchFile,
 ) -> Result<BTreeSet<OpIndex>, Diagnostic> {
-    let followed = prepared.family().has_activation_stack();
+    let followed = prepared.family().follows_stack();
     let Some(units) = MemoryUnits::of(prepared.family()).filter(|_| followed) else {
         return Ok(BTreeSet::new());
     };
     let options = ProfileOptions {
         steps: STEPS_FOR_FAULTS,
         deadline: flow.thread.deadline,
-        indirect: indirect_targets(flow),
+        transfers: KnownTransfers::of(&flow.thread),
         ..ProfileOptions::default()
     };
     let (outside, _) = with_launch_values(session, prepared, file, &options, |values| {
@@ -209,7 +209,7 @@ impl<'a> AccessFindings<'a> {
         let mut found = AccessFindings::of(analysed);
         // An exact class has these numbers for every base, so an execution cannot lower them.
         let is_open = found.classes.values().any(|class| !class.is_exact);
-        let followed = analysed.prepared.family().has_activation_stack();
+        let followed = analysed.prepared.family().follows_stack();
         let Some(file) = file.filter(|_| is_open && followed) else {
             return Ok(found);
         };

@@ -44,9 +44,7 @@ pub use cycles::{
     LaunchServices, LaunchTime, LoneWarp,
 };
 pub use facts::{FactsExtent, facts_template, observed_facts};
-pub use profile::{
-    ProfileOptions, indirect_targets, launch_profile, stated_loops, with_launch_profiler,
-};
+pub use profile::{ProfileOptions, launch_profile, stated_loops, with_launch_profiler};
 
 pub use warpbound_analyse::launch_profile::{
     LaunchProfile, LaunchProfiler, LaunchedWarp, NoProfile, NoProfileReason, StatedLoop, WarpIssues,

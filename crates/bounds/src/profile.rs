@@ -6,10 +6,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_analyse::ThreadCfg;
-use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::launch_profile::{
-    ConstantWord, GlobalContents, LaunchProfile, LaunchProfiler, LaunchValues, StatedLoop,
+    ConstantWord, GlobalContents, KnownTransfers, LaunchProfile, LaunchProfiler, LaunchValues,
+    StatedLoop,
 };
 use warpbound_base::{ConstantBanks, Deadline, Diagnostic, LaunchBlock};
 use warpbound_ir::{Code, OpIndex};
@@ -31,8 +30,8 @@ pub struct ProfileOptions {
     pub steps: u64,
     /// Time at which the profile ends without a result.
     pub deadline: Deadline,
-    /// For indirect jumps, all operations that they can reach.
-    pub indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>,
+    /// What is known of transfers. Without it, convergence barriers and unknown targets of jumps are not followed.
+    pub transfers: KnownTransfers,
     /// Loops with a bound.
     pub loops: Vec<StatedLoop>,
 }
@@ -43,7 +42,7 @@ impl Default for ProfileOptions {
             contents: Contents::Any,
             steps: LaunchValues::STEPS,
             deadline: Deadline::default(),
-            indirect: BTreeMap::new(),
+            transfers: KnownTransfers::default(),
             loops: Vec::new(),
         }
     }
@@ -99,7 +98,8 @@ pub fn with_launch_values<T>(
     compute: impl Fn(LaunchValues<'_>) -> T,
 ) -> Result<(T, Vec<String>), Diagnostic> {
     let (launch, memory) = session.bind(prepared, file, PathOrder::default(), 0)?;
-    let banks = LaunchConstants::new(prepared.kernel, file, &launch);
+    let block = session.image.isa().launch_block();
+    let banks = LaunchConstants::new(prepared.kernel, file, &launch, block);
     let constant = |bank, address| banks.word(bank, address);
     let mut contents = match options.contents {
         Contents::Any => None,
@@ -116,7 +116,7 @@ pub fn with_launch_values<T>(
                 .as_ref()
                 .map(|contents| contents as &dyn GlobalContents),
             holds: Some(&holds),
-            indirect: &options.indirect,
+            transfers: &options.transfers,
             loops: &options.loops,
             steps: options.steps,
             deadline: options.deadline,
@@ -131,21 +131,6 @@ pub fn with_launch_values<T>(
             Some(Shrunk::None) => contents = None,
         }
     }
-}
-
-/// Returns the operations that the indirect jumps of a kernel can reach, without jumps to functions outside the file.
-pub fn indirect_targets(flow: &KernelFlow) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
-    code_targets(&flow.thread)
-}
-
-/// Returns the operations of the code that the indirect jumps of a graph can reach.
-pub fn code_targets(thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
-    let targets = thread.indirect.iter();
-    let in_code = targets.filter_map(|(&at, targets)| match targets {
-        IndirectTargets::Code { ops, .. } => Some((at, ops.clone())),
-        IndirectTargets::External(_) => None,
-    });
-    in_code.collect()
 }
 
 /// Returns the loops of a kernel for profiles, with their bounds (one per element of
@@ -205,16 +190,22 @@ const BANKS: &ConstantBanks = ConstantBanks::OF_CUBINS;
 const ADDRESS_BANKS: [u8; 2] = [BANKS.addresses, Code::ADDRESS_BANK];
 
 impl<'a> LaunchConstants<'a> {
-    fn new(kernel: &Kernel, file: &LaunchFile, launch: &'a Launch) -> LaunchConstants<'a> {
+    /// Finds the words of a launch. `block` is the layout of the launch block, if the code has one.
+    fn new(
+        kernel: &Kernel,
+        file: &LaunchFile,
+        launch: &'a Launch,
+        block: Option<&LaunchBlock>,
+    ) -> LaunchConstants<'a> {
         let (bank, first) = match &kernel.param_block {
             Some(block) => (block.bank, u32::from(block.offset)),
             None => (BANKS.launch, 0),
         };
-        let block = LaunchBlock::OF_GROUPED_CODE;
-        let mut defined = Vec::from(block.sizes().map(|sizes| (sizes, false)));
-        let windows = block.windows().map(|word| word.at);
-        for at in windows.chain([block.stack]) {
-            defined.push((at..at + 4, true));
+        let mut defined = Vec::new();
+        if let Some(block) = block {
+            defined.extend(block.sizes().map(|sizes| (sizes, false)));
+            let windows = block.windows().map(|word| word.at);
+            defined.extend(windows.chain([block.stack]).map(|at| (at..at + 4, true)));
         }
         for (number, (param, given)) in kernel.params.iter().zip(&file.params).enumerate() {
             let start = first + u32::from(param.offset);

@@ -22,7 +22,7 @@ pub use tree::computation_tree;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::blocks::Blocks;
-use warpbound_analyse::launch_profile::{LaunchedWarp, NoProfile, ValueOrigin};
+use warpbound_analyse::launch_profile::{KnownTransfers, LaunchedWarp, NoProfile, ValueOrigin};
 use warpbound_analyse::prediction::CountPredictor;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic, Family};
@@ -30,7 +30,7 @@ use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
 use warpbound_launch::LaunchFile;
 
 use warpbound_bounds::ProfileOptions;
-use warpbound_bounds::profile::{code_targets, with_launch_values};
+use warpbound_bounds::profile::with_launch_values;
 use warpbound_query::{Contents, Prepared, Session};
 use warpbound_runs::{block_counts::BlockCount, block_counts::BlockCounts};
 
@@ -120,8 +120,8 @@ pub fn predict(
     options: &PredictOptions,
 ) -> Result<Prediction, Diagnostic> {
     refuse_prediction(session, prepared)?;
-    let (blocks, indirect) = blocks_and_targets(&prepared.code);
-    let limits = options.limits(indirect);
+    let (blocks, transfers) = blocks_and_transfers(&prepared.code);
+    let limits = options.limits(transfers);
     let (tally, buffers) = with_launch_values(session, prepared, launch, &limits, |values| {
         CountPredictor::new(values, &blocks).predict_all()
     })?;
@@ -167,28 +167,30 @@ fn refuse_prediction(session: &Session, prepared: &Prepared<'_>) -> Result<(), D
 }
 
 impl PredictOptions {
-    /// Returns the limits and inputs of an execution with these targets of indirect jumps.
-    fn limits(&self, indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>) -> ProfileOptions {
+    /// Returns the limits and inputs of an execution with these transfers.
+    fn limits(&self, transfers: KnownTransfers) -> ProfileOptions {
         ProfileOptions {
             contents: self.contents,
             steps: self.steps,
             deadline: self.deadline,
-            indirect,
+            transfers,
             loops: Vec::new(),
         }
     }
 }
 
-/// Returns the blocks of a code, and the operations that each of its indirect jumps can reach; no operations if they
-/// are unknown.
-fn blocks_and_targets(code: &Code) -> (Blocks, BTreeMap<OpIndex, BTreeSet<OpIndex>>) {
+/// Returns the blocks of a code, and what is known of its transfers: nothing if its graph is not known.
+fn blocks_and_transfers(code: &Code) -> (Blocks, KnownTransfers) {
     let is_indirect = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
     // A target of an indirect jump begins a block, so the graph must be built to find the blocks.
     if code.ops.iter().any(is_indirect)
         && let Ok(thread) = ThreadCfg::build(code, &Limits::default())
     {
-        let targets = code_targets(&thread);
-        return (thread.space.blocks, targets);
+        let transfers = KnownTransfers::of(&thread);
+        return (thread.space.blocks, transfers);
     }
-    (Blocks::build(code, &BTreeSet::new()), BTreeMap::new())
+    (
+        Blocks::build(code, &BTreeSet::new()),
+        KnownTransfers::default(),
+    )
 }

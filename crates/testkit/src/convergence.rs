@@ -5,10 +5,12 @@
 //! the stacks of `simt`.
 
 mod machine;
+mod profiled;
 mod programs;
 mod recorded;
 
 pub use machine::{BarrierMeaning, GroupMachine, GroupRun};
+pub use profiled::{ProfileCheck, ProfileFault, check_profile};
 pub use programs::{BarrierProgram, Shapes};
 pub use recorded::{LaneMask, PointStep, RecordedCode, StackRun};
 

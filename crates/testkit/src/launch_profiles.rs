@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::access::MemoryUnits;
 use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::launch_profile::{
-    ConstantWord, GlobalContents, LaunchExecutions, LaunchProfiler, LaunchValues,
+    ConstantWord, GlobalContents, KnownTransfers, LaunchExecutions, LaunchProfiler, LaunchValues,
 };
 use warpbound_analyse::launch_profile::{LaunchProfile, LaunchedWarp, NoProfile, WarpIssues};
 use warpbound_analyse::prediction::{CountPredictor, LaunchTally};
@@ -359,7 +359,7 @@ impl ProgramLaunch {
             memory: &self.memory,
             buffer,
         });
-        let indirect = BTreeMap::new();
+        let transfers = KnownTransfers::default();
         compute(LaunchValues {
             code: &seen.code,
             grid: self.launch.grid,
@@ -369,7 +369,7 @@ impl ProgramLaunch {
                 .as_ref()
                 .map(|contents| contents as &dyn GlobalContents),
             holds: None,
-            indirect: &indirect,
+            transfers: &transfers,
             loops: &seen.loops,
             steps: 3_000_000,
             deadline: Deadline::default(),

@@ -8,10 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use warpbound_analyse::launch_profile::KnownTransfers;
 use warpbound_audit::audit::{DerivedClaims, PathOrder};
 use warpbound_audit::{claims, derived_for_all, derived_for_launch, monitor_with_profile};
 use warpbound_base::Diagnostic;
-use warpbound_bounds::{ProfileOptions, access_classes, bound, indirect_targets, stated_loops};
+use warpbound_bounds::{ProfileOptions, access_classes, bound, stated_loops};
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_query::{BoundOptions, Contents, KernelFlow, Prepared, Session, StatedLaunches};
@@ -399,7 +400,7 @@ fn profile_options(
     let bounds = sites.map(|(site, _)| Some(derived.bound(site)?.per_entry));
     ProfileOptions {
         contents,
-        indirect: indirect_targets(flow),
+        transfers: KnownTransfers::of(&flow.thread),
         loops: stated_loops(flow, &bounds.collect::<Vec<_>>()),
         ..ProfileOptions::default()
     }

@@ -5,10 +5,11 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use warpbound_analyse::launch_profile::KnownTransfers;
 use warpbound_audit::{claims, monitor};
 use warpbound_base::{Deadline, Diagnostic, Named};
 use warpbound_bounds::NoProfileReason;
-use warpbound_bounds::{ProfileOptions, indirect_targets, stated_loops};
+use warpbound_bounds::{ProfileOptions, stated_loops};
 use warpbound_launch::{LaunchFile, PathOrder};
 use warpbound_query::{BoundOptions, Contents, Session};
 use warpbound_testkit::launch_profiles::{compare, issued_by_warp};
@@ -138,7 +139,7 @@ fn profile_row(
         }
         let options = ProfileOptions {
             contents,
-            indirect: indirect_targets(&claims.flow),
+            transfers: KnownTransfers::of(&claims.flow.thread),
             loops,
             deadline: Deadline::after(TIME_LIMIT),
             ..ProfileOptions::default()

@@ -19,6 +19,8 @@ pub(super) struct StampedPoint {
     pub(super) at: u32,
     /// Number of the step that moved there.
     pub(super) stamp: u64,
+    /// Whether the lanes that are there are a group which no other lanes can have joined (SOUNDNESS 21.11).
+    pub(super) is_group: bool,
 }
 
 /// Lanes that may be on one path.

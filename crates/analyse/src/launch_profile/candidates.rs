@@ -13,6 +13,7 @@ use warpbound_ir::float::special::SpecialFunction;
 use warpbound_ir::{Cell, Expr, Meaning, Op, WordHalf};
 use warpbound_simt::lanes_of;
 
+use super::effects::ActiveLanes;
 use super::operation::WarpInputs;
 use super::row::{LANES, LaneRow};
 
@@ -70,16 +71,14 @@ impl Candidates {
         self.cells.clear();
     }
 
-    /// Follows an operation that the `active` lanes are about to execute, which are certainly there if `are_certain`;
-    /// `rows` are those before it. Returns the rows of the cells that it writes, where more is known of them than
+    /// Follows an operation that the `active` lanes are about to execute; `rows` are those before it. Returns the rows of the cells that it writes, where more is known of them than
     /// `rows` will show.
     pub(super) fn follow(
         &mut self,
         inputs: &WarpInputs<'_, '_>,
         rows: &[LaneRow],
         op: &Op,
-        active: u32,
-        are_certain: bool,
+        active: ActiveLanes,
     ) -> SmallVec<[(Cell, LaneRow); 2]> {
         let mut found = SmallVec::new();
         let Some(Meaning::Set(sets)) = &op.meaning else {
@@ -92,7 +91,7 @@ impl Candidates {
             self.forget(op);
             if op.condition.is_always() && inputs.cells.position(*dest).is_some() {
                 let old = inputs.row(rows, *dest);
-                self.add(*dest, old, &inputs.evaluate(rows, operand), active);
+                self.add(*dest, old, &inputs.evaluate(rows, operand), active.mask);
             }
             return found;
         }
@@ -106,7 +105,7 @@ impl Candidates {
         let after: Vec<Vec<LaneRow>> = (0..DISTANCES.len())
             .map(|number| {
                 let mut own = self.rows_of(inputs, rows, source, number);
-                let (lanes, origin) = inputs.condition(&own, op, active, are_certain);
+                let (lanes, origin) = inputs.condition(&own, op, active);
                 inputs.apply_effect(&mut own, op, lanes, origin);
                 own
             })

@@ -3,9 +3,120 @@
 //! The execution of a profile and the one of a prediction differ where values decide that are unknown, and share what
 //! is known.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
-use warpbound_simt::{ControlTransfer, Mask, lanes_of};
+use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Op, OpIndex};
+use warpbound_simt::{ControlTransfer, Mask, Tag, lanes_of};
+
+use crate::convergence::BarrierEffects;
+use crate::indirect::IndirectTargets;
+use crate::thread_cfg::ThreadCfg;
+
+/// What the graph of a lane knows of the control transfers of its code, beyond the operations.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct KnownTransfers {
+    /// For indirect jumps, all operations that they can reach. Jumps to functions outside the file have none.
+    pub indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>,
+    /// Effects of convergence barriers.
+    pub barriers: BarrierEffects,
+}
+
+impl KnownTransfers {
+    /// What a graph knows.
+    pub fn of(thread: &ThreadCfg) -> KnownTransfers {
+        let targets = thread.indirect.iter();
+        let in_code = targets.filter_map(|(&at, targets)| match targets {
+            IndirectTargets::Code { ops, .. } => Some((at, ops.clone())),
+            IndirectTargets::External(_) => None,
+        });
+        KnownTransfers {
+            indirect: in_code.collect(),
+            barriers: thread.space.barriers.clone(),
+        }
+    }
+
+    /// Returns the transfer of an operation in a warp with a stack, as [`transfer_of`]. Convergence barriers push and pop
+    /// entries, and linked calls jump (SOUNDNESS 21.2).
+    pub(super) fn transfer<P>(
+        &self,
+        op: &Op,
+        at: OpIndex,
+        any: bool,
+        mut point: impl FnMut(OpIndex) -> Option<P>,
+    ) -> Option<ControlTransfer<'static, P>> {
+        match &op.control {
+            ControlEffect::OpenBarrier(..) | ControlEffect::JoinBarrier(_)
+                if self.barriers.ignored.contains(&at) =>
+            {
+                Some(ControlTransfer::Next)
+            }
+            // Regions are nested only if all active lanes open and end them.
+            ControlEffect::OpenBarrier(..) | ControlEffect::JoinBarrier(_)
+                if !op.condition.is_always() =>
+            {
+                None
+            }
+            ControlEffect::OpenBarrier(barrier, ControlTarget::Op(to)) => {
+                Some(ControlTransfer::Push {
+                    tag: Tag::Barrier(*barrier),
+                    resume: point(*to)?,
+                })
+            }
+            ControlEffect::JoinBarrier(_) => {
+                let opened_as = self.barriers.ended.get(&at)?;
+                Some(ControlTransfer::Pop(Tag::Barrier(*opened_as)))
+            }
+            ControlEffect::BreakBarrier(_)
+            | ControlEffect::SaveBarrier(..)
+            | ControlEffect::WriteBarrier { .. }
+            | ControlEffect::Release => Some(ControlTransfer::Next),
+            ControlEffect::LinkedCall(ControlTarget::Op(to)) if any => {
+                Some(ControlTransfer::Jump(point(*to)?))
+            }
+            _ => transfer_of(op, any, point),
+        }
+    }
+}
+
+/// Jump to an address in a register.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndirectJump {
+    /// Register; `None` is zero.
+    pub(super) base: Option<Cell>,
+    /// Constant added to the register.
+    pub(super) anchor: i64,
+    /// Whether the sum is an address of the code of the kernel; otherwise the address says nothing of the target.
+    pub(super) relative: bool,
+}
+
+impl IndirectJump {
+    /// The jump of an operation, if it is one: a jump, call or return.
+    pub(super) fn of(op: &Op) -> Option<IndirectJump> {
+        match op.control {
+            ControlEffect::Indirect {
+                base,
+                anchor,
+                relative,
+            }
+            | ControlEffect::LinkedIndirect {
+                base,
+                anchor,
+                relative,
+            }
+            | ControlEffect::Return {
+                base,
+                anchor,
+                relative,
+            } => Some(IndirectJump {
+                base,
+                anchor,
+                relative,
+            }),
+            _ => None,
+        }
+    }
+}
 
 /// Returns the transfer of an operation whose condition may hold in a lane or not (`any`), at the points that `point`
 /// has for operations. `None` if it is not followed: an indirect one, or one to a place without a point.

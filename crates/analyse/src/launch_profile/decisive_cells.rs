@@ -8,6 +8,7 @@ use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::CellSet;
 
+use super::control::IndirectJump;
 use crate::access::constant_address;
 
 /// Followed cells, each with its position in the rows of a warp.
@@ -28,11 +29,11 @@ impl DecisiveCells {
                     .cells()
                     .for_each(|cell| cells.insert(cell.index()));
             }
-            if let ControlEffect::Indirect {
-                base: Some(base), ..
-            } = op.control
-            {
+            if let Some(base) = IndirectJump::of(op).and_then(|jump| jump.base) {
                 cells.insert(base.index());
+            }
+            if let Some(Meaning::Ask(mask)) = &op.meaning {
+                mask.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
             }
             if accesses && is_access(op) {
                 insert_address_cells(op, &mut cells);
@@ -117,6 +118,9 @@ fn insert_operands(op: &Op, cells: &mut CellSet) {
         }
         Some(Meaning::Vote { predicate, .. }) => {
             predicate.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
+        }
+        Some(Meaning::Reduce { value, .. }) => {
+            value.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
         }
         _ => {}
     }

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
     Address, BinaryOp, Cell, Expr, Meaning, Op, ShuffleMode, TernaryOp, UnaryOp, ValueDomain,
-    VoteMode, Width, WordHalf,
+    VoteMode, WarpReduction, Width, WordHalf,
 };
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
@@ -14,6 +14,28 @@ use super::decisive_cells::DecisiveCells;
 use super::launch::{GlobalContents, LaunchValues, ShapedWarp};
 use super::row::{LANES, LaneRow, ValueOrigin};
 
+/// Active lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActiveLanes {
+    /// The lanes.
+    pub(crate) mask: u32,
+    /// Whether they are certainly there.
+    pub(crate) are_certain: bool,
+    /// Whether no other lanes may execute the operation together with them: groups that a GPU may join are not one.
+    pub(crate) are_group: bool,
+}
+
+impl ActiveLanes {
+    /// Lanes that are certainly there, and no others.
+    pub(crate) fn exactly(mask: u32) -> ActiveLanes {
+        ActiveLanes {
+            mask,
+            are_certain: true,
+            are_group: true,
+        }
+    }
+}
+
 /// Lanes that execute an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpLanes {
@@ -22,9 +44,7 @@ pub(crate) struct OpLanes {
     /// Active lanes where the condition is unknown.
     pub(crate) possible: u32,
     /// Active lanes.
-    pub(crate) active: u32,
-    /// Whether the active lanes are certainly there.
-    pub(crate) are_certain: bool,
+    pub(crate) active: ActiveLanes,
 }
 
 impl OpLanes {
@@ -40,10 +60,15 @@ impl OpLanes {
 
     /// Lanes that execute the operation for certain.
     pub(super) fn present(self) -> u32 {
-        match self.are_certain {
+        match self.active.are_certain {
             true => self.certain,
             false => 0,
         }
+    }
+
+    /// Whether exactly the certain lanes execute the operation.
+    fn are_exact(self) -> bool {
+        self.active.are_certain && self.active.are_group && self.possible == 0
     }
 }
 
@@ -174,6 +199,10 @@ pub(crate) fn results(
             let pairs = pairs.into_iter();
             pairs.filter_map(|(dest, row)| Some((dest?, row))).collect()
         }
+        Meaning::Reduce { dest, op, value } => {
+            let result = reduction(*op, &evaluate(value), lanes);
+            dest.iter().map(|&dest| (dest, result)).collect()
+        }
         Meaning::Load {
             dests,
             width,
@@ -215,7 +244,7 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
 fn ballot_of(predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let voters = lanes.certain;
     // One lane that may be missing, or whose predicate is unknown, leaves a bit of the mask unknown.
-    if !lanes.are_certain || lanes.possible != 0 || voters & !predicate.known() != 0 {
+    if !lanes.are_exact() || voters & !predicate.known() != 0 {
         return LaneRow::unknown_from(predicate.origin);
     }
     LaneRow::splat(voters & predicate.known_true(), predicate.origin)
@@ -226,8 +255,8 @@ fn vote(mode: VoteMode, predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let all = lanes.all();
     let (holds, fails) = (predicate.known_true(), predicate.known_false());
     // These hold with any part of the lanes that may vote.
-    let everywhere = all & !holds == 0;
-    let nowhere = all & !fails == 0;
+    let everywhere = lanes.active.are_group && all & !holds == 0;
+    let nowhere = lanes.active.are_group && all & !fails == 0;
     // One voter that is certainly there, with a known predicate, can decide the vote whatever the others do.
     let some_hold = lanes.present() & holds != 0;
     let some_fail = lanes.present() & fails != 0;
@@ -241,6 +270,43 @@ fn vote(mode: VoteMode, predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
         (_, true) => LaneRow::splat(0, predicate.origin),
         _ => LaneRow::unknown_from(predicate.origin),
     }
+}
+
+/// Reduction of a value over the lanes. At least one lane takes part, because the operation has no effect otherwise.
+fn reduction(op: WarpReduction, value: &LaneRow, lanes: OpLanes) -> LaneRow {
+    let unknown = LaneRow::unknown_from(value.origin);
+    let words = lanes_of(lanes.all().into()).map(|lane| value.word(lane));
+    let words: Option<SmallVec<[u32; LANES]>> = words.collect();
+    let Some(words) = words.filter(|_| lanes.active.are_group) else {
+        return unknown;
+    };
+    let Some((&first, others)) = words.split_first() else {
+        return unknown;
+    };
+    let all_agree = others.iter().all(|word| *word == first);
+    let result = match op {
+        // Any part of the lanes has the same result.
+        WarpReduction::First
+        | WarpReduction::MinUnsigned
+        | WarpReduction::MaxUnsigned
+        | WarpReduction::MinSigned
+        | WarpReduction::MaxSigned
+        | WarpReduction::And
+        | WarpReduction::Or
+            if all_agree =>
+        {
+            Some(first)
+        }
+        // Which lane is the first is an experiment's result, so it decides nothing.
+        WarpReduction::First => None,
+        _ if lanes.are_exact() => Some(
+            others
+                .iter()
+                .fold(first, |sum, &word| op.combine(sum, word)),
+        ),
+        _ => None,
+    };
+    result.map_or(unknown, |word| LaneRow::splat(word, value.origin))
 }
 
 /// Addresses of an access in each lane.

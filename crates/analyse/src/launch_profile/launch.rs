@@ -1,10 +1,11 @@
 //! Launch to be profiled: what is known of its values, its warps, and reasons why a warp has no profile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use warpbound_base::Deadline;
 use warpbound_ir::{Code, OpIndex};
 
+use super::control::KnownTransfers;
 use super::row::{ConstantWord, LaneRow};
 
 /// Steps between two looks at the clock.
@@ -50,8 +51,8 @@ pub struct LaunchValues<'a> {
     pub contents: Option<&'a dyn GlobalContents>,
     /// Whether global memory has this number of bytes at an address; without it, no access is compared with it.
     pub holds: Option<&'a dyn Fn(u64, u32) -> bool>,
-    /// For indirect jumps, all operations that they can reach.
-    pub indirect: &'a BTreeMap<OpIndex, BTreeSet<OpIndex>>,
+    /// What is known of transfers.
+    pub transfers: &'a KnownTransfers,
     /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].
     pub loops: &'a [StatedLoop],
     /// Maximum number of warp instructions that are executed for all warps together.

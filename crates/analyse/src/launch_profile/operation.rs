@@ -1,10 +1,10 @@
 //! Execution of single operations of a warp with values that are known or unknown: conditions, results, writes.
 
-use warpbound_ir::{Cell, Expr, Op, ValueDependence, eval, further_test};
+use warpbound_ir::{Cell, Expr, Meaning, Op, ValueDependence, eval, further_test};
 use warpbound_simt::lanes_of;
 
 use super::decisive_cells::{DecisiveCells, may_write_memory};
-use super::effects::{self, OpLanes, RowDomain};
+use super::effects::{self, ActiveLanes, OpLanes, RowDomain};
 use super::launch::{LaunchValues, ShapedWarp};
 use super::row::{LaneRow, ValueOrigin};
 
@@ -53,20 +53,17 @@ impl WarpInputs<'_, '_> {
     }
 
     /// The lanes where the condition of an operation holds, and the properties of the launch that decide this.
-    /// `are_certain` says whether the `active` lanes are certainly there.
     pub(crate) fn condition(
         &self,
         rows: &[LaneRow],
         op: &Op,
-        active: u32,
-        are_certain: bool,
+        active: ActiveLanes,
     ) -> (OpLanes, ValueOrigin) {
         let condition = op.condition;
         let mut lanes = OpLanes {
-            certain: if condition.is_never() { 0 } else { active },
+            certain: if condition.is_never() { 0 } else { active.mask },
             possible: 0,
             active,
-            are_certain,
         };
         let mut origin = ValueOrigin::NONE;
         let mut restrict = |row: &LaneRow, negated: bool| {
@@ -83,9 +80,13 @@ impl WarpInputs<'_, '_> {
             restrict(&self.row(rows, guard), condition.negated);
         }
         if condition.has_further_test() {
-            let row = match further_test(condition) {
-                Some(test) => self.evaluate(rows, &test),
-                None => LaneRow::UNKNOWN,
+            let row = match (further_test(condition), &op.meaning) {
+                (Some(test), _) => self.evaluate(rows, &test),
+                (None, Some(Meaning::Ask(mask))) => {
+                    let mask = self.evaluate(rows, mask);
+                    is_missing(&mask, active)
+                }
+                (None, _) => LaneRow::UNKNOWN,
             };
             restrict(&row, false);
         }
@@ -173,5 +174,14 @@ impl WarpInputs<'_, '_> {
                 origin.with(access.origin)
             }
         }
+    }
+}
+
+/// Whether a lane of a mask is not among the active ones, as far as it is known: none is if the mask has no other lanes.
+fn is_missing(mask: &LaneRow, active: ActiveLanes) -> LaneRow {
+    let has_others = |lane| mask.word(lane).is_none_or(|mask| mask & !active.mask != 0);
+    match active.are_certain && !lanes_of(active.mask.into()).any(has_others) {
+        true => LaneRow::splat(0, mask.origin),
+        false => LaneRow::unknown_from(mask.origin),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_ir::{Cell, ControlEffect, ControlTarget, Meaning, Op, OpIndex, OpScope};
+use warpbound_ir::{ControlEffect, ControlTarget, Meaning, Op, OpIndex, OpScope};
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask};
@@ -10,9 +10,9 @@ use warpbound_simt::{ControlTransfer, ExecutionModel, Mask};
 use super::accesses::AccessRecorder;
 use super::alternative::{Alternative, Alternatives, StampedPoint};
 use super::candidates::Candidates;
-use super::control::{indirect_targets, transfer_of};
+use super::control::{IndirectJump, indirect_targets};
 use super::decisive_cells::{DecisiveCells, is_of_global_memory};
-use super::effects::OpLanes;
+use super::effects::{ActiveLanes, OpLanes};
 use super::executions::ExecutionRecorder;
 use super::launch::{LaunchValues, LoopBits, NoProfile, NoProfileReason, ShapedWarp, WarpIssues};
 use super::lines::TouchedAddresses;
@@ -106,7 +106,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let mut open = Alternatives::default();
         let first = Alternative {
             stack: ActivationStack::new(
-                self.point(entry),
+                self.point(entry, true),
                 self.inputs.warp.lanes.into(),
                 self.order,
             ),
@@ -121,7 +121,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             let mut height = one.height();
             self.is_only = open.is_empty();
             while let Some((point, active)) = one.stack.running() {
-                match self.step(&mut one, OpIndex(point.at), active)? {
+                match self.step(&mut one, point, active)? {
                     RunStep::Continue => {}
                     RunStep::Fork(others) => {
                         let has_room = others.into_iter().map(|other| open.add(other)).last();
@@ -164,9 +164,10 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     fn step(
         &mut self,
         one: &mut Alternative,
-        at: OpIndex,
+        here: StampedPoint,
         active: Mask,
     ) -> Result<RunStep, NoProfile> {
+        let at = OpIndex(here.at);
         let fail = |reason| NoProfile { at, reason };
         self.values.spend_step(self.steps_left).map_err(fail)?;
         let op = self.values.code.get(at);
@@ -177,18 +178,24 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             active => active,
         };
         self.issues = self.issues.saturating_add(1);
+        // Groups that a GPU joins issue less.
+        self.is_exact &= here.is_group;
         if let Some(executions) = &mut self.executions {
             executions.count(at);
             if op.barrier {
-                let all_are_there = self.is_only && one.lanes() == active.into();
+                let all_are_there = self.is_only && here.is_group && one.lanes() == active.into();
                 executions.pass_barrier(all_are_there);
             }
         }
         if op.scope != OpScope::Lane {
             return Err(fail(NoProfileReason::Unsupported));
         }
-        let is_certain = one.is_certain;
-        let (lanes, origin) = self.inputs.condition(&one.rows, op, active, is_certain);
+        let active = ActiveLanes {
+            mask: active,
+            are_certain: one.is_certain,
+            are_group: here.is_group,
+        };
+        let (lanes, origin) = self.inputs.condition(&one.rows, op, active);
         let mut touched: Option<TouchedAddresses> = None;
         if let Some(accesses) = self.accesses.as_mut().filter(|of| of.has(at)) {
             let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
@@ -210,7 +217,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             executions.touch(touched.as_ref());
         }
         let agreed = match one.candidates.must_follow(op) {
-            true => (one.candidates).follow(&self.inputs, &one.rows, op, active, is_certain),
+            true => (one.candidates).follow(&self.inputs, &one.rows, op, active),
             false => Default::default(),
         };
         let decided = self.inputs.apply_effect(&mut one.rows, op, lanes, origin);
@@ -219,21 +226,22 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         }
         self.decided = self.decided.with(decided);
         if op.control == ControlEffect::Next {
-            let next = self.point(at.next().0);
+            let next = self.point(at.next().0, here.is_group);
             let moved = one.move_all(&ControlTransfer::Next, next);
             moved.map_err(|_| fail(NoProfileReason::Unsupported))?;
             return Ok(RunStep::Continue);
         }
         self.decided = self.decided.with(origin);
-        self.transfer(one, op, at, lanes).map_err(fail)
+        self.transfer(one, op, here, lanes).map_err(fail)
     }
 
-    /// An operation as a point that no earlier step has moved to.
-    fn point(&mut self, at: u32) -> StampedPoint {
+    /// An operation as a point that no earlier step has moved to. `is_group` as in [`StampedPoint`], by the lanes.
+    fn point(&mut self, at: u32, is_group: bool) -> StampedPoint {
         self.stamp += 1;
         StampedPoint {
             at,
             stamp: self.stamp,
+            is_group: is_group || !self.values.code.family.may_merge_groups(),
         }
     }
 
@@ -259,51 +267,73 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         &mut self,
         one: &mut Alternative,
         op: &Op,
-        at: OpIndex,
+        here: StampedPoint,
         lanes: OpLanes,
     ) -> Result<RunStep, NoProfileReason> {
-        let next = self.point(at.next().0);
+        let at = OpIndex(here.at);
+        // Lanes of two sides may meet anywhere until an entry below them resumes.
+        let is_group = here.is_group && !splits(op, lanes);
+        let next = self.point(at.next().0, is_group);
+        if lanes.any()
+            && let Some(jump) = IndirectJump::of(op)
+        {
+            return self.jump_indirect(one, jump, here, lanes);
+        }
         let transfer = match &op.control {
             ControlEffect::Jump(ControlTarget::Op(to)) if *to == at.next() => ControlTransfer::Next,
             // It ends the launch, whatever other warps have left to do.
             ControlEffect::Exit if lanes.any() && op.meaning == Some(Meaning::Trap) => {
                 return Err(NoProfileReason::Unsupported);
             }
-            ControlEffect::Indirect {
-                base,
-                anchor,
-                relative: true,
-            } if lanes.any() => return self.jump_indirect(one, *base, *anchor, at, lanes),
-            _ => transfer_of(op, lanes.any(), |to| Some(self.point(to.0)))
-                .ok_or(NoProfileReason::Unsupported)?,
+            // A lane may take either side, whatever its cells hold (SOUNDNESS 21.2).
+            ControlEffect::Collective(ControlTarget::Op(to))
+            | ControlEffect::FreeJump(ControlTarget::Op(to))
+                if lanes.any() =>
+            {
+                let to = self.point(to.0, false);
+                let lanes = OpLanes {
+                    certain: 0,
+                    possible: lanes.all(),
+                    ..lanes
+                };
+                return self.decide(one, here, &ControlTransfer::Jump(to), lanes);
+            }
+            _ => {
+                let transfers = self.values.transfers;
+                let point = |to: OpIndex| Some(self.point(to.0, is_group));
+                (transfers.transfer(op, at, lanes.any(), point))
+                    .ok_or(NoProfileReason::Unsupported)?
+            }
         };
         if lanes.possible == 0 || transfer == ControlTransfer::Next {
             if !op.condition.is_always() {
                 self.unknown_in_a_row = 0;
             }
             // The entry that is pushed has the point of the running one, which no other step may have.
-            let here = self.point(at.0);
-            let moved = one.move_all(&ControlTransfer::Next, here);
+            let stamped = self.point(at.0, here.is_group);
+            let moved = one.move_all(&ControlTransfer::Next, stamped);
             let moved = moved.and_then(|()| one.stack.apply(&transfer, lanes.certain.into(), next));
             return match moved {
                 Ok(_) => Ok(RunStep::Continue),
                 Err(_) => Err(NoProfileReason::Unsupported),
             };
         }
-        self.decide(one, at, &transfer, lanes)
+        self.decide(one, here, &transfer, lanes)
     }
 
     /// Continues on both sides of a transfer that unknown values decide.
     fn decide(
         &mut self,
         one: &mut Alternative,
-        at: OpIndex,
+        here: StampedPoint,
         transfer: &ControlTransfer<'_, StampedPoint>,
         lanes: OpLanes,
     ) -> Result<RunStep, NoProfileReason> {
+        let at = OpIndex(here.at);
         self.count_decision(at)?;
         let unsupported = |_| NoProfileReason::Unsupported;
-        let next = self.point(at.next().0);
+        let stays_group = here.is_group && *transfer == ControlTransfer::Exit;
+        let next = self.point(at.next().0, stays_group);
         if *transfer == ControlTransfer::Exit {
             // A warp issues no more with fewer lanes, so the lanes that may have ended go on (SOUNDNESS 6.5).
             let moved = one.stack.apply(transfer, lanes.certain.into(), next);
@@ -312,7 +342,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             return Ok(RunStep::Continue);
         }
         // A lane whose condition is unknown is in both alternatives.
-        let stay = lanes.active & !lanes.certain & !lanes.possible;
+        let stay = lanes.active.mask & !lanes.certain & !lanes.possible;
         let mut taken = one.without(stay.into(), self.order);
         taken.move_all(transfer, next).map_err(unsupported)?;
         taken.waits = taken.height() < one.height();
@@ -345,27 +375,30 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     fn jump_indirect(
         &mut self,
         one: &mut Alternative,
-        base: Option<Cell>,
-        anchor: i64,
-        at: OpIndex,
+        jump: IndirectJump,
+        here: StampedPoint,
         lanes: OpLanes,
     ) -> Result<RunStep, NoProfileReason> {
-        let row = match base {
+        let at = OpIndex(here.at);
+        let row = match jump.base {
+            _ if !jump.relative => LaneRow::UNKNOWN,
             Some(cell) => self.inputs.row(&one.rows, cell),
             None => LaneRow::splat(0, ValueOrigin::NONE),
         };
         self.decided = self.decided.with(row.origin);
-        let next = self.point(at.next().0);
         let known = lanes.certain & row.known();
         let word = |lane| row.word(lane).unwrap_or_default();
-        let targets = indirect_targets(self.values.code, anchor, known, word);
+        let targets = indirect_targets(self.values.code, jump.anchor, known, word);
         let mut targets = targets.ok_or(NoProfileReason::IndirectJump)?;
         let unknown = Mask::from(lanes.certain & !row.known());
         if unknown == 0 && lanes.possible == 0 {
+            let all_jump = lanes.certain == lanes.active.mask;
+            let is_group = here.is_group && all_jump && targets.len() == 1;
+            let next = self.point(at.next().0, is_group);
             let targets = targets.iter().map(|&(to, lanes)| match to.0 == next.at {
                 // Lanes that go on and lanes that jump there stay together.
                 true => (next, lanes),
-                false => (self.point(to.0), lanes),
+                false => (self.point(to.0, is_group), lanes),
             });
             let targets: Vec<(StampedPoint, Mask)> = targets.collect();
             let transfer = ControlTransfer::Indirect(&targets);
@@ -375,7 +408,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                 Err(_) => Err(NoProfileReason::Unsupported),
             };
         }
-        let listed = self.values.indirect.get(&at);
+        let listed = self.values.transfers.indirect.get(&at);
         let listed = listed
             .filter(|_| lanes.possible == 0)
             .ok_or(NoProfileReason::IndirectJump)?;
@@ -386,15 +419,15 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                 None => targets.push((*target, unknown)),
             }
         }
-        let stay = lanes.active & !lanes.certain;
+        let stay = lanes.active.mask & !lanes.certain;
         if stay != 0 {
             targets.push((at.next(), stay.into()));
         }
         let mut sides = Vec::with_capacity(targets.len());
         for (target, on_side) in targets {
-            let others = Mask::from(lanes.active) & !on_side;
+            let others = Mask::from(lanes.active.mask) & !on_side;
             let mut side = one.without(others, self.order);
-            let target = self.point(target.0);
+            let target = self.point(target.0, false);
             side.move_all(&ControlTransfer::Jump(target), target)
                 .map_err(|_| NoProfileReason::Unsupported)?;
             sides.push(side);
@@ -402,4 +435,17 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         *one = sides.pop().ok_or(NoProfileReason::IndirectJump)?;
         Ok(RunStep::Fork(sides))
     }
+}
+
+/// Whether some of the active lanes may take the transfer of an operation and others may go on. Lanes that end are no group.
+fn splits(op: &Op, lanes: OpLanes) -> bool {
+    let moves_lanes = !matches!(
+        op.control,
+        ControlEffect::Exit
+            | ControlEffect::BreakBarrier(_)
+            | ControlEffect::SaveBarrier(..)
+            | ControlEffect::WriteBarrier { .. }
+            | ControlEffect::Release
+    );
+    moves_lanes && lanes.any() && (lanes.possible != 0 || lanes.certain != lanes.active.mask)
 }

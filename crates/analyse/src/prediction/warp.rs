@@ -14,6 +14,7 @@ use super::slice::Slice;
 use super::{BlockTally, WarpTally};
 use crate::launch_profile::control::{indirect_targets, transfer_of};
 use crate::launch_profile::decisive_cells::DecisiveCells;
+use crate::launch_profile::effects::ActiveLanes;
 use crate::launch_profile::launch::ShapedWarp;
 use crate::launch_profile::operation::WarpInputs;
 use crate::launch_profile::row::{LaneRow, ValueOrigin};
@@ -136,7 +137,9 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             let op = self.values.code.get(at);
             let op = op.filter(|op| op.scope == OpScope::Lane);
             let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
-            let (lanes, origin) = self.inputs.condition(&self.rows, op, active, true);
+            let (lanes, origin) =
+                self.inputs
+                    .condition(&self.rows, op, ActiveLanes::exactly(active));
             let decided = self.inputs.apply_effect(&mut self.rows, op, lanes, origin);
             self.decided = self.decided.with(decided);
         }
@@ -155,7 +158,9 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         if op.scope != OpScope::Lane {
             return Err(NoProfileReason::Unsupported);
         }
-        let (lanes, origin) = self.inputs.condition(&self.rows, op, active, true);
+        let (lanes, origin) = self
+            .inputs
+            .condition(&self.rows, op, ActiveLanes::exactly(active));
         self.decided = self.decided.with(origin);
         if lanes.possible != 0 {
             return self.cut_region(RegionStart::After(block), active);

@@ -3,7 +3,9 @@
 //! For example, an exact profile of 40 instructions is wrong for a warp that issues 39 or 41. A profile that is not
 //! exact is wrong only for 41 or more.
 
-use warpbound_analyse::launch_profile::{LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues};
+use warpbound_analyse::launch_profile::{
+    KnownTransfers, LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues,
+};
 use warpbound_base::Diagnostic;
 use warpbound_bounds::profile::with_launch_profiler;
 use warpbound_launch::{LaunchFile, PathOrder};
@@ -12,7 +14,7 @@ use warpbound_runs::runs::functional::fault_diagnostic;
 use warpbound_simulate::functional::launch_monitored;
 
 use super::{Audit, ClaimMonitor, Claims, MonitoredRun, StatedFacts, WorstWarp, warp_text};
-use warpbound_bounds::{ProfileOptions, indirect_targets, stated_loops};
+use warpbound_bounds::{ProfileOptions, stated_loops};
 use warpbound_query::{BoundOptions, FactReading, KernelFlow, Prepared, Session};
 
 /// Ended warps of a run compared with their profiles.
@@ -97,7 +99,7 @@ pub fn audited_profile(
     };
     ProfileOptions {
         deadline: options.limits().deadline,
-        indirect: indirect_targets(flow),
+        transfers: KnownTransfers::of(&flow.thread),
         loops,
         ..ProfileOptions::default()
     }

@@ -41,8 +41,8 @@ impl BoundQuery<'_> {
     /// Returns the part of the launch whose cycles are bounded if none is stated.
     fn default_scope(&self) -> TimeScope {
         let is_for_launches = match self.analysed.prepared.family() {
-            Family::Maxwell => true,
-            Family::Volta | Family::Gcn3 | Family::MiniSimt => false,
+            Family::Maxwell | Family::Volta => true,
+            Family::Gcn3 | Family::MiniSimt => false,
         };
         match self.analysed.options.launches.shaped_file() {
             Some(_) if is_for_launches => TimeScope::Grid,

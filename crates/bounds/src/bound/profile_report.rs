@@ -1,7 +1,7 @@
 //! The profile of a launch in the bound of its kernel.
 
 use crate::profile::{launch_profile, reason_text};
-use warpbound_analyse::launch_profile::ValueOrigin;
+use warpbound_analyse::launch_profile::{KnownTransfers, ValueOrigin};
 use warpbound_base::{Diagnostic, Family, Instructions};
 use warpbound_ipet::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
@@ -10,7 +10,7 @@ use warpbound_report::bound::{CodePlace, ProfileReport, ReportedWarp, UndecidedW
 
 use super::query::BoundQuery;
 use crate::ProfileOptions;
-use crate::profile::{indirect_targets, stated_loops};
+use crate::profile::stated_loops;
 use warpbound_analyse::{launch_profile::LaunchProfile, launch_profile::LaunchedWarp};
 use warpbound_query::FactReading;
 
@@ -37,10 +37,9 @@ impl BoundQuery<'_> {
         };
         let kernel = self.analysed.prepared.kernel;
         match self.analysed.prepared.family() {
-            Family::Maxwell => {}
-            // Profiles follow the stack of a warp, neither masks nor convergence barriers, so the bound rests on the
-            // stated launch alone.
-            Family::Volta | Family::Gcn3 => return Ok(None),
+            Family::Maxwell | Family::Volta => {}
+            // Profiles follow the stack of a warp, not masks, so the bound rests on the stated launch alone.
+            Family::Gcn3 => return Ok(None),
             Family::MiniSimt => {
                 let message = Diagnostic::new(
                     "only launches of GPU kernels are profiled, this kernel is mini-SIMT",
@@ -68,7 +67,7 @@ impl BoundQuery<'_> {
         let options = ProfileOptions {
             contents: launch.contents,
             deadline: self.analysed.deadline,
-            indirect: indirect_targets(self.analysed.flow),
+            transfers: KnownTransfers::of(&self.analysed.flow.thread),
             loops,
             ..ProfileOptions::default()
         };

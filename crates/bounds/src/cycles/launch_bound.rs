@@ -250,7 +250,8 @@ impl LaunchTime {
         let (_, line) = numbers.range(Parameter::L2Line);
         let line_waits = line_waits.filter(|_| line <= MemoryUnits::NVIDIA.line_bytes);
         let blocks = product(launch.grid);
-        let executed = executions.map(|executions| ExecutedNodes::of(flow, executions, blocks));
+        let executed = executions
+            .map(|executions| ExecutedNodes::of(flow, executions, blocks, &inputs.meeting_ops()));
         let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
         let unknown = found
             .classes

@@ -111,7 +111,7 @@ pub fn count_formula_report(
     let prepared = session.prepare_measured(kernel)?;
     let inputs = formula_inputs(session, &prepared, launch)?;
     let formulas = inputs.find(&prepared);
-    let (blocks, _) = super::blocks_and_targets(&prepared.code);
+    let (blocks, _) = super::blocks_and_transfers(&prepared.code);
     let all: Vec<OpIndex> = (0..blocks.len()).map(|at| blocks.get(at).first).collect();
     let checked = launch.map(|launch| {
         let prediction = predict(session, &prepared, launch, options)?;

@@ -32,7 +32,7 @@ pub fn computation_tree(
     let prediction = launch.map(|launch| predict(session, &prepared, launch, options));
     let prediction = prediction.transpose()?;
     let determinacy = session.determinacy(&prepared)?;
-    let (blocks, _) = super::blocks_and_targets(&prepared.code);
+    let (blocks, _) = super::blocks_and_transfers(&prepared.code);
     let all = (0..blocks.len()).map(|index| blocks.get(index));
     let writer = TreeWriter {
         prepared: &prepared,

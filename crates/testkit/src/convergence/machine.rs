@@ -48,6 +48,8 @@ struct Lane {
     registers: BTreeMap<Cell, Option<usize>>,
     /// For each operation, number of its decisions there since the last reset.
     visits: Vec<u32>,
+    /// For each operation with a vote, the lanes that executed it with this one.
+    ballots: BTreeMap<usize, u32>,
     /// Whether it waits at a BSYNC of this barrier.
     waits: Option<u8>,
     exited: bool,
@@ -80,6 +82,7 @@ impl GroupMachine {
             instances: [None; 16],
             registers: BTreeMap::new(),
             visits: vec![0; program.code.ops.len()],
+            ballots: BTreeMap::new(),
             waits: None,
             exited: false,
         };
@@ -230,6 +233,12 @@ impl Warp<'_> {
         let of_group = self.rng.bool();
         let control = self.program.code.ops[at].control.clone();
         self.open_barrier(at, &control, &lanes);
+        if self.program.decisions[at] == LaneDecision::Vote {
+            let together = lanes.iter().fold(0, |mask, lane| mask | 1 << lane);
+            for &lane in &lanes {
+                self.lanes[lane as usize].ballots.insert(at, together);
+            }
+        }
         for &lane in &lanes {
             self.step_lane(lane, at, &control, of_group);
         }
@@ -352,9 +361,19 @@ impl Warp<'_> {
     /// Whether the condition of an operation holds in a lane. Lanes decide by their own past, so that their paths do not
     /// depend on the order of groups.
     fn takes(&mut self, lane: u32, at: usize, of_group: bool) -> bool {
-        let visits = &mut self.lanes[lane as usize].visits;
+        let Lane {
+            visits, ballots, ..
+        } = &mut self.lanes[lane as usize];
         match &self.program.decisions[at] {
-            LaneDecision::Always => true,
+            LaneDecision::Always | LaneDecision::Vote => true,
+            LaneDecision::Known(lanes) => lanes >> lane & 1 == 1,
+            LaneDecision::Ballot { vote, lane: of } => ballots[vote] >> of & 1 == 1,
+            LaneDecision::First { vote, mask } => mask >> ballots[vote].trailing_zeros() & 1 == 1,
+            LaneDecision::Fewer(limits) => {
+                let visit = visits[at];
+                visits[at] += 1;
+                visit < (limits >> (2 * lane) & 3)
+            }
             LaneDecision::Group => of_group,
             LaneDecision::Data(data) => {
                 let visit = visits[at];

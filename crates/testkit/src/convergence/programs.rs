@@ -1,12 +1,15 @@
 //! Random structured programs with convergence barriers, as compilers generate them: regions around branches and loops,
 //! BREAK out of several regions, functions with return addresses in registers, and YIELD.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use warpbound_base::{CodeAddr, Family};
 use warpbound_ir::{
-    Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, FurtherTest, Op,
-    OpIndex, OpScope, ValueDependence,
+    BinaryOp, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr,
+    FurtherTest, Meaning, Op, OpIndex, OpScope, ValueDependence, VoteMode, WarpReduction,
 };
+use warpbound_isa::SpecialReg;
+
+use super::LANES;
 
 /// Decision of lanes at an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +27,26 @@ pub enum LaneDecision {
     Group,
     /// The condition holds; the operations begin to count anew.
     Reset(Vec<usize>),
+    /// The lanes of a mask, each time.
+    Known(u32),
+    /// Each lane by the number of its decisions since the last reset: two bits for each lane say how many hold.
+    Fewer(u32),
+    /// The condition holds; the lanes of the group note which lanes execute it together.
+    Vote,
+    /// By what a lane noted last at an operation with [`LaneDecision::Vote`]: whether this lane was one of them.
+    Ballot {
+        /// The operation.
+        vote: usize,
+        /// The lane.
+        lane: u32,
+    },
+    /// The same: whether the first of them is in a mask.
+    First {
+        /// The operation.
+        vote: usize,
+        /// The mask.
+        mask: u32,
+    },
 }
 
 /// Shapes that programs may contain.
@@ -42,10 +65,12 @@ pub struct Shapes {
     pub group_branches: bool,
     /// Branches that each lane takes or not, whatever its cells hold; some release barriers.
     pub choices: bool,
+    /// Branches on the result of a vote, or on a value that one lane of the group gives to the others.
+    pub votes: bool,
 }
 
 impl Shapes {
-    /// All of them.
+    /// All that say nothing about values.
     pub const ALL: Shapes = Shapes {
         calls: true,
         spills: true,
@@ -53,6 +78,7 @@ impl Shapes {
         breaks: true,
         group_branches: true,
         choices: true,
+        votes: false,
     };
 }
 
@@ -282,6 +308,7 @@ impl Maker {
             9 if !self.is_function && !self.functions.is_empty() => self.call_in_region(depth),
             10 if self.shapes.group_branches => self.group_branch(),
             12 if self.shapes.choices => self.choice(),
+            13 if self.shapes.votes => self.vote(),
             11 if self.rng.u8(0..3) == 0 => {
                 let condition = self.predicate();
                 let at = self.ops.len();
@@ -393,6 +420,56 @@ impl Maker {
         let at = self.ops.len();
         self.to(ExecCondition::ALWAYS, make, after, LaneDecision::Data(at));
         self.emit(ControlEffect::Next, LaneDecision::Always);
+        self.bind(after);
+    }
+
+    /// Emits a branch on what the lanes of a group tell each other.
+    fn vote(&mut self) {
+        let after = self.label();
+        let (register, guard) = (Cell::gpr(5), Cell::pred(0));
+        let vote = self.emit(ControlEffect::Next, LaneDecision::Vote);
+        self.ops[vote].writes.push(register);
+        self.ops[vote].value = ValueDependence::Lane;
+        let (lane, mask) = (self.rng.u32(0..LANES), self.rng.u32(0..1 << LANES));
+        let bit = |word: Expr, at: Expr| {
+            let shifted = Expr::binary(BinaryOp::Shr, word, at);
+            Expr::binary(BinaryOp::And, shifted, Expr::Const(1))
+        };
+        let is_ballot = self.rng.bool();
+        let (meaning, told, decision) = match is_ballot {
+            true => (
+                Meaning::Vote {
+                    ballot: Some(register),
+                    result: None,
+                    mode: VoteMode::Any,
+                    predicate: Expr::Const(1),
+                },
+                bit(Expr::Cell(register), Expr::Const(lane)),
+                LaneDecision::Ballot { vote, lane },
+            ),
+            false => (
+                Meaning::Reduce {
+                    dest: Some(register),
+                    op: WarpReduction::First,
+                    value: bit(Expr::Const(mask), Expr::Special(SpecialReg::LaneId)),
+                },
+                Expr::Cell(register),
+                LaneDecision::First { vote, mask },
+            ),
+        };
+        self.ops[vote].meaning = Some(meaning);
+        let at = self.emit(ControlEffect::Next, LaneDecision::Always);
+        self.ops[at].reads.push(register);
+        self.ops[at].writes.push(guard);
+        self.ops[at].meaning = Some(Meaning::Set(smallvec![(guard, told)]));
+        let condition = ExecCondition {
+            guard: Some(guard),
+            ..ExecCondition::ALWAYS
+        };
+        self.to(condition, ControlEffect::Jump, after, decision);
+        for _ in 0..self.rng.usize(1..8) {
+            self.emit(ControlEffect::Next, LaneDecision::Always);
+        }
         self.bind(after);
     }
 

@@ -3,8 +3,8 @@
 use warpbound_ir::{Code, ControlEffect, FurtherTest};
 use warpbound_isa::instr::StackToken;
 use warpbound_testkit::convergence::{
-    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, Shapes, check, with_demotions,
-    without_barriers,
+    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, ProfileCheck, ProfileFault, Shapes,
+    check, check_profile, with_demotions, without_barriers,
 };
 
 const INSTANCES: GroupMachine = GroupMachine {
@@ -157,7 +157,7 @@ fn planted_calls_that_join_lanes_are_found() {
 /// of the others are demoted without need.
 fn violated_when_mutated(shapes: Shapes, machine: GroupMachine) -> Counts {
     let mut counts = Counts::default();
-    for seed in 0..2 * PROGRAMS {
+    for seed in 0..PROGRAMS {
         let program = BarrierProgram::random(seed, shapes).mutated(seed);
         let Some(analysed) = with_demotions(&program.code, seed) else {
             continue;
@@ -270,4 +270,75 @@ fn planted_choices_on_which_lanes_agree_are_found() {
     };
     let counts = violated(Shapes::ALL, INSTANCES, agreed);
     assert!(!counts.violated.is_empty());
+}
+
+/// Results of the profiles of random programs in which the launch decides some branches.
+#[derive(Default, Debug)]
+struct Profiles {
+    held: usize,
+    exact: usize,
+    attained: usize,
+    violated: Vec<String>,
+}
+
+fn profiles(shapes: Shapes, fault: ProfileFault) -> Profiles {
+    let mut found = Profiles::default();
+    for seed in 0..PROGRAMS {
+        let program = BarrierProgram::random(seed, shapes).with_values();
+        match check_profile(&program, INSTANCES, 2 * RUNS, fault) {
+            ProfileCheck::None => {}
+            ProfileCheck::Holds {
+                slowest,
+                issues,
+                is_exact,
+            } => {
+                found.held += 1;
+                found.exact += usize::from(is_exact);
+                found.attained += usize::from(slowest == issues);
+            }
+            ProfileCheck::Violated(what) => {
+                found.violated.push(format!("program {seed}: {what}"));
+                // One is enough to find a planted fault.
+                if fault != ProfileFault::None {
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+const WITH_VOTES: Shapes = Shapes {
+    votes: true,
+    ..Shapes::ALL
+};
+
+/// Fewer unknown values leave profiles that runs reach.
+const DECIDED: Shapes = Shapes {
+    group_branches: false,
+    choices: false,
+    ..WITH_VOTES
+};
+
+#[test]
+fn no_run_exceeds_its_profile() {
+    for shapes in [WITH_VOTES, DECIDED] {
+        let found = profiles(shapes, ProfileFault::None);
+        assert_eq!(found.violated, Vec::<String>::new());
+        assert!(found.held > 150 && found.attained > 30, "{found:?}");
+        assert!(found.exact > 20, "{found:?}");
+    }
+}
+
+/// A vote whose result is taken from the lanes of a group alone, where another group may have joined.
+#[test]
+fn planted_groups_that_never_meet_are_found_in_profiles() {
+    let found = profiles(DECIDED, ProfileFault::GroupsStayApart);
+    assert!(!found.violated.is_empty(), "{found:?}");
+}
+
+#[test]
+fn planted_regions_that_are_not_demoted_are_found_in_profiles() {
+    let found = profiles(DECIDED, ProfileFault::NothingDemoted);
+    assert!(!found.violated.is_empty(), "{found:?}");
 }

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use warpbound_analyse::launch_profile::ValueOrigin;
-use warpbound_analyse::launch_profile::{NoProfileReason, WarpIssues};
+use warpbound_analyse::launch_profile::{KnownTransfers, NoProfileReason, WarpIssues};
 use warpbound_audit::audit::{HeaderMaximum, ProfiledWarps, WarpId, WorstWarp};
 use warpbound_audit::{claims, monitor, monitor_with_profile};
 use warpbound_base::Diagnostic;
-use warpbound_bounds::{ProfileOptions, indirect_targets, launch_profile, stated_loops};
+use warpbound_bounds::{ProfileOptions, launch_profile, stated_loops};
 use warpbound_ir::float::{FloatOp, Flush, Format, Rounding};
 use warpbound_ir::{ControlEffect, Expr, Meaning, Op, VoteMode, WordHalf};
 use warpbound_isa::SpecialReg;
@@ -413,7 +413,7 @@ fn planted_loop_bounds_of_one_contradict_an_audited_warp() {
             let bounds: Vec<Option<u64>> = seen.max_per_entry.iter().map(bound).collect();
             let options = ProfileOptions {
                 loops: stated_loops(&claims.flow, &bounds),
-                indirect: indirect_targets(&claims.flow),
+                transfers: KnownTransfers::of(&claims.flow.thread),
                 ..ProfileOptions::default()
             };
             let run = monitor_with_profile(

@@ -54,10 +54,13 @@ struct CountedAccess {
 }
 
 impl ExecutedNodes {
+    /// Groups the executions of a launch by the nodes of its code. Where groups of lanes may meet (`meeting`), the numbers
+    /// of an access say nothing about one execution (SOUNDNESS 21.10).
     pub(super) fn of(
         flow: &KernelFlow,
         executions: &LaunchExecutions,
         blocks: u64,
+        meeting: &BTreeSet<OpIndex>,
     ) -> ExecutedNodes {
         let mut by_first: BTreeMap<_, (Vec<usize>, BTreeSet<OpIndex>)> = BTreeMap::new();
         for node in flow.thread.space.ids() {
@@ -80,6 +83,7 @@ impl ExecutedNodes {
             accesses: kind
                 .accesses
                 .iter()
+                .filter(|((at, _), _)| !meeting.contains(at))
                 .map(|(&(at, numbers), &times)| CountedAccess {
                     at,
                     counts: AccessCounts::of_numbers(numbers),
