@@ -23,11 +23,8 @@ use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
 use crate::step::OpWaits;
 
-use ranges::{acyclic, code_ranges, constant_ranges, loaded_code};
+use ranges::{BANK_STRIDE, acyclic, code_ranges, constant_ranges, loaded_code};
 use requested::Requested;
-
-/// Distance of constant banks in the addresses of their caches.
-const BANK_STRIDE: u64 = 0x1_0000;
 
 /// Maximum number of lines of a constant bank whose first misses are counted one by one. A load from a longer bank
 /// waits for a first miss each time.

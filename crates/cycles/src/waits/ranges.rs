@@ -3,8 +3,10 @@
 use warpbound_graph::{Digraph, components};
 use warpbound_ir::OpIndex;
 
-use super::BANK_STRIDE;
 use crate::kernel::TimedKernel;
+
+/// Distance of constant banks in the addresses of their caches.
+pub(super) const BANK_STRIDE: u64 = 0x1_0000;
 
 /// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and the lines
 /// prefetched after them. For example, with lines of 128 bytes and one line ahead, code from 0 to 200 brings the

@@ -3,7 +3,10 @@
 use anyhow::{Context, bail};
 use warpbound_launch::{LaunchFile, StartCaches};
 use warpbound_machine::Parameter;
-use warpbound_query::{BoundOptions, CacheState, CycleQuery, Session, StatedLaunches, TimeScope};
+use warpbound_query::{
+    BoundOptions, CacheState, Contents, CycleQuery, ProfiledLaunch, Session, StatedLaunches,
+    TimeScope,
+};
 
 use super::{Model, ModelledLaunch};
 
@@ -11,8 +14,18 @@ use super::{Model, ModelledLaunch};
 const LANES: u64 = 32;
 
 impl Model {
-    /// Bound of a launch with typical launch overhead: of its warp if it has one, else of the grid.
+    /// Bound of a launch with the contents of its buffers and typical launch overhead: of its warp if it has one, else of the
+    /// grid.
     pub(super) fn bound(&self, what: &ModelledLaunch<'_>) -> anyhow::Result<f64> {
+        self.bound_with(what, Contents::AsGiven)
+    }
+
+    /// The same for any contents.
+    pub(super) fn bound_of_any_contents(&self, what: &ModelledLaunch<'_>) -> anyhow::Result<f64> {
+        self.bound_with(what, Contents::Any)
+    }
+
+    fn bound_with(&self, what: &ModelledLaunch<'_>, contents: Contents) -> anyhow::Result<f64> {
         let path = self.cubin(what.source)?;
         let session = Session::open(&path.display().to_string(), &std::fs::read(&path)?)?;
         let kernel = session.launched_kernel(what.kernel, what.launch.kernel.as_deref())?;
@@ -23,6 +36,10 @@ impl Model {
         };
         let options = BoundOptions {
             launches: StatedLaunches::one(&launch),
+            profiled_launch: Some(ProfiledLaunch {
+                file: launch.clone(),
+                contents,
+            }),
             cycles: Some(CycleQuery {
                 machine: Some(self.machine.clone()),
                 caches: match what.caches {
