@@ -99,9 +99,9 @@ pub fn gap(
 /// gap breakdowns.
 pub fn has_launch_gap(session: &Session, grid: &LaunchFile) -> bool {
     let lanes = match session.family() {
-        Some(family @ Family::Maxwell) => family.lanes(),
+        Some(family @ (Family::Maxwell | Family::Volta)) => family.lanes(),
         // Launches of other machines have no gap breakdown.
-        Some(Family::Volta | Family::Gcn3 | Family::MiniSimt) | None => return false,
+        Some(Family::Gcn3 | Family::MiniSimt) | None => return false,
     };
     let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
     let warps = threads.div_ceil(lanes.into());
@@ -122,7 +122,7 @@ fn gap_with(
     let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     // The bound is for the stated parameters, which a run with others may exceed; so no parameter varies.
     let grid = &grid.as_one();
-    let prepared = session.prepare_measured(kernel)?;
+    let prepared = session.prepare_timed(kernel)?;
     let subject = GapSubject::new(session, &prepared, grid, options)?;
     let (claims, found) = (&subject.claims, &subject.found);
     let mut runs = Runs {

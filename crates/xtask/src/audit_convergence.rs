@@ -3,7 +3,8 @@
 
 use anyhow::{Context, bail};
 use warpbound_testkit::convergence::{
-    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, Shapes, check,
+    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, ProfileCheck, ProfileFault, Shapes,
+    check, check_profile,
 };
 
 use crate::repository::Repository;
@@ -15,7 +16,8 @@ usage: cargo run --release -p warpbound-xtask -- audit-convergence [--programs C
 Generates random programs with convergence barriers as compilers emit them, runs each on a machine whose groups of lanes
 run in any order, with and without merges, and compares the executions of each run with the bound of all instructions
 and of one block (SOUNDNESS 21). Programs without functions and YIELD also run on a machine with one mask for each
-barrier. Fails if a run executes more than a bound, or if a program is refused.
+barrier. Programs in which the launch decides some branches are compared with the profile of the warp as well. Fails if a
+run executes more than a bound or a profile, or if a program is refused.
 
   --programs COUNT  programs (20000)
   --first NUMBER    number of the first program (0), to go on where a campaign was stopped
@@ -35,6 +37,12 @@ struct Tally {
     attained: usize,
     /// Sum of bound / slowest run.
     ratios: f64,
+    /// Programs with a profile.
+    profiled: usize,
+    /// Programs with an exact profile.
+    exact: usize,
+    /// Programs whose slowest run reached the profile.
+    reached: usize,
     problems: Vec<String>,
 }
 
@@ -58,6 +66,7 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
         let mut tally = Tally::default();
         for seed in from..end.min(from.saturating_add(CHUNK)) {
             tally.program(seed, runs);
+            tally.profile(seed, runs);
         }
         tally
     };
@@ -68,6 +77,10 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
         total.checked,
         total.attained,
         total.ratios / total.checked.max(1) as f64
+    );
+    println!(
+        "{} profiles, {} of them exact; the slowest run reached {}",
+        total.profiled, total.exact, total.reached
     );
     for problem in total.problems.iter().take(SHOWN) {
         println!("  {problem}");
@@ -119,7 +132,37 @@ impl Tally {
         }
     }
 
+    /// Compares runs with the profile of the warp, in which the launch decides some branches.
+    fn profile(&mut self, seed: u64, runs: u64) {
+        let machine = GroupMachine {
+            barriers: BarrierMeaning::Instances,
+            merges: true,
+        };
+        for shapes in [Shapes::WITH_VALUES, Shapes::DECIDED] {
+            let program = BarrierProgram::random(seed, shapes).with_values();
+            match check_profile(&program, machine, runs, ProfileFault::None) {
+                ProfileCheck::None => {}
+                ProfileCheck::Holds {
+                    slowest,
+                    issues,
+                    is_exact,
+                } => {
+                    self.profiled += 1;
+                    self.exact += usize::from(is_exact);
+                    self.reached += usize::from(slowest == issues);
+                }
+                ProfileCheck::Violated(what) => {
+                    self.problems
+                        .push(format!("profile of program {seed}: {what}"));
+                }
+            }
+        }
+    }
+
     fn add(&mut self, part: Tally) {
+        self.profiled += part.profiled;
+        self.exact += part.exact;
+        self.reached += part.reached;
         self.checked += part.checked;
         self.attained += part.attained;
         self.ratios += part.ratios;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -19,13 +20,13 @@ mod grids;
 
 use grids::{GridCampaign, GridTask};
 
-use crate::audit_cycles::{MACHINES, launches, quantiles};
+use crate::audit_cycles::{MACHINES, WIDE_MACHINES, launches, quantiles};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-cargo xtask gaps [--seeds N] [--contents N] [--warps N] [NAME...]
+cargo xtask gaps [--seeds N] [--contents N] [--warps N] [--in FOLDER] [NAME...]
 cargo xtask gaps --grids [--seeds N] [--contents N] [--runs N] [--sms N] [--minutes N] [--threads N]
-                               [--journal FILE] [--seed N] [--part N --of M] [--totals] [NAME...]
+                               [--journal FILE] [--seed N] [--part N --of M] [--totals] [--in FOLDER] [NAME...]
 
 Compares the bound of a lone warp with the worst simulated run, as `warpbound gap` does, for the launches whose
 names begin with NAME, or for all, on four machines with the caches that the launch states. Prints each chain, and the
@@ -35,6 +36,8 @@ With --grids: the bounds of whole launches of several warps, in an order that --
 other numbers of SMs as --sms says, at most four. Prints each chain, and each element of it divided by the worst
 simulated run for blocks alone and for grids. A journal has a line for each launch that is done, from which a later run
 goes on; no launch is begun after --minutes; --part and --of make one of M parts; --totals leaves out the chains.
+
+With --in: kernels of FOLDER/NAME.ARCH.cubin on seven machines from t4 to rtx5090.
 ";
 
 /// Maximum number of warp instructions of a run of a whole launch; longer ones are left out, and counted.
@@ -59,6 +62,8 @@ struct Extent<'a> {
     sms: u64,
     /// Whole launches, if these are what is run.
     grids: Option<GridCampaign>,
+    /// Folder with code for GPUs from Volta on, if that is what is run.
+    wide: Option<PathBuf>,
     names: Vec<&'a str>,
 }
 
@@ -71,6 +76,7 @@ impl<'a> Extent<'a> {
             runs: 24,
             sms: 0,
             grids: None,
+            wide: None,
             names: Vec::new(),
         };
         let mut campaign = GridCampaign {
@@ -86,6 +92,10 @@ impl<'a> Extent<'a> {
         while let Some(argument) = rest.next() {
             if argument == "--journal" {
                 campaign.journal = Some(rest.next().context("--journal has no file")?.into());
+                continue;
+            }
+            if argument == "--in" {
+                extent.wide = Some(rest.next().context("--in without a folder")?.into());
                 continue;
             }
             let mut number = || -> anyhow::Result<u64> {
@@ -135,9 +145,13 @@ impl<'a> Extent<'a> {
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let extent = Extent::parse(arguments)?;
     let mut machines = Vec::new();
-    for (name, chip) in MACHINES {
+    let of_family = match &extent.wide {
+        Some(_) => &WIDE_MACHINES[..],
+        None => &MACHINES[..],
+    };
+    for (name, chip) in of_family {
         let machine = GpuModel::built_in(name).map_err(|d| anyhow::anyhow!("{d}"))?;
-        machines.push((machine, chip));
+        machines.push((machine, *chip));
     }
     if extent.grids.is_some() {
         let counts = SMS.iter().take(extent.sms as usize);
@@ -149,6 +163,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         machines.extend(others);
     }
     let launches = launches(repository, repository.cuda_launches()?, &extent.names)?;
+    let folder = extent.wide.clone();
+    let folder = folder.unwrap_or_else(|| repository.built_kernels());
     let mut tasks = Vec::new();
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
@@ -171,7 +187,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 ..extent.options(task.machine, task.grid)
             };
             let launch = (task.name, task.grid);
-            gap(repository, launch, task.chip, &options, true)
+            gap(&folder, launch, task.chip, &options, true)
         });
     }
     std::thread::scope(|scope| {
@@ -181,7 +197,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                     tasks.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let options = extent.options(machine, grid);
-                    let done = gap(repository, (name, grid), chip, &options, false);
+                    let done = gap(&folder, (name, grid), chip, &options, false);
                     let mut total = total
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -197,9 +213,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     total.print()
 }
 
-/// Gap breakdown of a launch; `None` without code for the chip, the error is the reason why there is none.
+/// Gap breakdown of a launch; `None` without code for the chip in the folder, the error is the reason why there is none.
 fn gap(
-    repository: &Repository,
+    folder: &Path,
     (name, grid): (&str, &LaunchFile),
     chip: &str,
     options: &GapOptions,
@@ -207,11 +223,7 @@ fn gap(
 ) -> anyhow::Result<Option<Result<GapReport, String>>> {
     let source = name.split('.').next().unwrap_or_default();
     let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
-    let cubin = |build: String| {
-        repository
-            .built_kernels()
-            .join(format!("{source}.{build}.cubin"))
-    };
+    let cubin = |build: String| folder.join(format!("{source}.{build}.cubin"));
     let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
         return Ok(None);
     };

@@ -56,7 +56,7 @@ fn launch_gap_with(
     let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
     // As for a single warp: runs with other parameters may exceed the bound for the stated ones.
     let grid = &grid.as_one();
-    let prepared = session.prepare_measured(kernel)?;
+    let prepared = session.prepare_timed(kernel)?;
     if prepared.family() == Family::Gcn3 {
         let why = Diagnostic::new("gap breakdowns of launches are for NVIDIA's code");
         return Err(locate(why.hint("state --scope warp for one wave")));

@@ -88,6 +88,28 @@ fn launches_of_several_warps_end_with_their_composition() {
     gap(&["--scope", "grid", "--warp", "0.0"]).refusal();
 }
 
+/// Of code with convergence barriers, whose groups of lanes may run in any order.
+#[test]
+fn launches_of_code_with_convergence_barriers_have_a_chain() {
+    let arguments = [
+        "gap",
+        "../wide/hotspot.sm_90.cubin",
+        "--launch",
+        "../launches/hotspot.hotspot.1.toml",
+        "--runs",
+        "4",
+        "--format",
+        "json",
+    ];
+    let report = json(&run(&arguments).done());
+    assert_eq!(report["scope"], "grid");
+    let chain = report["chain"].as_array().expect("an array");
+    let names: Vec<&str> = chain.iter().filter_map(|e| e["name"].as_str()).collect();
+    assert_eq!(names[6..], ["composition", "worst simulated"]);
+    let values: Vec<i64> = chain.iter().map(|e| number(&e["value"])).collect();
+    assert!(values.is_sorted_by(|a, b| a >= b), "{names:?} {values:?}");
+}
+
 #[test]
 fn text_and_drawing_are_of_the_same_chain() {
     let svg = scratch("matmul_gap.svg", "");

@@ -80,6 +80,19 @@ impl Shapes {
         choices: true,
         votes: false,
     };
+
+    /// All of them.
+    pub const WITH_VALUES: Shapes = Shapes {
+        votes: true,
+        ..Shapes::ALL
+    };
+
+    /// Without branches that no values decide, so that runs reach what profiles say.
+    pub const DECIDED: Shapes = Shapes {
+        group_branches: false,
+        choices: false,
+        ..Shapes::WITH_VALUES
+    };
 }
 
 /// Program with convergence barriers, and the decisions of its lanes.
