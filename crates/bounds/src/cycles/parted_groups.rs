@@ -4,7 +4,7 @@
 //! one. So a node without instructions is added to the graph, with steps to it from each node where a group may end, wait
 //! or part, and from it to each node where one may go on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::access::{AccessClass, AccessClassifier, KnownCounts, MemoryUnits};
 use warpbound_analyse::addresses::LaneAddresses;
@@ -84,9 +84,6 @@ struct PartedNodes {
 /// the regions are nested (SOUNDNESS 21.2). Where no region is open, they may stay apart until they end.
 fn parted_nodes(code: &Code, flow: &KernelFlow) -> PartedNodes {
     let space = &flow.thread.space;
-    let pending = |node: NodeId| pending_entries(&flow.warp, node).iter().copied();
-    let tag = |entry: EntryId| space.entries.get(entry).tag;
-    let is_region = |entry: &EntryId| matches!(tag(*entry), Tag::Barrier(_));
     let exits = |node: NodeId| {
         let last = code.get(space.block(node).last);
         last.is_some_and(|op| matches!(op.control, ControlEffect::Exit))
@@ -99,34 +96,7 @@ fn parted_nodes(code: &Code, flow: &KernelFlow) -> PartedNodes {
         .copied()
         .filter(|&node| !exits(node))
         .collect();
-    let regions: BTreeSet<EntryId> = parts
-        .iter()
-        .flat_map(|&node| pending(node))
-        .filter(is_region)
-        .collect();
-    let is_parted = |entry: EntryId| tag(entry) == Tag::Nil || regions.contains(&entry);
-    let mut apart: BTreeSet<usize> = space
-        .ids()
-        .filter(|&node| pending(node).any(is_parted))
-        .map(NodeId::index)
-        .collect();
-    // Outside of all regions, the lanes do not come together for certain.
-    let outside = parts.iter().copied();
-    let mut work: Vec<usize> = outside
-        .filter(|&node| !pending(node).any(|entry| is_region(&entry)))
-        .map(NodeId::index)
-        .collect();
-    let mut reached = BTreeSet::new();
-    while let Some(node) = work.pop() {
-        for step in flow.thread.steps.get(node).into_iter().flatten() {
-            if let Some(to) = step.to.map(NodeId::index)
-                && reached.insert(to)
-            {
-                work.push(to);
-            }
-        }
-    }
-    apart.extend(reached);
+    let mut apart = nodes_apart(flow, &parts);
     let mut found = apart.clone();
     found.extend(parts.iter().map(|node| node.index()));
     let before: Vec<usize> = (0..)
@@ -149,6 +119,50 @@ fn parted_nodes(code: &Code, flow: &KernelFlow) -> PartedNodes {
     }
 }
 
+/// Returns the nodes that lanes may execute which have parted at one of `parts` and have not been joined since: those that
+/// follow within all regions which are open there, because the BSYNC of one of them joins the lanes.
+fn nodes_apart(flow: &KernelFlow, parts: &[NodeId]) -> BTreeSet<usize> {
+    let mut by_regions: BTreeMap<Vec<EntryId>, Vec<usize>> = BTreeMap::new();
+    for part in parts {
+        let regions = open_regions(flow, part.index());
+        by_regions.entry(regions).or_default().push(part.index());
+    }
+    let mut apart = BTreeSet::new();
+    for (regions, mut work) in by_regions {
+        let mut reached = BTreeSet::new();
+        while let Some(node) = work.pop() {
+            let next = successors(flow, node).filter(|&next| are_open(flow, &regions, next));
+            for next in next {
+                if reached.insert(next) {
+                    work.push(next);
+                }
+            }
+        }
+        apart.extend(reached);
+    }
+    apart
+}
+
+/// Regions of convergence barriers that are open at a node.
+fn open_regions(flow: &KernelFlow, node: usize) -> Vec<EntryId> {
+    let entries = &flow.thread.space.entries;
+    let is_region = |entry: &&EntryId| matches!(entries.get(**entry).tag, Tag::Barrier(_));
+    let pending = pending_entries(&flow.warp, NodeId(node as u32)).iter();
+    pending.filter(is_region).copied().collect()
+}
+
+/// Whether these regions are open at a node.
+fn are_open(flow: &KernelFlow, regions: &[EntryId], node: usize) -> bool {
+    let open = pending_entries(&flow.warp, NodeId(node as u32));
+    regions.iter().all(|region| open.contains(region))
+}
+
+/// Nodes to which a lane may step from a node.
+fn successors(flow: &KernelFlow, node: usize) -> impl Iterator<Item = usize> {
+    let steps = flow.thread.steps.get(node).into_iter().flatten();
+    steps.filter_map(|step| step.to.map(NodeId::index))
+}
+
 /// Maximum number of steps of the search for nodes where groups may meet.
 const MOST_STEPS: usize = 10_000_000;
 
@@ -157,32 +171,18 @@ const MOST_STEPS: usize = 10_000_000;
 /// Each of the two lanes follows a step of its own from that node, and the regions that were open there stay open until their
 /// BSYNC joins the lanes. So a node where they meet is reached by both steps, through nodes of `apart` with these regions.
 fn meeting_nodes(flow: &KernelFlow, parts: &[NodeId], apart: &BTreeSet<usize>) -> BTreeSet<usize> {
-    let entries = &flow.thread.space.entries;
-    let pending = |node: usize| pending_entries(&flow.warp, NodeId(node as u32));
     let mut meeting = BTreeSet::new();
     let mut steps_left = MOST_STEPS;
     for part in parts {
-        let is_region = |entry: &&EntryId| matches!(entries.get(**entry).tag, Tag::Barrier(_));
-        let regions: Vec<EntryId> = pending(part.index())
-            .iter()
-            .filter(is_region)
-            .copied()
-            .collect();
-        let is_inside = |node: &usize| {
-            let open = pending(*node);
-            apart.contains(node) && regions.iter().all(|region| open.contains(region))
-        };
-        let successors = |node: usize| {
-            let steps = flow.thread.steps.get(node).into_iter().flatten();
-            steps.filter_map(|step| step.to.map(NodeId::index))
-        };
-        let sides: BTreeSet<usize> = successors(part.index()).filter(is_inside).collect();
+        let regions = open_regions(flow, part.index());
+        let is_inside = |node: &usize| apart.contains(node) && are_open(flow, &regions, *node);
+        let sides: BTreeSet<usize> = successors(flow, part.index()).filter(is_inside).collect();
         let mut reached_by_one: BTreeSet<usize> = BTreeSet::new();
         for side in sides {
             let mut reached = BTreeSet::from([side]);
             let mut work = vec![side];
             while let Some(node) = work.pop() {
-                for next in successors(node).filter(is_inside) {
+                for next in successors(flow, node).filter(is_inside) {
                     // Without the search to its end, groups may meet anywhere.
                     let Some(left) = steps_left.checked_sub(1) else {
                         return apart.clone();

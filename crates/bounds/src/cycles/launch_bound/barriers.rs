@@ -67,14 +67,18 @@ fn are_aligned(
     if !all.all(|at| code.get(at).is_some_and(plain)) {
         return false;
     }
-    // Otherwise what a warp executes between two barriers may not be what the graph has there (SOUNDNESS 21.10).
-    let parted = inputs.parted.as_ref();
-    if parted.is_some_and(|parted| !parted.apart.is_disjoint(barriers)) {
-        return false;
-    }
-    let dependence = flow.dependence();
     // Condition 3. Otherwise groups of lanes of one warp may arrive at a barrier one after the other.
-    if !find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence).is_empty() {
+    let lanes_are_together = match code.family.may_merge_groups() {
+        true => {
+            let parted = inputs.parted.as_ref();
+            parted.is_none_or(|parted| parted.apart.is_disjoint(barriers))
+        }
+        false => {
+            let dependence = flow.dependence();
+            find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence).is_empty()
+        }
+    };
+    if !lanes_are_together {
         return false;
     }
     let determinacy = determinacy_of(code, flow);
