@@ -30,7 +30,7 @@ pub struct ProfileOptions {
     pub steps: u64,
     /// Time at which the profile ends without a result.
     pub deadline: Deadline,
-    /// What is known of transfers. Without it, convergence barriers and unknown targets of jumps are not followed.
+    /// Knowledge about control transfers. Without it, convergence barriers and unknown targets of jumps are not followed.
     pub transfers: KnownTransfers,
     /// Loops with a bound.
     pub loops: Vec<StatedLoop>,

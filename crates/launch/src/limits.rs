@@ -47,7 +47,8 @@ pub fn check_grid(isa: Isa, kernel: &Kernel, file: &LaunchFile) -> Result<(), Di
 /// # Errors
 ///
 /// A block has more threads along an axis than the GPU allows, another size than the kernel requires, or more threads
-/// than the kernel was compiled for (`__launch_bounds__`, `amdgpu_flat_work_group_size`).
+/// than the kernel was compiled for (`__launch_bounds__`, `amdgpu_flat_work_group_size`); or the kernel requires clusters,
+/// which launch files do not have.
 pub fn check_block(isa: Isa, kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     let fail = |message: String| Err(located(Diagnostic::new(message), kernel, file));
     let limits = SizeLimits::of_isa(isa);
@@ -62,6 +63,12 @@ pub fn check_block(isa: Isa, kernel: &Kernel, file: &LaunchFile) -> Result<(), D
             "the kernel requires blocks of {}, the launch has blocks of {}",
             spelled(required),
             spelled(file.block)
+        ));
+    }
+    if let Some(required) = kernel.required_cluster.filter(|&blocks| blocks != [1; 3]) {
+        return fail(format!(
+            "the kernel requires clusters of {} blocks, and launches have no clusters",
+            spelled(required)
         ));
     }
     let threads = |block: [u32; 3]| block.iter().map(|&n| u64::from(n)).product::<u64>();

@@ -13,7 +13,7 @@ use crate::convergence::BarrierEffects;
 use crate::indirect::IndirectTargets;
 use crate::thread_cfg::ThreadCfg;
 
-/// What the graph of a lane knows of the control transfers of its code, beyond the operations.
+/// Knowledge about the control transfers of a code that its operations do not state, from the graph of a lane.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct KnownTransfers {
     /// For indirect jumps, all operations that they can reach. Jumps to functions outside the file have none.
@@ -23,7 +23,7 @@ pub struct KnownTransfers {
 }
 
 impl KnownTransfers {
-    /// What a graph knows.
+    /// Collects the knowledge of a graph.
     pub fn of(thread: &ThreadCfg) -> KnownTransfers {
         let targets = thread.indirect.iter();
         let in_code = targets.filter_map(|(&at, targets)| match targets {

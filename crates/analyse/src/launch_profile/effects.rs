@@ -128,6 +128,8 @@ impl ValueDomain for RowDomain<'_, '_> {
                 let axis = usize::from(axis.index());
                 LaneRow::splat(self.warp.block[axis], ValueOrigin::BLOCK[axis])
             }
+            // Launches have no clusters.
+            SpecialReg::BlockInCluster => LaneRow::splat(0, ValueOrigin::NONE),
             SpecialReg::LanesEqual => by_lane(|lane| 1 << lane),
             SpecialReg::LanesBelow => by_lane(|lane| !(u32::MAX << lane)),
             SpecialReg::LanesFrom => by_lane(|lane| u32::MAX << lane),

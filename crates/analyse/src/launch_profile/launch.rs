@@ -51,7 +51,7 @@ pub struct LaunchValues<'a> {
     pub contents: Option<&'a dyn GlobalContents>,
     /// Whether global memory has this number of bytes at an address; without it, no access is compared with it.
     pub holds: Option<&'a dyn Fn(u64, u32) -> bool>,
-    /// What is known of transfers.
+    /// Knowledge about control transfers.
     pub transfers: &'a KnownTransfers,
     /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].
     pub loops: &'a [StatedLoop],

@@ -73,6 +73,19 @@ fn documents_have_what_is_known() {
 }
 
 #[test]
+fn launches_of_kernels_that_require_clusters_are_refused() {
+    let file = format!("{DATA}resources.cuda13.sm_100a.cubin");
+    let launch = "grid = [4]\nblock = [32]\n[[param]]\nname = 'p'\ntype = 's32'\nshape = [64]\n";
+    let launch = scratch("no_clusters.toml", launch);
+    let arguments = ["--kernel", "cluster", "--launch", &launch];
+    for command in [&["run", "--functional"][..], &["bound"]] {
+        let refused = run(&[command, &[&file], &arguments].concat()).refusal();
+        let why = "the kernel requires clusters of 2, 2, 1 blocks, and launches have no clusters";
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
 fn a_library_names_its_images() {
     let file = format!("{DATA}wide.fatbin");
     let text = run(&["list", &file]).done();

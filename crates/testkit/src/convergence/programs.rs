@@ -449,7 +449,7 @@ impl Maker {
             Expr::binary(BinaryOp::And, shifted, Expr::Const(1))
         };
         let is_ballot = self.rng.bool();
-        let (meaning, told, decision) = match is_ballot {
+        let (meaning, shared, decision) = match is_ballot {
             true => (
                 Meaning::Vote {
                     ballot: Some(register),
@@ -474,7 +474,7 @@ impl Maker {
         let at = self.emit(ControlEffect::Next, LaneDecision::Always);
         self.ops[at].reads.push(register);
         self.ops[at].writes.push(guard);
-        self.ops[at].meaning = Some(Meaning::Set(smallvec![(guard, told)]));
+        self.ops[at].meaning = Some(Meaning::Set(smallvec![(guard, shared)]));
         let condition = ExecCondition {
             guard: Some(guard),
             ..ExecCondition::ALWAYS

@@ -17,7 +17,7 @@ use warpbound_testkit::odd_machines::odd_machine;
 use warpbound_testkit::short_launches::compare_launch;
 
 /// Launches of several warps. In all of them, lanes of a warp part; some have barriers between the places where they do.
-const LAUNCHES: [&str; 7] = [
+const LAUNCHES: [&str; 8] = [
     "hotspot.hotspot.1",
     "mandelbrot.mandelbrot.1",
     "switch_table.switch_table.1",
@@ -25,6 +25,7 @@ const LAUNCHES: [&str; 7] = [
     "bitonic_sort.bitonic_block_double.2",
     "f64_division.f64_division.1",
     "barrier_kinds.barrier_named.1",
+    "barrier_kinds.barrier_reduce.1",
 ];
 
 /// Launch with the code that it is for.
@@ -315,14 +316,27 @@ fn lines_after_loaded_ones_are_waited_for() {
 #[test]
 fn warps_add_up_where_lanes_may_be_apart_at_a_barrier() {
     let machine = GpuModel::built_in("h200").expect("a built-in machine");
-    let chain = |name: &str| {
-        Subject::read(name).with_time(&machine, |time, _| {
+    let chain = |subject: &Subject| {
+        subject.with_time(&machine, |time, _| {
             let apart = time.inputs().parted.as_ref().map(|parted| &parted.apart);
             (time.chain(), apart.is_some_and(|apart| !apart.is_empty()))
         })
     };
-    let reduced = chain("barrier_kinds.barrier_reduce.0");
-    assert_eq!(reduced, (BlockChain::AllWarps, true));
-    // Its lanes part, too, but have joined at each barrier.
-    assert_eq!(chain("hotspot.hotspot.1"), (BlockChain::Aligned, true));
+    let folder = "limits/apart_at_barrier";
+    let apart = Subject::of_files(&format!("{folder}.sm_90.cubin"), &format!("{folder}.toml"));
+    assert_eq!(chain(&apart), (BlockChain::AllWarps, true));
+    // Lanes of these part as well, but have joined at each barrier. The second one has barriers at the beginning of a region
+    // in which they part.
+    for name in ["hotspot.hotspot.1", "barrier_kinds.barrier_reduce.0"] {
+        assert_eq!(chain(&Subject::read(name)), (BlockChain::Aligned, true));
+    }
+    for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
+        let found = apart.compare(machine.clone(), order);
+        let found = found.expect("it suits the kernel");
+        assert!(
+            found.runs > 0 && found.exceeded.is_empty(),
+            "{:?}",
+            found.exceeded
+        );
+    }
 }
