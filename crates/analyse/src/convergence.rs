@@ -78,6 +78,9 @@ impl ConvergenceRegions {
                 },
             };
             let (after, broken) = walk.execute(node, frames.clone())?;
+            if walk.calls_outside(node, steps) {
+                walk.demote_open(&after);
+            }
             lists.insert(node, frames);
             for step in steps.get(node.index()).into_iter().flatten() {
                 if let Some(to) = step.to {
@@ -373,6 +376,31 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether a node ends with the call of a function outside the code, which may release barriers: the lane goes on after
+    /// the call.
+    fn calls_outside(&self, node: NodeId, steps: &[Vec<WarpStep>]) -> bool {
+        let last = self.space.block(node).last;
+        let is_call = self.code.get(last).is_some_and(|op| {
+            let control = &op.control;
+            matches!(
+                control,
+                ControlEffect::LinkedCall(_) | ControlEffect::LinkedIndirect { .. }
+            )
+        });
+        let steps = steps.get(node.index()).into_iter().flatten();
+        let mut targets = steps.filter_map(|step| step.to);
+        is_call && targets.any(|to| self.space.block(to).first == last.next())
+    }
+
+    /// Demotes all open regions.
+    fn demote_open(&mut self, frames: &Frames) {
+        let open = frames.0.iter().flat_map(|frame| &frame.open);
+        let regions: Vec<OpIndex> = open.map(|(_, region)| *region).collect();
+        for region in regions {
+            self.demote(region, Demotion::Release);
+        }
+    }
+
     fn apply(&mut self, at: OpIndex, op: &Op, frames: &mut Frames) -> Result<(), Refusal> {
         match &op.control {
             ControlEffect::OpenBarrier(barrier, target) => {
@@ -405,11 +433,7 @@ impl Walk<'_> {
                 }
             }
             ControlEffect::Release | ControlEffect::Collective(_) => {
-                let open = frames.0.iter().flat_map(|frame| &frame.open);
-                let regions: Vec<OpIndex> = open.map(|(_, region)| *region).collect();
-                for region in regions {
-                    self.demote(region, Demotion::Release);
-                }
+                self.demote_open(frames);
             }
             ControlEffect::SaveBarrier(barrier, to) => {
                 self.check_unconditional(at, op)?;

@@ -103,6 +103,20 @@ const NAMES: [(SpecialReg, &str, &str); 23] = [
 ];
 
 impl SpecialReg {
+    /// Whether lanes of one warp may read different numbers.
+    pub fn differs_between_lanes(self) -> bool {
+        matches!(
+            self,
+            SpecialReg::LaneId
+                | SpecialReg::ThreadIndex(_)
+                | SpecialReg::LanesEqual
+                | SpecialReg::LanesBelow
+                | SpecialReg::LanesUpTo
+                | SpecialReg::LanesAbove
+                | SpecialReg::LanesFrom
+        )
+    }
+
     /// Special register that NVIDIA's disassembler prints as `name`, with the number of its encoding.
     pub(crate) fn of_mnemonic(name: &str, number: u8) -> SpecialReg {
         let found = NAMES.iter().find(|(_, _, mnemonic)| *mnemonic == name);

@@ -138,6 +138,12 @@ impl WarpInputs<'_, '_> {
             let Some(old) = position.and_then(|at| rows.get_mut(at)) else {
                 continue;
             };
+            // All active lanes read what some of them wrote (SOUNDNESS 21.11).
+            if cell.is_uniform() && !writes_one_word(&row, lanes) {
+                old.forget(lanes.active.mask);
+                old.origin = old.origin.with(row.origin).with(origin);
+                continue;
+            }
             // The old content is gone only if it is replaced in all lanes of the warp.
             let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
                 true => ValueOrigin::NONE,
@@ -175,6 +181,14 @@ impl WarpInputs<'_, '_> {
             }
         }
     }
+}
+
+/// Whether all active lanes execute an operation and give the same known word.
+fn writes_one_word(row: &LaneRow, lanes: OpLanes) -> bool {
+    let active = lanes.active.mask;
+    let mut words = lanes_of(active.into()).map(|lane| row.word(lane));
+    let first = words.next().flatten();
+    lanes.certain == active && first.is_some() && words.all(|word| word == first)
 }
 
 /// Whether a lane of a mask is not among the active ones, as far as it is known: none is if the mask has no other lanes.

@@ -73,7 +73,7 @@ impl BoundQuery<'_> {
             (
                 any(|op| op.reads.iter().any(|cell| cell.is_uniform())),
                 "uniform-private",
-                "lanes read from a uniform register what they, or the lanes that they were together with, wrote last",
+                "lanes read from a uniform register what they, or the lanes that they were together with, wrote last; lanes that write one together agree on the guard",
             ),
             (
                 any(|op| matches!(op.control, ControlEffect::SaveBarrier(_, Some(_)))),

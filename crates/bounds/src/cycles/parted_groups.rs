@@ -169,15 +169,18 @@ const MOST_STEPS: usize = 10_000_000;
 /// Returns the nodes that lanes may execute together which have parted at one of `parts` and have not been joined since.
 ///
 /// Each of the two lanes follows a step of its own from that node, and the regions that were open there stay open until their
-/// BSYNC joins the lanes. So a node where they meet is reached by both steps, through nodes of `apart` with these regions.
+/// BSYNC joins the lanes. So the code where they meet is reached by both steps, through nodes of `apart` with these regions. The
+/// two may be in different calls of a function, which are different nodes with one address.
 fn meeting_nodes(flow: &KernelFlow, parts: &[NodeId], apart: &BTreeSet<usize>) -> BTreeSet<usize> {
-    let mut meeting = BTreeSet::new();
+    let space = &flow.thread.space;
+    let address = |node: usize| space.block(NodeId(node as u32)).first;
+    let mut meeting: BTreeSet<OpIndex> = BTreeSet::new();
     let mut steps_left = MOST_STEPS;
     for part in parts {
         let regions = open_regions(flow, part.index());
         let is_inside = |node: &usize| apart.contains(node) && are_open(flow, &regions, *node);
         let sides: BTreeSet<usize> = successors(flow, part.index()).filter(is_inside).collect();
-        let mut reached_by_one: BTreeSet<usize> = BTreeSet::new();
+        let mut reached_by_one: BTreeSet<OpIndex> = BTreeSet::new();
         for side in sides {
             let mut reached = BTreeSet::from([side]);
             let mut work = vec![side];
@@ -193,9 +196,13 @@ fn meeting_nodes(flow: &KernelFlow, parts: &[NodeId], apart: &BTreeSet<usize>) -
                     }
                 }
             }
+            let reached: BTreeSet<OpIndex> = reached.into_iter().map(address).collect();
             meeting.extend(reached.intersection(&reached_by_one));
             reached_by_one.extend(reached);
         }
     }
-    meeting
+    let of_code = apart.iter().copied();
+    of_code
+        .filter(|&node| meeting.contains(&address(node)))
+        .collect()
 }

@@ -43,9 +43,12 @@ impl Subject {
         )
     }
 
-    /// Launch of a kernel of `groups_that_meet`.
+    /// Launch of a kernel of `groups_that_meet`, or of the file with its name.
     fn meeting(kernel: &str) -> Subject {
-        let folder = "limits/groups_that_meet";
+        let folder = match kernel {
+            "meet_in_function" => "limits/meet_in_function",
+            _ => "limits/groups_that_meet",
+        };
         let mut subject =
             Subject::of_files(&format!("{folder}.sm_90.cubin"), &format!("{folder}.toml"));
         subject.launch.kernel = Some(kernel.to_owned());
@@ -251,6 +254,7 @@ fn groups_that_meet_are_within_their_bounds() {
     let base = GpuModel::built_in("h200").expect("a built-in machine");
     let slow = [
         ("meet_in_shared", &[(Parameter::SharedConflict, 5000)][..]),
+        ("meet_in_function", &[(Parameter::SharedConflict, 5000)]),
         (
             "meet_in_global",
             &[(Parameter::L1Misses, 7), (Parameter::L2Hit, 20_000)],

@@ -158,6 +158,10 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
     // The uniform datapath executes an instruction once for the lanes that are together.
     if !out.writes.is_empty() && out.writes.iter().all(is_uniform) {
         out.source = match out.source {
+            // Which lane's number it is, no document says.
+            ValueSource::Special(register) if register.differs_between_lanes() => {
+                ValueSource::Uniform
+            }
             source @ (ValueSource::Function | ValueSource::Special(_)) => source,
             ValueSource::Memory | ValueSource::Uniform | ValueSource::Lane => ValueSource::Uniform,
         };
