@@ -83,6 +83,16 @@ impl Effects {
     }
 }
 
+/// Source of a value that an instruction writes to the uniform datapath, once for the lanes that are together.
+fn uniform_source(source: ValueSource) -> ValueSource {
+    match source {
+        // Which lane's number it is, no document says.
+        ValueSource::Special(register) if register.differs_between_lanes() => ValueSource::Uniform,
+        ValueSource::Function | ValueSource::Special(_) => source,
+        ValueSource::Memory | ValueSource::Uniform | ValueSource::Lane => ValueSource::Uniform,
+    }
+}
+
 fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Effects {
     let declared = &form.effects;
     let mut out = Effects {
@@ -157,14 +167,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr, word: u128) -> Ef
     };
     // The uniform datapath executes an instruction once for the lanes that are together.
     if !out.writes.is_empty() && out.writes.iter().all(is_uniform) {
-        out.source = match out.source {
-            // Which lane's number it is, no document says.
-            ValueSource::Special(register) if register.differs_between_lanes() => {
-                ValueSource::Uniform
-            }
-            source @ (ValueSource::Function | ValueSource::Special(_)) => source,
-            ValueSource::Memory | ValueSource::Uniform | ValueSource::Lane => ValueSource::Uniform,
-        };
+        out.source = uniform_source(out.source);
     }
     for list in [&mut out.reads, &mut out.writes] {
         list.sort_unstable();
