@@ -103,16 +103,10 @@ impl TimedFindings {
             Ok(record) => record.extents.clone(),
             Err(_) => BTreeMap::new(),
         };
-        // The classes use the record in any case, and the counts only if the options ask for them. Where groups may merge, the
-        // classes stay those of all launches: with the lines of one launch, lone warps of `hotspot` exceeded their bounds on
-        // two machines with odd numbers (`wide_cycles.rs`), and what they waited for is not found yet.
-        let of_all_launches = found.classes.clone();
+        // The classes use the record in any case, and the counts only if the options ask for them.
         let executions = found
             .follow(record)
             .filter(|_| counts == LaunchCounts::Executed);
-        if prepared.family().may_merge_groups() {
-            found.classes = of_all_launches;
-        }
         found.state(&stated, units);
         Ok(TimedFindings {
             classes: found.classes,

@@ -78,7 +78,7 @@ pub fn starts(caches: CacheState) -> &'static [StartCaches] {
     }
 }
 
-/// Kernel of a file on a machine, and the launches of one warp that are compared with its bounds.
+/// Kernel of a file on a machine, and the launches whose first and last warps run alone and are compared with its bounds.
 pub struct CycleSubject<'a> {
     /// File with the kernel.
     pub session: &'a Session,
@@ -243,8 +243,12 @@ impl PreparedSubject<'_> {
         let mut known: BTreeMap<LoopCounts, CycleBound> = BTreeMap::new();
         let orders = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
         for (content, launch) in self.subject.launches.iter().enumerate() {
-            for order in orders {
-                let counts = self.counts(launch, order)?;
+            let ends = self.ends(launch);
+            let runs = ends
+                .iter()
+                .flat_map(|&warp| orders.map(|order| (warp, order)));
+            for (warp, order) in runs {
+                let counts = self.counts(launch, warp, order)?;
                 if !known.contains_key(&counts) {
                     let stated = StatedCounts {
                         bounds: &counts.0,
@@ -261,10 +265,10 @@ impl PreparedSubject<'_> {
                     found.terms = terms(of_run);
                 }
                 for setup in setups {
-                    let (cycles, overhead) = self.run(launch, order, setup)?;
+                    let (cycles, overhead) = self.run(launch, warp, order, setup)?;
                     let what = format!(
-                        "{} {:?} {:?}, {order:?}, content {content}",
-                        setup.selection, setup.set, setup.caches
+                        "{} {:?} {:?}, {order:?}, content {content}, warp {} of block {}",
+                        setup.selection, setup.set, setup.caches, warp.warp, warp.block
                     );
                     found.add_run(&what, cycles, overhead, &[&of_facts, of_run]);
                 }
@@ -273,14 +277,34 @@ impl PreparedSubject<'_> {
         Ok(found)
     }
 
-    /// Returns the loop counts of a launch.
-    fn counts(&self, launch: &LaunchFile, order: PathOrder) -> Result<LoopCounts, Diagnostic> {
+    /// The first warp of a launch, and the last one if it is another.
+    fn ends(&self, launch: &LaunchFile) -> Vec<SingleWarp> {
+        let product = |size: [u32; 3]| size.into_iter().map(u64::from).product::<u64>();
+        let lanes = u64::from(self.prepared.family().lanes());
+        let warps = product(launch.block).div_ceil(lanes).max(1);
+        let first = SingleWarp { block: 0, warp: 0 };
+        let last = SingleWarp {
+            block: product(launch.grid).saturating_sub(1),
+            warp: (warps - 1) as u32,
+        };
+        let ends = [first, last];
+        let count = if first == last { 1 } else { 2 };
+        ends[..count].to_vec()
+    }
+
+    /// Returns the loop counts of a warp.
+    fn counts(
+        &self,
+        launch: &LaunchFile,
+        warp: SingleWarp,
+        order: PathOrder,
+    ) -> Result<LoopCounts, Diagnostic> {
         let seen = monitor_single_warp(
             self.subject.session,
             self.prepared,
             &self.claims,
             launch,
-            SingleWarp { block: 0, warp: 0 },
+            warp,
             order,
             MOST_INSTRUCTIONS,
         )?;
@@ -294,10 +318,11 @@ impl PreparedSubject<'_> {
         ))
     }
 
-    /// Returns the cycles of a run, and the overhead of its launch.
+    /// Returns the cycles of a warp that runs alone, and the overhead of its launch.
     fn run(
         &self,
         launch: &LaunchFile,
+        warp: SingleWarp,
         order: PathOrder,
         setup: &RunSetup,
     ) -> Result<(u64, u64), Diagnostic> {
@@ -307,6 +332,7 @@ impl PreparedSubject<'_> {
             set: setup.set.clone(),
             caches: Some(setup.caches),
             order,
+            only: Some(warp),
             max_instructions: Some(MOST_INSTRUCTIONS),
             splitting: self.subject.splitting.clone(),
             ..TimedOptions::new(machine.clone())
