@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, OpIndex};
+use warpbound_ir::{Cell, Code, ControlEffect, OpIndex};
 
 use crate::values::{AbstractValue, Values};
 
@@ -22,18 +22,59 @@ pub enum IndirectTargets {
     External(String),
 }
 
+/// Jump, call or return to `base + anchor`.
+#[derive(Clone, Copy, Debug)]
+pub struct IndirectJump {
+    /// Register; `None` is zero.
+    pub base: Option<Cell>,
+    /// Constant added to the register.
+    pub anchor: i64,
+    /// Whether the sum is an address of the code of the kernel; otherwise the address says nothing of the target.
+    pub relative: bool,
+}
+
+impl IndirectJump {
+    /// The jump of a control effect, if it is one.
+    pub fn of(control: &ControlEffect) -> Option<IndirectJump> {
+        match *control {
+            ControlEffect::Indirect {
+                base,
+                anchor,
+                relative,
+            }
+            | ControlEffect::LinkedIndirect {
+                base,
+                anchor,
+                relative,
+            }
+            | ControlEffect::Return {
+                base,
+                anchor,
+                relative,
+            } => Some(IndirectJump {
+                base,
+                anchor,
+                relative,
+            }),
+            _ => None,
+        }
+    }
+}
+
 impl IndirectTargets {
-    /// Targets of the jump at `at` to `base + anchor`; `is_call` if a return entry was pushed for it.
-    /// `None` if they are unknown.
+    /// Targets of the jump at `at`; `is_call` if a return entry was pushed for it. `None` if they are unknown.
     pub fn find(
         code: &Code,
         values: &Values,
         at: CodeAddr,
-        base: Option<Cell>,
-        anchor: i64,
-        relative: bool,
+        jump: IndirectJump,
         is_call: bool,
     ) -> Option<IndirectTargets> {
+        let IndirectJump {
+            base,
+            anchor,
+            relative,
+        } = jump;
         let value = base.map_or(AbstractValue::OneOf([0].into()), |cell| values.get(cell));
         let op_at = |word: u32| {
             let addr = i64::from(word as i32).checked_add(anchor)?;

@@ -10,7 +10,7 @@ mod programs;
 mod recorded;
 
 pub use machine::{BarrierMeaning, GroupMachine, GroupRun};
-pub use profiled::{ProfileCheck, ProfileFault, check_profile};
+pub use profiled::{ProfileCheck, ProfileFault, check_profile, executions_of_code};
 pub use programs::{BarrierProgram, Shapes};
 pub use recorded::{LaneMask, PointStep, RecordedCode, StackRun};
 

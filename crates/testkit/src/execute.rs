@@ -259,8 +259,11 @@ impl<'a, L: Labels> Warp<'a, L> {
                     return Ending::Stuck;
                 }
             }
-            let calls_outside =
-                matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));
+            let calls_outside = matches!(
+                op.control,
+                ControlEffect::Call(ControlTarget::External(_))
+                    | ControlEffect::LinkedCall(ControlTarget::External(_))
+            );
             if external || calls_outside {
                 self.external_callees += self.count_callees(op, taken);
                 self.clobber(top.next.op, taken);
@@ -338,7 +341,8 @@ impl<'a, L: Labels> Warp<'a, L> {
                 ControlTransfer::Call(point(*callee, label))
             }
             // An external function returns with all lanes and an unchanged stack.
-            ControlEffect::Call(ControlTarget::External(_)) => ControlTransfer::Next,
+            ControlEffect::Call(ControlTarget::External(_))
+            | ControlEffect::LinkedCall(ControlTarget::External(_)) => ControlTransfer::Next,
             ControlEffect::Push(token, ControlTarget::Op(to)) => ControlTransfer::Push {
                 tag: tag_of_token(*token)?,
                 resume: point(*to, here.label),

@@ -132,7 +132,7 @@ impl Tally {
         }
     }
 
-    /// Compares runs with the profile of the warp, in which the launch decides some branches.
+    /// Compares runs of a program whose launch decides some branches with the profile of the warp.
     fn profile(&mut self, seed: u64, runs: u64) {
         let machine = GroupMachine {
             barriers: BarrierMeaning::Instances,

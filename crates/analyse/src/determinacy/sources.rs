@@ -120,26 +120,15 @@ fn of_load(space: MemorySpace) -> Origins {
 
 fn of_special(register: SpecialReg) -> Origins {
     match register {
-        SpecialReg::LaneId
-        | SpecialReg::ThreadIndex(_)
-        | SpecialReg::LanesEqual
-        | SpecialReg::LanesBelow
-        | SpecialReg::LanesUpTo
-        | SpecialReg::LanesAbove
-        | SpecialReg::LanesFrom => Origins::THREAD,
+        _ if register.differs_between_lanes() => Origins::THREAD,
         SpecialReg::BlockIndex(_) | SpecialReg::BlockSize | SpecialReg::BlockInCluster => {
             Origins::BLOCK
         }
         SpecialReg::SharedSize | SpecialReg::StackLimit | SpecialReg::SharedWindowHigh => {
             Origins::PARAM
         }
-        SpecialReg::VirtualConfig
-        | SpecialReg::VirtualId
-        | SpecialReg::ClockLow
-        | SpecialReg::ClockHigh
-        | SpecialReg::TimerLow
-        | SpecialReg::TimerHigh
-        | SpecialReg::Other(_) => Origins::OTHER,
+        // The machine, clocks, and registers without a meaning.
+        _ => Origins::OTHER,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Op, OpIndex};
+use warpbound_ir::{Code, ControlEffect, ControlTarget, Op, OpIndex};
 use warpbound_simt::{ControlTransfer, Mask, Tag, lanes_of};
 
 use crate::convergence::BarrierEffects;
@@ -75,45 +75,6 @@ impl KnownTransfers {
                 Some(ControlTransfer::Jump(point(*to)?))
             }
             _ => transfer_of(op, any, point),
-        }
-    }
-}
-
-/// Jump to an address in a register.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IndirectJump {
-    /// Register; `None` is zero.
-    pub(super) base: Option<Cell>,
-    /// Constant added to the register.
-    pub(super) anchor: i64,
-    /// Whether the sum is an address of the code of the kernel; otherwise the address says nothing of the target.
-    pub(super) relative: bool,
-}
-
-impl IndirectJump {
-    /// The jump of an operation, if it is one: a jump, call or return.
-    pub(super) fn of(op: &Op) -> Option<IndirectJump> {
-        match op.control {
-            ControlEffect::Indirect {
-                base,
-                anchor,
-                relative,
-            }
-            | ControlEffect::LinkedIndirect {
-                base,
-                anchor,
-                relative,
-            }
-            | ControlEffect::Return {
-                base,
-                anchor,
-                relative,
-            } => Some(IndirectJump {
-                base,
-                anchor,
-                relative,
-            }),
-            _ => None,
         }
     }
 }

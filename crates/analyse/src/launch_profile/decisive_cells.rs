@@ -8,8 +8,8 @@ use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::CellSet;
 
-use super::control::IndirectJump;
 use crate::access::constant_address;
+use crate::indirect::IndirectJump;
 
 /// Followed cells, each with its position in the rows of a warp.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl DecisiveCells {
                     .cells()
                     .for_each(|cell| cells.insert(cell.index()));
             }
-            if let Some(base) = IndirectJump::of(op).and_then(|jump| jump.base) {
+            if let Some(base) = IndirectJump::of(&op.control).and_then(|jump| jump.base) {
                 cells.insert(base.index());
             }
             if let Some(Meaning::Ask(mask)) = &op.meaning {

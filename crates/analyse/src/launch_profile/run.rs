@@ -7,10 +7,12 @@ use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask};
 
+use crate::indirect::IndirectJump;
+
 use super::accesses::AccessRecorder;
 use super::alternative::{Alternative, Alternatives, StampedPoint};
 use super::candidates::Candidates;
-use super::control::{IndirectJump, indirect_targets};
+use super::control::indirect_targets;
 use super::decisive_cells::{DecisiveCells, is_of_global_memory};
 use super::effects::{ActiveLanes, OpLanes};
 use super::executions::ExecutionRecorder;
@@ -275,7 +277,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let is_group = here.is_group && !splits(op, lanes);
         let next = self.point(at.next().0, is_group);
         if lanes.any()
-            && let Some(jump) = IndirectJump::of(op)
+            && let Some(jump) = IndirectJump::of(&op.control)
         {
             return self.jump_indirect(one, jump, here, lanes);
         }

@@ -17,7 +17,7 @@ use warpbound_simt::{AbstractModel, NodeId, Tag};
 use crate::blocks::Blocks;
 use crate::context::Contexts;
 use crate::convergence::{BarrierEffects, ConvergenceRegions};
-use crate::indirect::IndirectTargets;
+use crate::indirect::{IndirectJump, IndirectTargets};
 use crate::masks::Masks;
 use crate::program_space::{ProgramSpace, ResolvedControl};
 use crate::refusal::{Reason, Refusal};
@@ -279,26 +279,14 @@ impl Explorer<'_> {
         is_call: bool,
     ) -> Result<(), Refusal> {
         let control = self.code.get(last).map(|op| &op.control);
-        let Some(
-            ControlEffect::Indirect {
-                base,
-                anchor,
-                relative,
-            }
-            | ControlEffect::LinkedIndirect {
-                base,
-                anchor,
-                relative,
-            },
-        ) = control
-        else {
+        // Where functions return to follows from their calls.
+        let control = control.filter(|control| !matches!(control, ControlEffect::Return { .. }));
+        let Some(jump) = control.and_then(IndirectJump::of) else {
             return Ok(());
         };
         let unknown = self.refuse(last, Reason::UnknownIndirectTarget);
         let at = unknown.at;
-        let Some(found) =
-            IndirectTargets::find(self.code, values, at, *base, *anchor, *relative, is_call)
-        else {
+        let Some(found) = IndirectTargets::find(self.code, values, at, jump, is_call) else {
             return Err(unknown);
         };
         if let IndirectTargets::Code { ops, .. } = &found {

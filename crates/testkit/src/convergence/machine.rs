@@ -48,7 +48,7 @@ struct Lane {
     registers: BTreeMap<Cell, Option<usize>>,
     /// For each operation, number of its decisions there since the last reset.
     visits: Vec<u32>,
-    /// For each operation with a vote, the lanes that executed it with this one.
+    /// For each operation, the lanes that voted in its last execution by this one.
     ballots: BTreeMap<usize, u32>,
     /// Whether it waits at a BSYNC of this barrier.
     waits: Option<u8>,
@@ -233,11 +233,16 @@ impl Warp<'_> {
         let of_group = self.rng.bool();
         let control = self.program.code.ops[at].control.clone();
         self.open_barrier(at, &control, &lanes);
-        if self.program.decisions[at] == LaneDecision::Vote {
-            let together = lanes.iter().fold(0, |mask, lane| mask | 1 << lane);
-            for &lane in &lanes {
-                self.lanes[lane as usize].ballots.insert(at, together);
-            }
+        let voters = match self.program.decisions[at] {
+            LaneDecision::Vote(voters) => voters,
+            LaneDecision::Missing(_) => u32::MAX,
+            _ => 0,
+        };
+        let together = lanes.iter().fold(0, |mask, lane| mask | 1 << lane);
+        for &lane in &lanes {
+            self.lanes[lane as usize]
+                .ballots
+                .insert(at, together & voters);
         }
         for &lane in &lanes {
             self.step_lane(lane, at, &control, of_group);
@@ -365,10 +370,12 @@ impl Warp<'_> {
             visits, ballots, ..
         } = &mut self.lanes[lane as usize];
         match &self.program.decisions[at] {
-            LaneDecision::Always | LaneDecision::Vote => true,
+            LaneDecision::Always | LaneDecision::Vote(_) => true,
             LaneDecision::Known(lanes) => lanes >> lane & 1 == 1,
             LaneDecision::Ballot { vote, lane: of } => ballots[vote] >> of & 1 == 1,
             LaneDecision::First { vote, mask } => mask >> ballots[vote].trailing_zeros() & 1 == 1,
+            LaneDecision::AnyVoted { vote, lanes } => ballots[vote] != 0 && lanes >> lane & 1 == 1,
+            LaneDecision::Missing(mask) => mask & !ballots[&at] != 0,
             LaneDecision::Fewer(limits) => {
                 let visit = visits[at];
                 visits[at] += 1;

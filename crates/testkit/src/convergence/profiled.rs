@@ -1,5 +1,4 @@
-//! Random programs with convergence barriers in which the launch decides some branches, against their profiles (SOUNDNESS
-//! 21.11).
+//! Random programs with convergence barriers whose launch decides some branches, against their profiles (SOUNDNESS 21.11).
 //!
 //! For example, lanes 0, 2 and 5 of eight take a branch on a predicate that an operation computes from the number of the
 //! lane. The machine of groups reads the three lanes from a table, and the profile computes the predicate.
@@ -9,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::smallvec;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::MemoryUnits;
-use warpbound_analyse::launch_profile::{KnownTransfers, LaunchProfiler, LaunchValues};
+use warpbound_analyse::launch_profile::{
+    KnownTransfers, LaunchExecutions, LaunchProfiler, LaunchValues, StatedLoop,
+};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Family};
 use warpbound_bounds::stated_loops;
-use warpbound_ir::{BinaryOp, Cell, ControlEffect, Expr, Meaning, OpIndex};
+use warpbound_ir::{BinaryOp, Cell, Code, ControlEffect, Expr, Meaning, OpIndex};
 use warpbound_isa::SpecialReg;
 use warpbound_query::KernelFlow;
 use warpbound_simt::warp::WarpModel;
@@ -34,6 +35,10 @@ pub enum ProfileFault {
     GroupsStayApart,
     /// Demoted regions join their lanes.
     NothingDemoted,
+    /// Lanes for which the guard fails keep what a uniform register held.
+    UniformKeptByLanes,
+    /// No lane is ever missing where a branch asks for lanes.
+    NoneMissing,
 }
 
 /// Result of a check.
@@ -150,6 +155,32 @@ impl BarrierProgram {
     }
 }
 
+/// Writes a register of the lanes in place of each uniform one.
+fn keep_by_lanes(code: &mut Code) {
+    let of_lanes = |cell: &mut Cell| {
+        if cell.is_uniform() {
+            *cell = Cell::gpr(6);
+        }
+    };
+    for op in &mut code.ops {
+        op.reads.iter_mut().chain(&mut op.writes).for_each(of_lanes);
+        match &mut op.meaning {
+            Some(Meaning::Set(writes)) => {
+                for (cell, value) in writes {
+                    of_lanes(cell);
+                    if let Expr::Binary(_, a, _) = value
+                        && let Expr::Cell(cell) = &mut **a
+                    {
+                        of_lanes(cell);
+                    }
+                }
+            }
+            Some(Meaning::Reduce { dest, .. }) => dest.iter_mut().for_each(of_lanes),
+            _ => {}
+        }
+    }
+}
+
 fn lane_number() -> Expr {
     Expr::Special(SpecialReg::LaneId)
 }
@@ -160,13 +191,8 @@ fn bit_of(word: Expr, at: Expr, mask: u32) -> Expr {
     Expr::binary(BinaryOp::And, shifted, Expr::Const(mask))
 }
 
-/// Runs a program `runs` times and compares each run with the profile of the warp, in which a fault may be planted.
-pub fn check_profile(
-    program: &BarrierProgram,
-    machine: GroupMachine,
-    runs: u64,
-    fault: ProfileFault,
-) -> ProfileCheck {
+/// Flow of a code for a warp of [`LANES`] lanes; `None` if it is refused.
+fn flow_of(code: &Code) -> Option<KernelFlow> {
     let launch = LaunchContext {
         warp_width: LANES,
         ..LaunchContext::default()
@@ -175,8 +201,51 @@ pub fn check_profile(
         may_diverge: true,
         ..WarpModel::default()
     };
+    KernelFlow::analyse(code, &launch, &model, &Limits::default()).ok()
+}
+
+/// Launch of one warp without parameters.
+fn values_of<'a>(
+    code: &'a Code,
+    transfers: &'a KnownTransfers,
+    loops: &'a [StatedLoop],
+) -> LaunchValues<'a> {
+    LaunchValues {
+        code,
+        grid: [1; 3],
+        block: [LANES, 1, 1],
+        constant: &|_, _| None,
+        contents: None,
+        holds: None,
+        transfers,
+        loops,
+        steps: STEPS,
+        deadline: Deadline::default(),
+    }
+}
+
+/// Executions of all operations by the warp of a launch; `None` without a profile.
+fn executions_of(values: LaunchValues<'_>) -> Option<LaunchExecutions> {
+    let all = (0..values.code.ops.len() as u32).map(OpIndex);
+    let record = LaunchProfiler::record(values, MemoryUnits::VOLTA, all);
+    record.ok().map(|record| record.executions)
+}
+
+/// Executions of all operations of a code without loops by the warp of a launch; `None` without a profile.
+pub fn executions_of_code(code: &Code) -> Option<LaunchExecutions> {
+    let transfers = KnownTransfers::of(&flow_of(code)?.thread);
+    executions_of(values_of(code, &transfers, &[]))
+}
+
+/// Runs a program `runs` times and compares each run with the profile of the warp, which may have a planted fault.
+pub fn check_profile(
+    program: &BarrierProgram,
+    machine: GroupMachine,
+    runs: u64,
+    fault: ProfileFault,
+) -> ProfileCheck {
     let mut code = program.code.clone();
-    let Ok(flow) = KernelFlow::analyse(&code, &launch, &model, &Limits::default()) else {
+    let Some(flow) = flow_of(&code) else {
         return ProfileCheck::None;
     };
     let mut transfers = KnownTransfers::of(&flow.thread);
@@ -184,25 +253,21 @@ pub fn check_profile(
         ProfileFault::None => {}
         ProfileFault::GroupsStayApart => code.family = Family::Maxwell,
         ProfileFault::NothingDemoted => transfers.barriers.ignored = BTreeSet::new(),
+        ProfileFault::UniformKeptByLanes => keep_by_lanes(&mut code),
+        ProfileFault::NoneMissing => {
+            for op in &mut code.ops {
+                if let Some(Meaning::Ask(mask)) = &mut op.meaning {
+                    *mask = Expr::Const(0);
+                }
+            }
+        }
     }
     let bounds = vec![Some(program.loop_bound); flow.loops.sites.len()];
     let loops = stated_loops(&flow, &bounds);
-    let values = || LaunchValues {
-        code: &code,
-        grid: [1; 3],
-        block: [LANES, 1, 1],
-        constant: &|_, _| None,
-        contents: None,
-        holds: None,
-        transfers: &transfers,
-        loops: &loops,
-        steps: STEPS,
-        deadline: Deadline::default(),
-    };
-    let profile = LaunchProfiler::new(values()).profile_all();
-    let all = (0..code.ops.len() as u32).map(OpIndex);
-    let record = LaunchProfiler::record(values(), MemoryUnits::VOLTA, all);
-    let (Some(profile), Ok(record)) = (profile.bound(), record) else {
+    let values = values_of(&code, &transfers, &loops);
+    let profile = LaunchProfiler::new(values).profile_all();
+    let executions = executions_of(values_of(&code, &transfers, &loops));
+    let (Some(profile), Some(executions)) = (profile.bound(), executions) else {
         return ProfileCheck::None;
     };
     let mut slowest = 0;
@@ -215,7 +280,7 @@ pub fn check_profile(
             return ProfileCheck::Violated(format!("{issued} instructions, {profile:?} claimed"));
         }
         for (at, &times) in (0..).map(OpIndex).zip(&run.executions) {
-            let most = record.executions.of_warp.get(&at).copied().unwrap_or(0);
+            let most = executions.of_warp.get(&at).copied().unwrap_or(0);
             if times > most {
                 return ProfileCheck::Violated(format!(
                     "operation {} executed {times} times, at most {most} claimed",

@@ -7,7 +7,7 @@ use warpbound_ir::{
     BinaryOp, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr,
     FurtherTest, Meaning, Op, OpIndex, OpScope, ValueDependence, VoteMode, WarpReduction,
 };
-use warpbound_isa::SpecialReg;
+use warpbound_isa::{Reg, SpecialReg};
 
 use super::LANES;
 
@@ -31,8 +31,8 @@ pub enum LaneDecision {
     Known(u32),
     /// Each lane by the number of its decisions since the last reset: two bits for each lane say how many hold.
     Fewer(u32),
-    /// The condition holds; the lanes of the group note which lanes execute it together.
-    Vote,
+    /// The condition holds in these lanes; the lanes of the group note for which of them.
+    Vote(u32),
     /// By what a lane noted last at an operation with [`LaneDecision::Vote`]: whether this lane was one of them.
     Ballot {
         /// The operation.
@@ -47,6 +47,15 @@ pub enum LaneDecision {
         /// The mask.
         mask: u32,
     },
+    /// The same: whether there was one. Of other lanes than `lanes`, the condition holds in none.
+    AnyVoted {
+        /// The operation.
+        vote: usize,
+        /// The lanes.
+        lanes: u32,
+    },
+    /// Whether a lane of a mask does not execute it with the others.
+    Missing(u32),
 }
 
 /// Shapes that programs may contain.
@@ -65,7 +74,7 @@ pub struct Shapes {
     pub group_branches: bool,
     /// Branches that each lane takes or not, whatever its cells hold; some release barriers.
     pub choices: bool,
-    /// Branches on the result of a vote, or on a value that one lane of the group gives to the others.
+    /// Branches on the lanes that are together: votes, a value that one lane gives to the others, lanes that are missing.
     pub votes: bool,
 }
 
@@ -436,54 +445,107 @@ impl Maker {
         self.bind(after);
     }
 
-    /// Emits a branch on what the lanes of a group tell each other.
+    /// Emits a branch that depends on the lanes which are together.
     fn vote(&mut self) {
-        let after = self.label();
-        let (register, guard) = (Cell::gpr(5), Cell::pred(0));
-        let vote = self.emit(ControlEffect::Next, LaneDecision::Vote);
-        self.ops[vote].writes.push(register);
-        self.ops[vote].value = ValueDependence::Lane;
-        let (lane, mask) = (self.rng.u32(0..LANES), self.rng.u32(0..1 << LANES));
-        let bit = |word: Expr, at: Expr| {
-            let shifted = Expr::binary(BinaryOp::Shr, word, at);
-            Expr::binary(BinaryOp::And, shifted, Expr::Const(1))
-        };
-        let is_ballot = self.rng.bool();
-        let (meaning, shared, decision) = match is_ballot {
-            true => (
-                Meaning::Vote {
-                    ballot: Some(register),
-                    result: None,
-                    mode: VoteMode::Any,
-                    predicate: Expr::Const(1),
-                },
-                bit(Expr::Cell(register), Expr::Const(lane)),
-                LaneDecision::Ballot { vote, lane },
-            ),
-            false => (
-                Meaning::Reduce {
-                    dest: Some(register),
-                    op: WarpReduction::First,
-                    value: bit(Expr::Const(mask), Expr::Special(SpecialReg::LaneId)),
-                },
-                Expr::Cell(register),
-                LaneDecision::First { vote, mask },
-            ),
-        };
-        self.ops[vote].meaning = Some(meaning);
-        let at = self.emit(ControlEffect::Next, LaneDecision::Always);
-        self.ops[at].reads.push(register);
-        self.ops[at].writes.push(guard);
-        self.ops[at].meaning = Some(Meaning::Set(smallvec![(guard, shared)]));
+        let (target, end) = (self.label(), self.label());
+        let guard = Cell::pred(0);
         let condition = ExecCondition {
             guard: Some(guard),
             ..ExecCondition::ALWAYS
         };
-        self.to(condition, ControlEffect::Jump, after, decision);
+        let (lane, mask) = (self.rng.u32(0..LANES), self.rng.u32(0..1 << LANES));
+        match self.rng.u8(0..4) {
+            0 => {
+                let register = Cell::gpr(5);
+                let vote = self.emit(ControlEffect::Next, LaneDecision::Vote(u32::MAX));
+                self.ops[vote].writes.push(register);
+                self.ops[vote].meaning = Some(Meaning::Vote {
+                    ballot: Some(register),
+                    result: None,
+                    mode: VoteMode::Any,
+                    predicate: Expr::Const(1),
+                });
+                self.set(guard, bit_of(Expr::Cell(register), Expr::Const(lane)));
+                let decision = LaneDecision::Ballot { vote, lane };
+                self.to(condition, ControlEffect::Jump, target, decision);
+            }
+            1 => {
+                let register = Cell::gpr(5);
+                let value = bit_of(Expr::Const(mask), Expr::Special(SpecialReg::LaneId));
+                let vote = self.reduce(ExecCondition::ALWAYS, register, value, u32::MAX);
+                self.set(guard, Expr::Cell(register));
+                let decision = LaneDecision::First { vote, mask };
+                self.to(condition, ControlEffect::Jump, target, decision);
+            }
+            2 => {
+                // All lanes of the group read what some of them write; those that did not write it jump.
+                let register = Cell::of(Reg::uniform(5));
+                self.set(register, Expr::Const(0));
+                let is_in = |lanes| bit_of(Expr::Const(lanes), Expr::Special(SpecialReg::LaneId));
+                self.set(guard, is_in(mask));
+                let vote = self.reduce(condition, register, Expr::Const(1), mask);
+                let lanes = !mask;
+                let jumps = Expr::binary(BinaryOp::And, Expr::Cell(register), is_in(lanes));
+                self.set(guard, jumps);
+                let decision = LaneDecision::AnyVoted { vote, lanes };
+                self.to(condition, ControlEffect::Jump, target, decision);
+            }
+            _ => {
+                let condition = ExecCondition {
+                    further: Some(FurtherTest::Group),
+                    ..ExecCondition::ALWAYS
+                };
+                let decision = LaneDecision::Missing(mask);
+                let at = self.to(condition, ControlEffect::Jump, target, decision);
+                self.ops[at].meaning = Some(Meaning::Ask(Expr::Const(mask)));
+            }
+        }
+        // Either the lanes that jump execute more, or those that go on.
+        let jump_leads_there = self.rng.bool();
+        if jump_leads_there {
+            self.to(
+                ExecCondition::ALWAYS,
+                ControlEffect::Jump,
+                end,
+                LaneDecision::Always,
+            );
+            self.bind(target);
+        }
         for _ in 0..self.rng.usize(1..8) {
             self.emit(ControlEffect::Next, LaneDecision::Always);
         }
-        self.bind(after);
+        if !jump_leads_there {
+            self.bind(target);
+        }
+        self.bind(end);
+    }
+
+    /// Emits an operation that gives all lanes of a group the value of the first of them, in which the condition holds for
+    /// the lanes `voters`.
+    fn reduce(
+        &mut self,
+        condition: ExecCondition,
+        register: Cell,
+        value: Expr,
+        voters: u32,
+    ) -> usize {
+        let at = self.op(condition, ControlEffect::Next, LaneDecision::Vote(voters));
+        self.ops[at].writes.push(register);
+        self.ops[at].meaning = Some(Meaning::Reduce {
+            dest: Some(register),
+            op: WarpReduction::First,
+            value,
+        });
+        at
+    }
+
+    /// Emits an assignment.
+    fn set(&mut self, cell: Cell, value: Expr) {
+        let at = self.emit(ControlEffect::Next, LaneDecision::Always);
+        value.for_each_cell(&|_| true, &mut |read| self.ops[at].reads.push(read));
+        self.ops[at].writes.push(cell);
+        self.ops[at].value = ValueDependence::Lane;
+        self.ops[at].meaning = Some(Meaning::Set(smallvec![(cell, value)]));
     }
 
     fn call(&mut self) {
@@ -568,4 +630,10 @@ impl Maker {
             seed,
         }
     }
+}
+
+/// Bit of a word.
+fn bit_of(word: Expr, at: Expr) -> Expr {
+    let shifted = Expr::binary(BinaryOp::Shr, word, at);
+    Expr::binary(BinaryOp::And, shifted, Expr::Const(1))
 }

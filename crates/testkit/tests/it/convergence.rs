@@ -1,10 +1,10 @@
 //! Bounds of code with convergence barriers hold on a machine whose groups run in any order and merge (SOUNDNESS 21).
 
-use warpbound_ir::{Code, ControlEffect, FurtherTest};
+use warpbound_ir::{Code, ControlEffect, FurtherTest, text};
 use warpbound_isa::instr::StackToken;
 use warpbound_testkit::convergence::{
     BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, ProfileCheck, ProfileFault, Shapes,
-    check, check_profile, with_demotions, without_barriers,
+    check, check_profile, executions_of_code, with_demotions, without_barriers,
 };
 
 const INSTANCES: GroupMachine = GroupMachine {
@@ -18,7 +18,7 @@ const PROGRAMS: u64 = 400;
 /// Runs of each.
 const RUNS: u64 = 4;
 
-/// Whether one of the programs contradicts its bounds, in which `planted` plants a fault.
+/// Whether one of the programs contradicts its bounds after `planted` has planted a fault.
 fn finds(shapes: Shapes, machine: GroupMachine, planted: impl Fn(&Code) -> Code) -> bool {
     (0..PROGRAMS).any(|seed| {
         let program = BarrierProgram::random(seed, shapes);
@@ -273,7 +273,7 @@ fn planted_choices_on_which_lanes_agree_are_found() {
     assert!(finds(Shapes::ALL, INSTANCES, agreed));
 }
 
-/// Results of the profiles of random programs in which the launch decides some branches.
+/// Results of the profiles of random programs whose launch decides some branches.
 #[derive(Default, Debug)]
 struct Profiles {
     held: usize,
@@ -330,4 +330,37 @@ fn planted_groups_that_never_meet_are_found_in_profiles() {
 fn planted_regions_that_are_not_demoted_are_found_in_profiles() {
     let found = profiles(Shapes::DECIDED, ProfileFault::NothingDemoted);
     assert!(!found.violated.is_empty(), "{found:?}");
+}
+
+#[test]
+fn planted_lanes_that_keep_a_uniform_register_are_found_in_profiles() {
+    let found = profiles(Shapes::DECIDED, ProfileFault::UniformKeptByLanes);
+    assert!(!found.violated.is_empty(), "{found:?}");
+}
+
+#[test]
+fn planted_lanes_that_are_never_missing_are_found_in_profiles() {
+    let found = profiles(Shapes::DECIDED, ProfileFault::NoneMissing);
+    assert!(!found.violated.is_empty(), "{found:?}");
+}
+
+/// Of a warp whose lanes have parted, some may be at a barrier before the others have ended, whichever side the stack runs
+/// first. So no part of it ends at the barrier.
+#[test]
+fn parts_end_only_at_barriers_of_whole_groups() {
+    let text = |branch: &str| {
+        format!(
+            "family volta\n0x0000: P0 = lt_u(special.lane, 4)\n0x0010: {branch}\n0x0020: R2 = 1\n\
+             0x0030: barrier.wait number(0) threads(0)\n0x0040: exit\n0x0050: exit\n"
+        )
+    };
+    for (branch, is_known) in [
+        ("if P0 jump 0x0050", false),
+        ("if !P0 jump 0x0050", false),
+        ("R3 = 1", true),
+    ] {
+        let code = text::parse("program", &text(branch)).expect("a program");
+        let executions = executions_of_code(&code).expect("a profile");
+        assert_eq!(executions.of_chain.is_some(), is_known, "{branch}");
+    }
 }
