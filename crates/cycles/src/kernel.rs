@@ -10,13 +10,15 @@ use warpbound_timing::{Completion, InstrFacts, IssueKind, WaveFacts};
 use crate::code::TimedCode;
 use crate::memory::AccessLimits;
 
-/// Constants that are in the constant caches when a warp starts, because the launch loads them: the first bytes of a bank.
+/// Constants that a launch loads before its first block: the first bytes of a bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PreloadedConstants {
     /// Bank.
     pub bank: u8,
     /// Number of bytes.
     pub bytes: u64,
+    /// Number of caches that are loaded, at least and at most: 0 none, 1 the second, 2 both.
+    pub caches: (u64, u64),
 }
 
 /// Words of a constant bank that an instruction loads (LDC).

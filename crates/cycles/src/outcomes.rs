@@ -67,6 +67,8 @@ impl StepOutcomes for WorstOutcomes<'_> {
         let arrival = self.waits.constants.arrival(vector)?;
         // A load requests its lines when its unit starts it, which may be later than now.
         let loaded = match self.waits.may_be_loaded {
+            // What is certainly in the second cache is on its way from there at most.
+            true if !self.waits.constants.reaches_l2 => vector.get(Part::LoadedConstants),
             true => vector.get(Part::LoadedConstants) + self.waits.from_second,
             false => arrival,
         };
@@ -100,9 +102,15 @@ impl StepOutcomes for WorstOutcomes<'_> {
     ) -> Option<i64> {
         // The words are requested one after the other, so the last request is the latest.
         let last = start + i64::from(self.waits.further_words) * replay;
+        if !self.waits.loaded_constants.waits {
+            return Some(last);
+        }
         // A line of the first cache may be part of one on its way to the second, requested by an earlier load or for
-        // another address of this one.
-        let from_second = self.waits.from_second;
+        // another address of this one, unless it is certainly in the second.
+        let from_second = match self.waits.loaded_constants.reaches_l2 {
+            true => self.waits.from_second,
+            false => 0,
+        };
         let in_flight = vector.get(Part::LoadedConstants) + from_second;
         let arrival = self.waits.loaded_constants.arrival_from(vector, last);
         vector.raise(Part::LoadedConstants, arrival);

@@ -23,7 +23,9 @@ use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
 use crate::step::OpWaits;
 
-use ranges::{BANK_STRIDE, acyclic, code_ranges, constant_ranges, loaded_code};
+use ranges::{
+    BANK_STRIDE, acyclic, code_ranges, constant_ranges, loaded_code, preloaded_constants,
+};
 use requested::Requested;
 
 /// Maximum number of lines of a constant bank whose first misses are counted one by one. A load from a longer bank
@@ -258,8 +260,14 @@ impl<'a> Builder<'a> {
             reaches_dram: kernel.constants_may_miss,
             among_others: kernel.others != OtherWarps::Absent,
         };
-        let ranges = constant_ranges(kernel);
-        let constants = LineCaches::new([&ranges, &ranges], numbers, CONSTANTS, latencies);
+        let [of_first, of_second] = [0, 1].map(|level| {
+            let mut ranges = constant_ranges(kernel);
+            // What a launch loads may replace other lines.
+            let [_, loaded] = preloaded_constants(kernel, level);
+            ranges.extend(loaded);
+            ranges
+        });
+        let constants = LineCaches::new([&of_first, &of_second], numbers, CONSTANTS, latencies);
         let prefetches = Prefetches::new(kernel, numbers, line, ahead, each);
         Builder {
             kernel,
@@ -335,12 +343,14 @@ impl<'a> Builder<'a> {
         let lines: BTreeSet<u64> = lines.collect();
         // A line that the second cache may lose is fetched again for each part of it that is new to the first cache.
         let parts = (size / self.constants.line[0]).max(1) as i64;
-        let fetches = lines
-            .iter()
-            .map(|&line| match self.constants.stays_in_second(line) {
-                true => 1,
-                false => parts,
-            });
+        let fetches = lines.iter().map(|&line| {
+            let [_, is_loaded] = self.are_preloaded(line * size);
+            match (self.constants.stays_in_second(line), is_loaded) {
+                (true, true) => 0,
+                (true, false) => 1,
+                (false, _) => parts,
+            }
+        });
         code + fetches.sum::<i64>() * (self.in_bank.0 + self.in_bank.1)
     }
 
@@ -355,7 +365,12 @@ impl<'a> Builder<'a> {
             // Nothing waits for lines after the code, because they are only prefetched.
             let needed = code_ranges(self.kernel, self.code.line[0], 0);
             time += self.code.in_flight(leads.code, &needed, &self.covered);
-            let needed = constant_ranges(self.kernel);
+            let mut needed = constant_ranges(self.kernel);
+            // What the launch has loaded is never in flight.
+            let is_in_first = |address| self.are_preloaded(address)[0];
+            needed.retain(|&(first, end)| {
+                !(is_in_first(first) && is_in_first(end.saturating_sub(1)))
+            });
             let covered = BTreeSet::new();
             time += self.constants.in_flight(leads.constants, &needed, &covered);
         }
@@ -426,16 +441,21 @@ impl<'a> Builder<'a> {
         once: bool,
         pays_in_full: bool,
     ) -> LineWait {
-        let counted = &mut self.constants_counted;
         let stays = self
             .constants
             .stays_in_first(address / self.constants.line[0]);
+        let [in_first, in_second] = self.are_preloaded(address);
+        // What the launch has loaded is there, whichever warp reads it first.
+        if in_first && stays {
+            return LineWait::default();
+        }
+        let counted = &mut self.constants_counted;
         match self.leads.filter(|_| self.lines_of_sm || !stays) {
             Some(leads) => {
                 let in_full = pays_in_full && !self.lines_of_sm;
                 let lead = leads.constants;
                 self.constants
-                    .wait_among_others(address, false, lead, in_full, node, counted)
+                    .wait_among_others(address, in_second, lead, in_full, node, counted)
             }
             None => {
                 let pays = once || pays_in_full;
@@ -516,14 +536,21 @@ impl<'a> Builder<'a> {
         let pays_in_full = last / line - first / line >= MOST_COUNTED;
         let each = lines.map(|number| {
             let address = number * line;
-            let known = self.kernel.preloaded.is_some_and(|preloaded| {
-                let begin = u64::from(preloaded.bank) * BANK_STRIDE;
-                (begin..begin + preloaded.bytes).contains(&address)
-            });
-            self.constant(node, address, [known; 2], false, pays_in_full)
+            let known = self.are_preloaded(address);
+            self.constant(node, address, known, false, pays_in_full)
         });
         let longest = each.reduce(LineWait::or).unwrap_or_default();
         (longest.repeated(1 + i64::from(further)), further)
+    }
+
+    /// Whether the launch certainly loads the line of an address into the first, and into the second cache.
+    fn are_preloaded(&self, address: u64) -> [bool; 2] {
+        [0, 1].map(|level| {
+            // A line whose first word is loaded is there as a whole.
+            let line = self.constants.line[level];
+            let [certain, _] = preloaded_constants(self.kernel, level);
+            certain.is_some_and(|(begin, end)| (begin..end).contains(&(address / line * line)))
+        })
     }
 
     fn address(&self, op: OpIndex) -> u64 {

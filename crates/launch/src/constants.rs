@@ -11,7 +11,7 @@ use crate::launch::{Launch, PathOrder, window_words};
 use crate::memory::{Buffer, GlobalMemory};
 use crate::{bindings, buffers, gcn, limits, pointers};
 
-/// Size of the launch block in bytes: more than CUDA's limit of parameter bytes.
+/// Least size of the launch block in bytes. Kernels may have more bytes of parameters.
 const LAUNCH_BLOCK: usize = 0x2000;
 
 /// Banks of kernels that have a launch block.
@@ -328,7 +328,10 @@ fn launch_block(
         None if file.params.is_empty() => (BANKS.launch, 0),
         None => return Err("the file does not state where the parameters are".to_owned()),
     };
-    let mut block = vec![0u8; LAUNCH_BLOCK];
+    let ends = kernel.params.iter();
+    let ends =
+        ends.map(|param| first as usize + usize::from(param.offset) + usize::from(param.size));
+    let mut block = vec![0u8; ends.fold(LAUNCH_BLOCK, usize::max)];
     let mut put = |at: u32, bytes: &[u8]| {
         for (to, from) in block.iter_mut().skip(at as usize).zip(bytes) {
             *to = *from;

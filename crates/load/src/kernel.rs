@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, ConstantBanks};
 
 use crate::attribute::Attribute;
 use crate::bank::ConstBank;
@@ -126,6 +126,14 @@ impl Kernel {
     /// padding.
     pub fn code(&self) -> &[u8] {
         &self.code
+    }
+
+    /// Bytes of the bank of constants that a launch writes: its sizes, addresses and parameters. 0 if the file does not
+    /// state them.
+    pub fn launch_constants(&self) -> u64 {
+        let mut banks = self.banks.iter();
+        let launch = banks.find(|bank| bank.number == ConstantBanks::OF_CUBINS.launch);
+        launch.map_or(0, |bank| bank.bytes().len() as u64)
     }
 
     /// The kernel restricted to its own code section, without joined ones.

@@ -411,9 +411,10 @@ parameters! {
     ConstantReplay = nvidia "constant.l1_replay", Cycles, high;
     /// Additional cycles of an instruction with a constant operand that hits.
     ConstantOperand = nvidia "constant.operand", Cycles, high;
-    /// 1: the constants of the launch, its parameters among them, are in the constant caches when a block starts. 0: they
-    /// are loaded when they are read.
-    ConstantPreloaded = volta "constant.preloaded", Count, low, Switch;
+    /// Constant caches that a launch loads with its constants, its parameters among them, before a block starts: 0 none,
+    /// 1 the second, 2 both.
+    /// Each: a line that is loaded saves a miss, but replaces another line.
+    ConstantPreloaded = volta "constant.preloaded", Count, each;
     /// Size of the second constant cache of an SM.
     ConstantL15Bytes = nvidia "constant.l15_bytes", Bytes, each, Size;
     /// Line of the second constant cache.

@@ -68,6 +68,8 @@ pub struct Setup {
     pub caches: StartCaches,
     /// Registers per thread.
     pub registers: u32,
+    /// Bytes of the bank of constants that the launch writes.
+    pub launch_constants: u64,
     /// The only warp that runs; `None` for all.
     pub only: Option<SingleWarp>,
 }

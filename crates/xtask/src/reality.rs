@@ -67,7 +67,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let model = Model {
         launches: repository.root().join("kernels"),
         cubins: PathBuf::from(cubins),
-        machine: GpuModel::built_in(machine)?,
+        machine: warpbound_query::input::gpu_model(machine)?,
     };
     let found = match kind.as_str() {
         "--clocks" => clocks::compare(&model, &text)?,

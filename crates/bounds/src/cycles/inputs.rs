@@ -18,6 +18,7 @@ use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::{Launch, LaunchFile};
+use warpbound_load::Kernel;
 use warpbound_machine::Parameter;
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{KernelFlow, Session};
@@ -357,7 +358,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
             None => OtherWarps::Absent,
             Some(_) => OtherWarps::FirstOfSm,
         },
-        preloaded: preloaded_constants(constants, numbers),
+        preloaded: preloaded_constants(&prepared.kernel, numbers),
         scalar_loads: BTreeMap::new(),
         splits: None,
         parted: None,
@@ -375,17 +376,15 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
     Ok(inputs)
 }
 
-/// Returns the constants of the launch that are in the constant caches when a warp starts, on machines that load them.
-fn preloaded_constants(
-    banks: &[(u8, Vec<u8>)],
-    numbers: &MachineNumbers,
-) -> Option<PreloadedConstants> {
-    let bank = ConstantBanks::OF_CUBINS.launch;
-    let (_, bytes) = banks.iter().find(|(known, _)| *known == bank)?;
-    let are_loaded = numbers.slow(Parameter::ConstantPreloaded) != 0;
-    are_loaded.then_some(PreloadedConstants {
-        bank,
-        bytes: bytes.len() as u64,
+/// Returns the constants that a launch loads, on machines that may load them.
+fn preloaded_constants(kernel: &Kernel, numbers: &MachineNumbers) -> Option<PreloadedConstants> {
+    let bytes = kernel.launch_constants();
+    let caches = numbers.range(Parameter::ConstantPreloaded);
+    let may_be_loaded = bytes > 0 && caches.1 > 0;
+    may_be_loaded.then_some(PreloadedConstants {
+        bank: ConstantBanks::OF_CUBINS.launch,
+        bytes,
+        caches,
     })
 }
 

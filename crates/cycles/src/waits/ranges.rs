@@ -32,7 +32,7 @@ pub(super) fn loaded_code(kernel: &TimedKernel<'_>, line: u64, lines: u64) -> Op
     (lines > 0).then_some((from, from + lines * line))
 }
 
-/// Returns the addresses of constants that the kernel may bring into the caches.
+/// Returns the addresses of constants that the kernel reads.
 pub(super) fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
     let nodes = kernel.nodes.iter().flatten();
     let ops = nodes.flat_map(|&(first, last)| (first.0..=last.0).map(OpIndex));
@@ -46,11 +46,23 @@ pub(super) fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
         let first = u64::from(loaded.bank) * BANK_STRIDE + loaded.offset;
         (first, first + loaded.bytes)
     });
-    let preloaded = kernel.preloaded.map(|preloaded| {
-        let first = u64::from(preloaded.bank) * BANK_STRIDE;
-        (first, first + preloaded.bytes)
-    });
-    operands.chain(loaded).chain(preloaded).collect()
+    operands.chain(loaded).collect()
+}
+
+/// Returns the addresses of the constants that the launch loads into a cache, the first (0) or the second one (1), before
+/// its first block: those that are certainly there, and those that may be there.
+pub(super) fn preloaded_constants(
+    kernel: &TimedKernel<'_>,
+    level: usize,
+) -> [Option<(u64, u64)>; 2] {
+    let Some(loaded) = kernel.preloaded else {
+        return [None, None];
+    };
+    let first = u64::from(loaded.bank) * BANK_STRIDE;
+    let range = (first, first + loaded.bytes);
+    let (least, most) = loaded.caches;
+    // The second cache is loaded before the first.
+    [least, most].map(|caches| (caches + level as u64 >= 2).then_some(range))
 }
 
 /// Returns for each node whether a warp executes it at most once, because it is in no cycle of steps.

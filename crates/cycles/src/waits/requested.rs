@@ -6,6 +6,7 @@ use warpbound_ir::OpIndex;
 
 use super::Builder;
 use super::accesses::space_number;
+use super::ranges::preloaded_constants;
 
 /// Numbers of the lines that every path has requested, of the first and of the second cache.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -90,17 +91,15 @@ impl Builder<'_> {
             let [line, _] = self.lines(*first);
             start.code.extend(line..=line + ahead);
         }
-        if let Some(preloaded) = kernel.preloaded {
-            let begin = u64::from(preloaded.bank) * super::BANK_STRIDE;
-            for (level, known) in start.constants.iter_mut().enumerate() {
-                let line = self.constants.line[level];
-                // Banks begin with a line, and the last line is loaded as a whole.
-                known.extend(
-                    (begin..begin + preloaded.bytes)
-                        .step_by(4)
-                        .map(|byte| byte / line),
-                );
-            }
+        for (level, known) in start.constants.iter_mut().enumerate() {
+            let line = self.constants.line[level];
+            let [certain, _] = preloaded_constants(kernel, level);
+            // Banks begin with a line, and the last line is loaded as a whole.
+            known.extend(
+                certain
+                    .into_iter()
+                    .flat_map(|(begin, end)| begin / line..end.div_ceil(line)),
+            );
         }
         let mut successors = vec![Vec::new(); kernel.nodes.len()];
         for step in kernel.steps {

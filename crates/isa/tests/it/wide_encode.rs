@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::{CodeAddr, Family};
+use warpbound_isa::instr::ValueSource;
 use warpbound_isa::nvidia::{
     BracketOperand, ControlWord, EncodeError, FieldRole, InstrFields, Modifier, NewOperand, Opcode,
     OperandMismatch, SassProgram, WordBuilder, encode, table,
@@ -262,6 +263,27 @@ fn new_instructions_with_carries_and_constants() {
         S2ur,
         "",
         &[NewOperand::uniform(4), block],
+    );
+}
+
+/// One uniform register holds no number of each lane, and no document says whose number it has.
+#[test]
+fn uniform_registers_have_no_numbers_of_lanes() {
+    let source = |opcode, dest, register| {
+        let operands = [dest, NewOperand::special(register)];
+        let builder = WordBuilder::new(Arch::Sm90, opcode).operands(&operands);
+        let word: u128 = builder.build().expect("an instruction");
+        let program = SassProgram::decode(Arch::Sm90, &word.to_le_bytes()).expect("a whole word");
+        program.effects(&program.instrs[0]).source
+    };
+    let (lane, block) = (SpecialReg::LaneId, SpecialReg::BlockIndex(Axis::X));
+    let uniform = NewOperand::uniform(4);
+    assert_eq!(source(Opcode::S2ur, uniform, lane), ValueSource::Uniform);
+    let of_block = source(Opcode::S2ur, uniform, block);
+    assert_eq!(of_block, ValueSource::Special(block));
+    assert_eq!(
+        source(Opcode::S2r, reg(4), lane),
+        ValueSource::Special(lane)
     );
 }
 

@@ -173,13 +173,17 @@ impl ConstantCaches {
         }
     }
 
-    /// Enters the first bytes of a bank, because a launch loads them.
-    pub(super) fn preload(&mut self, bank: u8, bytes: u64) {
+    /// Enters the first bytes of a bank in a number of caches, from the second on, because a launch loads them.
+    pub(super) fn preload(&mut self, bank: u8, bytes: u64, caches: u64) {
         let begin = u64::from(bank) * CONSTANT_BANK_STRIDE;
         // Their arrival stays cycle 0: the lines are present when the launch begins.
         for offset in (0..bytes).step_by(WORD_BYTES) {
-            self.second.unmarked().request_line(begin + offset);
-            self.first.unmarked().request_line(begin + offset);
+            if caches >= 1 {
+                self.second.unmarked().request_line(begin + offset);
+            }
+            if caches >= 2 {
+                self.first.unmarked().request_line(begin + offset);
+            }
         }
     }
 

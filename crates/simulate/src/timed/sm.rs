@@ -162,18 +162,11 @@ impl<E: ExecutionModel<u32>> FamilyTiming<NVIDIA_LANES> for SmUnits<E> {
         let (of_sm, need) = *resources.get(parameters);
         let sms = parameters.get(Parameter::SmCount).max(1) as usize;
         let schedulers = parameters.get(Parameter::SmSchedulers).max(1) as usize;
-        let preloaded = match parameters.get(Parameter::ConstantPreloaded) {
-            0 => None,
-            _ => launch
-                .constants
-                .iter()
-                .find(|(bank, _)| *bank == ConstantBanks::OF_CUBINS.launch),
-        };
+        let preloaded = parameters.get(Parameter::ConstantPreloaded);
         let core = || {
             let mut constants = ConstantCaches::new(parameters);
-            if let Some((bank, bytes)) = preloaded {
-                constants.preload(*bank, bytes.len() as u64);
-            }
+            let launch = ConstantBanks::OF_CUBINS.launch;
+            constants.preload(launch, run.setup.launch_constants, preloaded);
             let units = SmUnits {
                 slots: parameters.get(Parameter::SmWarps),
                 shared_section: SharedSection::read(parameters),

@@ -164,6 +164,7 @@ fn planted_constants_that_are_not_present_are_found() {
         inputs.preloaded = Some(PreloadedConstants {
             bank: 0,
             bytes: 0x1000,
+            caches: (2, 2),
         });
     });
     let violations = planted.expect("it has a bound").violations;

@@ -67,6 +67,7 @@ impl<'a> TimedSetup<'a> {
                     interlock: options.interlock,
                     caches,
                     registers: prepared.kernel.registers.into(),
+                    launch_constants: prepared.kernel.launch_constants(),
                     only,
                 },
             }),
