@@ -21,6 +21,29 @@ pub struct PreloadedConstants {
     pub caches: (u64, u64),
 }
 
+/// Sectors of global memory that are missing in a cache once, because the cache keeps them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CountedSectors {
+    /// Maximum number of misses that a warp waits for.
+    pub most: u64,
+    /// Cache that keeps them.
+    pub cache: KeepingCache,
+}
+
+/// Cache that keeps what the launch loads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeepingCache {
+    /// L1 cache of each SM, for the loads of [`SpaceLimits::stays_in_l1`](crate::SpaceLimits).
+    L1,
+    /// L2 cache, for all accesses.
+    L2,
+}
+
+impl KeepingCache {
+    /// Both, the nearer one first.
+    pub const ALL: [KeepingCache; 2] = [KeepingCache::L1, KeepingCache::L2];
+}
+
 /// Words of a constant bank that an instruction loads (LDC).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoadedConstants {
@@ -156,9 +179,9 @@ pub struct TimedKernel<'a> {
     /// Translations of global and of local memory that are missing once, for accesses without
     /// [`SpaceLimits::may_walk`](crate::SpaceLimits).
     pub translations: [Translations; 2],
-    /// Sectors of global memory that may be missing in the L2 cache, each once, if accesses in loops are to count
-    /// them so. Otherwise each access is taken to wait for DRAM.
-    pub counted_sectors: Option<u64>,
+    /// Sectors of global memory that are missing once, if accesses in loops are to count them so. Otherwise each access is
+    /// taken to wait as if it missed.
+    pub counted_sectors: Option<CountedSectors>,
     /// Other warps on the GPU.
     pub others: OtherWarps,
 }
@@ -200,7 +223,7 @@ pub fn refusal(facts: &InstrFacts, access: Option<&AccessLimits>) -> Option<Diag
         "the instruction has no timing class"
     } else if facts.completion == Completion::Texture {
         "the timing model does not have the latency of textures and surfaces"
-    } else if matches!(facts.completion, Completion::Memory { .. }) && access.is_none() {
+    } else if matches!(facts.completion, Completion::Memory(_)) && access.is_none() {
         "the limits of this memory access are not known"
     } else if facts.unit == ExecUnit::None && access.is_some() {
         "the access has no unit"

@@ -63,8 +63,9 @@ pub use contention::{Contention, NodeServices, Service};
 pub use demands::{Demands, DramTransfers, SharedResource};
 pub use follow::{FollowedWarp, Stop};
 pub use kernel::{
-    LoadedConstants, OnceCost, OtherWarps, PartedGroups, PreloadedConstants, ScalarLimits,
-    TimedKernel, TimedStep, Translations, WaveSplits, refusal, wave_refusal,
+    CountedSectors, KeepingCache, LoadedConstants, OnceCost, OtherWarps, PartedGroups,
+    PreloadedConstants, ScalarLimits, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
+    wave_refusal,
 };
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};

@@ -11,6 +11,7 @@ pub(crate) mod times;
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
 
+use crate::kernel::KeepingCache;
 use crate::numbers::MILLI;
 
 /// Direction of an access.
@@ -48,6 +49,8 @@ pub struct SpaceLimits {
     pub may_evict: bool,
     /// Whether the L1 cache may be looked up.
     pub may_hit_l1: bool,
+    /// Whether the L1 cache is looked up, and keeps what it has loaded until the launch ends.
+    pub stays_in_l1: bool,
 }
 
 /// Upper bounds on what one execution of an access causes.
@@ -69,8 +72,8 @@ pub(crate) struct AccessWaits {
     /// Whether it may walk the page table of global, and of local memory. Translations that are missing otherwise are
     /// counted.
     pub(crate) walks: [bool; 2],
-    /// Whether waits for sectors of global memory from DRAM are counted.
-    pub(crate) counts_misses: bool,
+    /// Cache whose misses of sectors of global memory are counted apart.
+    pub(crate) counts_misses: Option<KeepingCache>,
 }
 
 /// Access to one memory space.

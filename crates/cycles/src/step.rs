@@ -365,7 +365,7 @@ impl<'a> Transfer<'a> {
                 // A result cannot be present before its sources have been read.
                 times.sources = times.done.min(start + self.times.shared_sources);
             }
-            Completion::Memory { .. } => {
+            Completion::Memory(_) => {
                 if let Some(access) = outcomes.access(vector, &self.layout, start) {
                     (times, term) = access;
                 }

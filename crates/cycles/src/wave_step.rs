@@ -12,7 +12,7 @@ use warpbound_machine::Parameter;
 use warpbound_timing::{IssueKind, WaveFacts};
 
 use crate::account::{Account, Term};
-use crate::kernel::{OtherWarps, ScalarLimits, TimedKernel, WaveSplits};
+use crate::kernel::{KeepingCache, OtherWarps, ScalarLimits, TimedKernel, WaveSplits};
 use crate::memory::times::MemoryTimes;
 use crate::memory::{AccessDirection, AccessLimits, AccessTimes, SpaceAccess, floor};
 use crate::numbers::{MILLI, MachineNumbers};
@@ -425,7 +425,7 @@ impl<'a> WaveTransfer<'a> {
             // Each line is taken to miss in the scalar cache (SOUNDNESS 11.7).
             let mut latency = times.scalar_hit + times.scalar_beyond;
             if limits.may_miss {
-                latency += self.memory.beyond_l2();
+                latency += self.memory.beyond(KeepingCache::L2, true);
             }
             if limits.stores {
                 latency = latency.max(self.memory.l2_hit());

@@ -98,7 +98,7 @@ pub fn odd_launch(seed: u64) -> Result<OddLaunch, Diagnostic> {
     let program = match rng.u32(..8) {
         0 => short_program(seed),
         1 => segment_program(seed),
-        2 => row_program(seed),
+        2..=3 => row_program(seed),
         _ => odd_program(seed),
     };
     let (name, sm) = MACHINES[rng.usize(..MACHINES.len())];
@@ -378,7 +378,10 @@ pub fn odd_machine(base: &GpuModel, rng: &mut Rng) -> GpuModel {
             machine = with_small_cache(machine, cache, rng);
         }
     }
-    machine
+    match rng.bool() {
+        true => with_small_l1(machine, rng),
+        false => machine,
+    }
 }
 
 /// Returns a machine with one number, or the shape of one cache, drawn anew.
@@ -430,6 +433,24 @@ fn with_small_cache(
         .with(line, of_line)
         .with(ways, of_ways)
         .with(bytes, of_line * of_ways * sets);
+    valid(small).unwrap_or(machine)
+}
+
+/// Returns the machine with one L1 cache for each SM that all loads look up, of few lines or of just enough for a small
+/// launch, if it is a machine then. A bound may take such a cache to keep what the launch loads.
+fn with_small_l1(machine: GpuModel, rng: &mut Rng) -> GpuModel {
+    let line = machine.range(Parameter::L1Line).typical;
+    let sets = pick(rng, &[1, 2, 3, 4, 8]);
+    let ways = pick(rng, &[1, 2, 4, 8, 16, 64]);
+    let small = machine
+        .clone()
+        .with(Parameter::L1Units, 1)
+        .with(Parameter::L1AllLoads, 1)
+        .with(Parameter::L1Sets, sets)
+        .with(
+            Parameter::L1Bytes,
+            line * sets * ways + rng.u64(..line * sets),
+        );
     valid(small).unwrap_or(machine)
 }
 

@@ -15,5 +15,5 @@
 mod nvidia;
 mod wave_facts;
 
-pub use nvidia::{Completion, Distance, InstrFacts, UnitModel, instr_facts};
+pub use nvidia::{Completion, Distance, InstrFacts, L1Use, UnitModel, instr_facts};
 pub use wave_facts::{CounterRaise, IssueKind, WaitCounts, WaveFacts, gcn_facts};

@@ -4,6 +4,6 @@ mod completion;
 mod instr_facts;
 mod unit;
 
-pub use completion::Completion;
+pub use completion::{Completion, L1Use};
 pub use instr_facts::{Distance, InstrFacts, instr_facts};
 pub use unit::UnitModel;

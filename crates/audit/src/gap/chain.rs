@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_bounds::cycles::{TimedSubject, cycle_inputs};
-use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
+use warpbound_cycles::{KeepingCache, KernelTime, MachineNumbers, NodeVectors, PathTime};
 use warpbound_ipet::Effort;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
@@ -229,10 +229,12 @@ impl<'a> Chain<'a> {
             });
             Ok(())
         };
-        // The smaller of both ways to count misses is taken, as in `LoneWarp::bound`.
+        // The smallest of all ways to count misses is taken, as in `LoneWarp::bound`.
         limit(&inputs)?;
-        if let Some(inputs) = inputs.with_counted_sectors() {
-            limit(&inputs)?;
+        for cache in KeepingCache::ALL {
+            if let Some(inputs) = inputs.with_counted_sectors(cache) {
+                limit(&inputs)?;
+            }
         }
         let best = best.ok_or_else(unknown)?;
         *vectors = Some(best.vectors);

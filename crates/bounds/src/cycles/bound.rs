@@ -10,7 +10,7 @@ use crate::cycles::TimedSubject;
 use crate::cycles::inputs::cycle_inputs;
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_cycles::{
-    KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term, WaveSplits,
+    KeepingCache, KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term, WaveSplits,
 };
 use warpbound_ipet::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_isa::Program;
@@ -149,7 +149,8 @@ impl<'a> LoneWarp<'a> {
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<CycleBound, Diagnostic> {
-        let of = |inputs| cycle_bound(&self.counts, inputs, &self.numbers, stated, effort);
+        let of =
+            |inputs: &CycleInputs| cycle_bound(&self.counts, inputs, &self.numbers, stated, effort);
         if self.inputs.splits.is_some() {
             let program = SplitProgram {
                 flow: self.flow,
@@ -165,17 +166,18 @@ impl<'a> LoneWarp<'a> {
                 ..self.inputs.clone()
             });
         }
-        let each_misses = of(&self.inputs)?;
-        let Some(inputs) = self.inputs.with_counted_sectors() else {
-            return Ok(each_misses);
-        };
+        let mut least = of(&self.inputs)?;
         let limit = |bound: &CycleBound| bound.bound.upper_bound().limit();
-        let counted = of(&inputs)?;
-        Ok(if limit(&counted) < limit(&each_misses) {
-            counted
-        } else {
-            each_misses
-        })
+        for cache in KeepingCache::ALL {
+            let Some(inputs) = self.inputs.with_counted_sectors(cache) else {
+                continue;
+            };
+            let counted = of(&inputs)?;
+            if limit(&counted) < limit(&least) {
+                least = counted;
+            }
+        }
+        Ok(least)
     }
 }
 

@@ -10,9 +10,9 @@ use std::ops::Range;
 use warpbound_analyse::access::{AccessClass, AccessCounts, MemoryUnits};
 use warpbound_base::{ConstantBanks, Diagnostic, Family};
 use warpbound_cycles::{
-    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, PartedGroups,
-    PreloadedConstants, ScalarLimits, SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations,
-    WaveSplits, refusal,
+    AccessDirection, AccessLimits, CountedSectors, KeepingCache, LoadedConstants, MachineNumbers,
+    OtherWarps, PartedGroups, PreloadedConstants, ScalarLimits, SpaceLimits, TimedCode,
+    TimedKernel, TimedStep, Translations, WaveSplits, refusal,
 };
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
@@ -23,7 +23,7 @@ use warpbound_machine::Parameter;
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{KernelFlow, Session};
 use warpbound_simt::counts::{CountKind, CountVar};
-use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
+use warpbound_timing::{Completion, InstrFacts, L1Use, WaveFacts, gcn_facts, instr_facts};
 
 use super::CacheState;
 use super::launch_memory::{AccessedMemory, LaunchMemory, PageCount, ResidentWarps, lanes};
@@ -79,7 +79,9 @@ pub struct CycleInputs {
     pub translations: [Translations; 2],
     /// Sectors of the buffers, if they stay in the L2 cache once they are in it.
     pub sectors: Option<u64>,
-    pub(crate) counted_sectors: Option<u64>,
+    /// Sectors of the buffers, if loads find them in the L1 cache once they are in it.
+    pub sectors_of_l1: Option<u64>,
+    pub(crate) counted_sectors: Option<CountedSectors>,
     /// Other warps on the GPU.
     pub(crate) others: OtherWarps,
 }
@@ -205,17 +207,68 @@ impl CycleInputs {
         }
     }
 
-    /// Returns the inputs with the misses of loads in loops counted by sector; `None` if sectors do not stay in the
-    /// L2 cache or no load of global memory may miss.
-    pub fn with_counted_sectors(&self) -> Option<CycleInputs> {
-        let sectors = self.sectors?;
+    /// Returns the inputs with the misses of loads in loops counted by sector, in each cache that keeps the sectors and that
+    /// a load of global memory may miss.
+    pub fn with_counted_sectors(&self, cache: KeepingCache) -> Option<CycleInputs> {
+        let (sectors, misses): (_, fn(&SpaceLimits) -> bool) = match cache {
+            KeepingCache::L1 => (self.sectors_of_l1?, |limit| limit.stays_in_l1),
+            KeepingCache::L2 => (self.sectors?, |limit| limit.may_miss),
+        };
         let mut spaces = self.accesses.values().flat_map(|limits| &limits.spaces);
         spaces
-            .any(|limit| limit.space == MemorySpace::Global && limit.may_miss)
+            .any(|limit| limit.space == MemorySpace::Global && misses(limit))
             .then(|| CycleInputs {
-                counted_sectors: Some(sectors),
+                counted_sectors: Some(CountedSectors {
+                    most: sectors,
+                    cache,
+                }),
                 ..self.clone()
             })
+    }
+
+    /// Lets loads stay in the L1 cache, if nothing takes them out again: no atomic operation on global memory, whose sectors
+    /// become stale, no fence for the GPU and no instruction for caches. Loads that do not look the cache up do not fetch
+    /// into it, so one of them rules out the count of lines (SOUNDNESS 20.3).
+    fn keep_in_l1(&mut self, knowledge: &AccessKnowledge) {
+        let Some(memory) = knowledge.memory.filter(|memory| memory.fits_l1) else {
+            return;
+        };
+        let empties = |at: OpIndex| {
+            let facts = self.facts.get(at.index());
+            facts.is_none_or(|facts| {
+                facts.controls_caches || facts.completion == Completion::Fence { device: true }
+            })
+        };
+        let ops = self.nodes.iter().flatten();
+        let mut ops = ops.flat_map(|(first, last)| (first.0..=last.0).map(OpIndex));
+        let mut accesses = self.accesses.iter();
+        let are_plain = accesses.all(|(at, limits)| {
+            let l1 = match self.facts.get(at.index()).map(|facts| facts.completion) {
+                Some(Completion::Memory(l1)) => l1,
+                _ => return false,
+            };
+            let mut spaces = limits.spaces.iter();
+            let global = spaces.find(|space| space.space == MemorySpace::Global);
+            global.is_none_or(|space| match limits.direction {
+                AccessDirection::Load => {
+                    !space.may_walk
+                        && (l1 == L1Use::Always
+                            || l1 == L1Use::Plain && knowledge.are_all_loads_cached)
+                }
+                AccessDirection::Store => true,
+                AccessDirection::Atomic => false,
+            })
+        });
+        if !are_plain || ops.any(empties) {
+            return;
+        }
+        self.sectors_of_l1 = Some(memory.sectors);
+        for limits in self.accesses.values_mut() {
+            let is_load = limits.direction == AccessDirection::Load;
+            for space in &mut limits.spaces {
+                space.stays_in_l1 = is_load && space.space == MemorySpace::Global;
+            }
+        }
     }
 }
 
@@ -223,8 +276,10 @@ impl CycleInputs {
 pub(super) struct AccessKnowledge {
     caches: CacheState,
     memory: Option<LaunchMemory>,
-    /// Whether loads from global memory may look up the L1 cache.
-    all_loads_cached: bool,
+    /// Whether plain loads from global memory may look up the L1 cache.
+    may_loads_be_cached: bool,
+    /// Whether they do.
+    are_all_loads_cached: bool,
     /// Whether the launch has shared memory, and local memory. An access to memory that it does not have ends the
     /// run.
     has_shared: bool,
@@ -252,7 +307,8 @@ impl AccessKnowledge {
             // Without a launch, both memories may exist.
             has_shared: launch.is_none_or(|launch| launch.shared > 0),
             has_local: launch.is_none_or(|launch| launch.local > 0),
-            all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
+            may_loads_be_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
+            are_all_loads_cached: numbers.range(Parameter::L1AllLoads).0 != 0,
             lanes: lanes_of_block.min(lanes(numbers) as u32),
         }
     }
@@ -353,6 +409,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
         sectors: memory
             .filter(|memory| memory.fits)
             .map(|memory| memory.sectors),
+        sectors_of_l1: None,
         counted_sectors: None,
         others: match residents {
             None => OtherWarps::Absent,
@@ -372,6 +429,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
     }
     let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
     inputs.add_ops(prepared, classes, &access_knowledge, banks)?;
+    inputs.keep_in_l1(&access_knowledge);
     inputs.translations = access_knowledge.translations();
     Ok(inputs)
 }
@@ -475,7 +533,7 @@ impl CycleInputs {
             return Ok(());
         };
         match facts.completion {
-            Completion::Memory { cached } => {
+            Completion::Memory(l1) => {
                 let meaning = prepared.code.get(at).and_then(|op| op.meaning.as_ref());
                 let direction = meaning.and_then(direction);
                 if let Some((class, direction)) = class.zip(direction) {
@@ -484,7 +542,7 @@ impl CycleInputs {
                     let always = condition.is_some_and(|condition| condition.is_always());
                     let limits = AccessLimits {
                         always,
-                        ..knowledge.limits(class, direction, cached)
+                        ..knowledge.limits(class, direction, l1)
                     };
                     self.reaches_dram |= limits
                         .spaces
@@ -556,7 +614,7 @@ impl AccessKnowledge {
         &self,
         class: &AccessClass,
         direction: AccessDirection,
-        cached: bool,
+        l1: L1Use,
     ) -> AccessLimits {
         let order = [MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global];
         let spaces = order.into_iter().filter_map(|space| {
@@ -567,7 +625,7 @@ impl AccessKnowledge {
                 _ => true,
             };
             let counts = class.limit(space).filter(|_| exists)?;
-            Some(self.space_limits(class, direction, cached, space, counts))
+            Some(self.space_limits(class, direction, l1, space, counts))
         });
         AccessLimits {
             direction,
@@ -581,12 +639,17 @@ impl AccessKnowledge {
         &self,
         class: &AccessClass,
         direction: AccessDirection,
-        cached: bool,
+        l1: L1Use,
         space: MemorySpace,
         counts: AccessCounts,
     ) -> SpaceLimits {
         let is_load = direction == AccessDirection::Load;
         let is_local = space == MemorySpace::Local;
+        let may_look_up = match l1 {
+            L1Use::Always => true,
+            L1Use::Transient | L1Use::Plain => self.may_loads_be_cached,
+            L1Use::Never => false,
+        };
         // A class has the numbers of one access. An instruction with two addresses (ds_read2) makes two, one after
         // the other.
         let of_all = |number: u32| number.saturating_mul(class.shape.parts());
@@ -604,7 +667,9 @@ impl AccessKnowledge {
             may_walk: self.memory.is_none_or(|memory| memory.pages.is_none()),
             may_evict: self.may_evict(),
             // A generic access to local memory looks up the L1 cache as its instruction says.
-            may_hit_l1: is_load && (cached || is_local || self.all_loads_cached),
+            may_hit_l1: is_load && (is_local || may_look_up),
+            // Whether it does is known with all accesses (`CycleInputs::keep_in_l1`).
+            stays_in_l1: false,
         }
     }
 

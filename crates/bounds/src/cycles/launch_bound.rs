@@ -11,8 +11,8 @@ use crate::cycles::inputs::cycle_inputs;
 use warpbound_analyse::access::{AccessPattern, MemoryUnits};
 use warpbound_base::{Cycles, Diagnostic, Family, UpperBound};
 use warpbound_cycles::{
-    Contention, KernelTime, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
-    Service, StepCost,
+    Contention, CountedSectors, KeepingCache, KernelTime, MachineNumbers, NodeServices,
+    NodeVectors, OtherWarps, PathTime, Service, StepCost,
 };
 use warpbound_ipet::{
     BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
@@ -90,23 +90,26 @@ pub struct LaunchServices {
 struct WayOfWaiting {
     /// Payer of the first requests of lines and translations.
     first: OtherWarps,
-    /// Whether waits for DRAM are counted by sector, and not for each access.
-    by_sector: bool,
+    /// Cache whose misses are counted by sector, and not for each access.
+    by_sector: Option<KeepingCache>,
 }
 
 /// Ways that are tried, in this order. The first one applies to every launch, and finds whether windows bind, which
 /// decides whether others apply.
-const WAYS: [WayOfWaiting; 6] = {
-    const fn way(first: OtherWarps, by_sector: bool) -> WayOfWaiting {
+const WAYS: [WayOfWaiting; 8] = {
+    const fn way(first: OtherWarps, by_sector: Option<KeepingCache>) -> WayOfWaiting {
         WayOfWaiting { first, by_sector }
     }
+    let (of_l1, of_l2) = (Some(KeepingCache::L1), Some(KeepingCache::L2));
     [
-        way(OtherWarps::FirstOfSm, false),
-        way(OtherWarps::LinesOfPath, false),
-        way(OtherWarps::FirstOfPath, false),
-        way(OtherWarps::FirstOfSm, true),
-        way(OtherWarps::LinesOfPath, true),
-        way(OtherWarps::FirstOfPath, true),
+        way(OtherWarps::FirstOfSm, None),
+        way(OtherWarps::LinesOfPath, None),
+        way(OtherWarps::FirstOfPath, None),
+        way(OtherWarps::FirstOfSm, of_l2),
+        way(OtherWarps::LinesOfPath, of_l2),
+        way(OtherWarps::FirstOfPath, of_l2),
+        way(OtherWarps::FirstOfSm, of_l1),
+        way(OtherWarps::LinesOfPath, of_l1),
     ]
 };
 
@@ -360,8 +363,8 @@ impl LaunchTime {
             // A launch of one warp also has the bound of a lone warp (SOUNDNESS 20.5, special cases): nothing else is
             // served.
             let alone = self.inputs_among(OtherWarps::Absent);
-            let counted = alone.with_counted_sectors();
-            for inputs in counted.iter().chain([&alone]) {
+            let counted = KeepingCache::ALL.map(|cache| alone.with_counted_sectors(cache));
+            for inputs in counted.iter().flatten().chain([&alone]) {
                 let (alone, _) = with(inputs)?;
                 found.push(alone);
             }
@@ -431,20 +434,24 @@ impl LaunchTime {
     /// Returns the inputs with waits counted in one way; `None` if the way does not apply (SOUNDNESS 20.3).
     ///
     /// Waits are not counted by sector if warps follow one another, because each would wait again for sectors that
-    /// another one has accessed. Nor are they counted so on several SMs, because a request of another SM may still be
-    /// in front of its port or its windows.
+    /// another one has accessed. Nor are they counted by sector of the L2 cache on several SMs, because a request of another
+    /// SM may still be in front of its port or its windows.
     fn inputs_in(&self, way: WayOfWaiting) -> Option<CycleInputs> {
         let inputs = self.inputs_among(way.first);
         let has_one_sm = self.shape.blocks == 1 || self.shape.most_sms.max(self.shape.sms) == 1;
         match way.by_sector {
-            false => Some(inputs),
-            true if self.chain == BlockChain::AllWarps || !has_one_sm => None,
-            true => {
-                let inputs = inputs.with_counted_sectors()?;
-                // Both numbers limit the payments for flights, so the smaller one does.
-                let counted = inputs.counted_sectors.into_iter().chain(self.line_waits);
+            None => Some(inputs),
+            Some(_) if self.chain == BlockChain::AllWarps => None,
+            Some(KeepingCache::L2) if !has_one_sm => None,
+            Some(cache) => {
+                let inputs = inputs.with_counted_sectors(cache)?;
+                let counted = inputs.counted_sectors.map(|counted| CountedSectors {
+                    // Both numbers limit the payments for flights, so the smaller one does.
+                    most: counted.most.min(self.line_waits.unwrap_or(u64::MAX)),
+                    ..counted
+                });
                 Some(CycleInputs {
-                    counted_sectors: counted.min(),
+                    counted_sectors: counted,
                     ..inputs
                 })
             }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::access::MemoryUnits;
 use warpbound_cycles::MachineNumbers;
 use warpbound_ir::Code;
 use warpbound_launch::{Buffer, GlobalMemory, Launch};
@@ -26,6 +27,8 @@ type AddressRange = (u64, u64);
 pub(crate) struct LaunchMemory {
     /// Whether all lines that the launch may access stay in the L2 cache once they are in it.
     pub(crate) fits: bool,
+    /// Whether all lines of buffers and of local memory that an SM may load stay in its L1 cache once they are in it.
+    pub(crate) fits_l1: bool,
     /// Pages of the buffers that vector accesses may touch, and of local memory, in the first and in the second TLB.
     /// `None` if some may be translated more than once.
     pub(crate) pages: Option<[PageCount; 2]>,
@@ -107,6 +110,7 @@ impl LaunchMemory {
         all.extend(&local);
         LaunchMemory {
             fits: fits(&all, numbers),
+            fits_l1: fits_l1(&buffers, &local, numbers),
             pages: pages(&translated, &local, &all, numbers),
             sectors: {
                 let sector = numbers.slow(Parameter::L2Sector).max(1);
@@ -175,6 +179,59 @@ fn fits(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
         *count.entry(line % sets).or_default() += 1;
     }
     count.values().all(|&count| count <= ways)
+}
+
+/// Maximum number of sizes of the L1 cache that are tried. A cache with more is taken to keep nothing.
+const MOST_SIZES: u64 = 1 << 16;
+
+/// Whether the lines of all buffers, and of the local memory of an SM, fit into the L1 cache, set by set, for each of its
+/// sizes. With several caches for an SM, or lines longer than those for which waits are counted
+/// ([`MemoryUnits`](warpbound_analyse::access::MemoryUnits)), nothing is presumed.
+fn fits_l1(buffers: &[AddressRange], local: &[AddressRange], numbers: &MachineNumbers) -> bool {
+    let [units, (line, longest), (sets, most_sets)] =
+        [Parameter::L1Units, Parameter::L1Line, Parameter::L1Sets]
+            .map(|parameter| numbers.range(parameter));
+    let (bytes, most_bytes) = numbers.range(Parameter::L1Bytes);
+    let is_one_shape = line == longest && sets == most_sets && line > 0 && sets > 0;
+    if units.1 != 1 || !is_one_shape || line > MemoryUnits::NVIDIA.line_bytes {
+        return false;
+    }
+    let total = buffers
+        .iter()
+        .map(|(first, end)| end.saturating_sub(*first));
+    let total = total.fold(0, u64::saturating_add);
+    if total > bytes {
+        return false;
+    }
+    let mut lines = BTreeSet::new();
+    for (first, end) in buffers.iter().filter(|(first, end)| first < end) {
+        lines.extend(first / line..=(end - 1) / line);
+    }
+    // Each SM has other addresses of local memory, so its lines may begin in any set.
+    let of_local = local
+        .iter()
+        .map(|(first, end)| end.saturating_sub(*first).div_ceil(line) + 1);
+    let of_local = of_local.max().unwrap_or(0);
+    // A machine file states sets, and a cache has as many ways as its lines give for them, and then as many sets as its lines
+    // give for these ways. The fewest ways count for each number of sets.
+    let (fewest, most) = (bytes / line, most_bytes / line);
+    if most - fewest > MOST_SIZES {
+        return false;
+    }
+    let mut ways_of_sets: BTreeMap<u64, u64> = BTreeMap::new();
+    for size in fewest..=most {
+        let ways = (size / sets).max(1);
+        let least = ways_of_sets.entry((size / ways).max(1)).or_insert(ways);
+        *least = ways.min(*least);
+    }
+    ways_of_sets.into_iter().all(|(sets, ways)| {
+        let mut count: BTreeMap<u64, u64> = BTreeMap::new();
+        for line in &lines {
+            *count.entry(line % sets).or_default() += 1;
+        }
+        let of_buffers = count.into_values().max().unwrap_or(0);
+        of_buffers + of_local.div_ceil(sets) <= ways
+    })
 }
 
 /// Pages of buffers and of local memory, if both TLBs hold all of them. `all` also has code and constants, whose

@@ -10,7 +10,7 @@ use warpbound_base::Diagnostic;
 use warpbound_cycles::{AccessDirection, AccessLimits, ScalarLimits, SpaceLimits, wave_refusal};
 use warpbound_ir::{Meaning, OpIndex, Width};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_timing::{IssueKind, WaveFacts};
+use warpbound_timing::{IssueKind, L1Use, WaveFacts};
 
 use super::CycleInputs;
 use super::inputs::{AccessKnowledge, direction};
@@ -43,7 +43,7 @@ impl CycleInputs {
                 let class = classes.get(&at).or(worst.as_ref());
                 let direction = meaning.and_then(direction);
                 if let Some((class, direction)) = class.zip(direction) {
-                    let limits = knowledge.limits(class, direction, true);
+                    let limits = knowledge.limits(class, direction, L1Use::Always);
                     let mut spaces = limits.spaces.iter();
                     self.reaches_dram |= spaces.any(|space| space.may_miss || space.may_evict);
                     self.accesses.insert(at, limits);
@@ -92,6 +92,7 @@ fn exchange() -> AccessLimits {
             may_walk: false,
             may_evict: false,
             may_hit_l1: false,
+            stays_in_l1: false,
         })
         .collect(),
     }

@@ -8,6 +8,7 @@
 
 use warpbound_isa::instr::MemorySpace;
 
+use crate::kernel::KeepingCache;
 use crate::memory::times::{MemoryTimes, OtherAccesses};
 use crate::memory::{
     AccessDirection, AccessLimits, AccessTimes, AccessWaits, SpaceAccess, SpaceLimits, floor,
@@ -57,8 +58,12 @@ impl SpaceAccess<'_> {
     /// Whether its sectors may have to be fetched from DRAM by this access. A store fetches nothing. Local memory is
     /// never presumed to be in the L2 cache, so its misses are not counted once.
     fn is_fetched(self) -> bool {
-        let counted = !self.is_local() && self.waits.counts_misses;
-        self.limits.may_miss && !self.is_store() && !counted
+        self.limits.may_miss && !self.is_store() && self.counts_misses().is_none()
+    }
+
+    /// Cache whose misses by this access are counted apart.
+    fn counts_misses(self) -> Option<KeepingCache> {
+        self.waits.counts_misses.filter(|_| !self.is_local())
     }
 }
 
@@ -132,7 +137,7 @@ impl MemoryTimes {
         let unloaded = if fetched {
             self.dram_latency
         } else {
-            self.l2_hit
+            self.hit(access)
         };
         done = done.max(self.translated(vector, lookups, access) + unloaded);
         if let Some(others) = &self.others {
@@ -153,6 +158,14 @@ impl MemoryTimes {
             accepted = accepted.max(done);
         }
         self.finish(vector, layout, access, accepted, lookups.last, done)
+    }
+
+    /// Latency of an access that misses nothing but what is counted apart.
+    fn hit(&self, access: SpaceAccess<'_>) -> i64 {
+        match access.counts_misses() {
+            Some(KeepingCache::L1) => self.l1_hit,
+            _ => self.l2_hit,
+        }
     }
 
     /// Looks the lines up in the tags: each request occupies them for at least a cycle, and has at least one line.
@@ -236,11 +249,11 @@ impl MemoryTimes {
             vector.raise(Part::Arrived, done);
         } else {
             // An access to sectors in flight is complete when they have arrived.
-            done = (slice.last + self.l2_hit).max(vector.get(Part::Arrived));
+            done = (slice.last + self.hit(access)).max(vector.get(Part::Arrived));
         }
-        if space.may_miss && access.waits.counts_misses && !access.is_store() {
+        if space.may_miss && access.waits.counts_misses.is_some() && !access.is_store() {
             // A missing sector waits for the sectors requested before; its own time is counted apart.
-            done = done.max(floor(busy) + self.l2_hit);
+            done = done.max(floor(busy) + self.hit(access));
         }
         if fetched || space.may_evict {
             vector.set(Part::Dram, end);
@@ -282,14 +295,15 @@ impl MemoryTimes {
         reached: i64,
     ) -> i64 {
         let (direction, space) = (access.direction, access.limits);
-        let counted = !access.is_local() && access.waits.counts_misses;
-        let (latency, in_l1) = match counted {
-            true => (self.l2_hit, others.longest_hit),
-            false if space.may_miss && others.counts_misses => {
+        let (latency, in_l1) = match access.counts_misses() {
+            Some(KeepingCache::L2) => (self.l2_hit, others.longest_hit),
+            // What is on its way to the L1 cache is counted.
+            Some(KeepingCache::L1) => (self.l1_hit, self.l1_hit),
+            None if space.may_miss && others.counts_misses => {
                 (self.dram_latency + others.lead, others.longest_load)
             }
-            false if space.may_miss => (self.dram_latency, others.longest_load),
-            false => (self.l2_hit, others.longest_load),
+            None if space.may_miss => (self.dram_latency, others.longest_load),
+            None => (self.l2_hit, others.longest_load),
         };
         let waits_for_atomics = direction == AccessDirection::Load && others.atomics;
         let atomics = if waits_for_atomics {

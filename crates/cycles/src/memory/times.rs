@@ -6,6 +6,7 @@ use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 
+use crate::kernel::KeepingCache;
 use crate::memory::shared::SharedTimes;
 use crate::memory::{AccessDirection, AccessLimits, SpaceLimits};
 use crate::numbers::{MILLI, MachineNumbers};
@@ -285,9 +286,9 @@ impl MemoryTimes {
         self.port.max(MILLI)
     }
 
-    /// Time by which a sector that is missing in the L2 cache delays an access, and those after it.
-    pub(crate) fn missing_sector(&self) -> i64 {
-        self.dram_latency - self.l2_hit + self.dram
+    /// Service of a sector at DRAM, if it may be missing in the L2 cache.
+    pub(crate) fn sector_of_dram(&self, may_miss: bool) -> i64 {
+        if may_miss { self.dram } else { 0 }
     }
 
     /// Service of the write-back of a line at DRAM.
@@ -295,9 +296,17 @@ impl MemoryTimes {
         self.evicted_line
     }
 
-    /// Additional latency of a line that is missing in the L2 cache.
-    pub(crate) fn beyond_l2(&self) -> i64 {
-        self.dram_latency - self.l2_hit
+    /// Latency of a sector that is missing in a cache, beyond that of a hit there. The sector `may_miss` in the L2 cache.
+    pub(crate) fn beyond(&self, cache: KeepingCache, may_miss: bool) -> i64 {
+        let latency = match may_miss {
+            true => self.dram_latency,
+            false => self.l2_hit,
+        };
+        let hit = match cache {
+            KeepingCache::L1 => self.l1_hit,
+            KeepingCache::L2 => self.l2_hit,
+        };
+        (latency - hit).max(0)
     }
 
     /// Latency of a hit in the L2 cache.

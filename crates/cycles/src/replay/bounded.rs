@@ -132,7 +132,7 @@ impl TraceReader for BoundedTimes<'_> {
         };
         let waits = AccessWaits {
             walks: [walks(MemorySpace::Global), walks(MemorySpace::Local)],
-            counts_misses: false,
+            counts_misses: None,
         };
         let (memory, most) = (&transfer.memory, transfer.most_sectors);
         let times = memory.access(vector, layout, start, limits, waits, most);

@@ -42,6 +42,7 @@ pub(super) fn shared_limits(shared: &TracedShared) -> SpaceLimits {
         may_walk: false,
         may_evict: false,
         may_hit_l1: false,
+        stays_in_l1: false,
     }
 }
 
@@ -61,6 +62,7 @@ fn space_limits(accesses: &[&TracedAccess], is_local: bool) -> SpaceLimits {
         may_walk: false,
         may_evict: false,
         may_hit_l1: false,
+        stays_in_l1: false,
     };
     for request in accesses.iter().flat_map(|access| &access.requests) {
         limits.requests += 1;

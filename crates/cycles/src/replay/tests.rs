@@ -171,7 +171,7 @@ fn a_hit_waits_for_its_line() {
     let mut facts: Vec<InstrFacts> = (0..3).map(plain).collect();
     for facts in &mut facts[..2] {
         facts.unit = ExecUnit::Lsu;
-        facts.completion = Completion::Memory { cached: true };
+        facts.completion = Completion::Memory(L1Use::Always);
     }
     facts[1].write_sb = Some(2);
     facts[2].wait_mask = 1 << 2;
@@ -194,7 +194,7 @@ fn a_fence_waits_for_stores() {
     let machine = machine();
     let mut facts: Vec<InstrFacts> = (0..3).map(plain).collect();
     facts[0].unit = ExecUnit::Lsu;
-    facts[0].completion = Completion::Memory { cached: false };
+    facts[0].completion = Completion::Memory(L1Use::Plain);
     facts[1].completion = Completion::Fence { device: true };
     let mut trace = in_order(&facts);
     trace.instrs[0].bytes = 4;
@@ -243,7 +243,7 @@ fn a_store_waits_for_its_sectors_in_flight() {
     let mut facts: Vec<InstrFacts> = (0..4).map(plain).collect();
     for facts in &mut facts[..2] {
         facts.unit = ExecUnit::Lsu;
-        facts.completion = Completion::Memory { cached: false };
+        facts.completion = Completion::Memory(L1Use::Plain);
     }
     facts[2].completion = Completion::Fence { device: true };
     let mut trace = in_order(&facts);

@@ -8,9 +8,9 @@ use warpbound_machine::Parameter;
 use super::{Builder, cycles};
 use crate::account::Term;
 use crate::code::TimedCode;
-use crate::kernel::OnceCost;
+use crate::kernel::{KeepingCache, OnceCost};
 use crate::memory::times::MemoryTimes;
-use crate::memory::{AccessLimits, AccessWaits};
+use crate::memory::{AccessLimits, AccessWaits, SpaceLimits};
 use crate::numbers::MachineNumbers;
 
 impl Builder<'_> {
@@ -61,16 +61,23 @@ impl Builder<'_> {
     /// Sectors that are missing in the L2 cache and counted; for a warp among others, the accesses that wait for
     /// missing sectors.
     pub(super) fn missing_sectors(&self, memory: &MemoryTimes) -> Option<OnceCost> {
-        let most = self.kernel.counted_sectors?;
+        let counted = self.kernel.counted_sectors?;
         let nodes = self.misses_counted.iter();
+        let mut spaces = self
+            .kernel
+            .accesses
+            .values()
+            .flat_map(|limits| &limits.spaces);
+        let may_miss = spaces.any(|limit| limit.space == MemorySpace::Global && limit.may_miss);
+        let latency = memory.beyond(counted.cache, may_miss);
         let each = match (self.leads, self.counts_accesses()) {
-            (None, _) => memory.missing_sector(),
-            (Some(leads), false) => memory.missing_sector() + leads.accesses,
-            (Some(leads), true) => memory.beyond_l2() + leads.accesses,
+            (None, _) => latency + memory.sector_of_dram(may_miss),
+            (Some(leads), false) => latency + memory.sector_of_dram(may_miss) + leads.accesses,
+            (Some(leads), true) => latency + leads.accesses,
         };
         Some(OnceCost {
             cycles: cycles(each),
-            most,
+            most: counted.most,
             nodes: nodes.map(|(&node, &times)| (node, times)).collect(),
             term: Term::GlobalMemory,
         })
@@ -104,11 +111,18 @@ impl Builder<'_> {
         let Some(limits) = self.kernel.accesses.get(&op) else {
             return waits;
         };
-        if self.kernel.counted_sectors.is_some() && !once {
-            waits.counts_misses = true;
+        let counted = self.kernel.counted_sectors.filter(|_| !once);
+        if let Some(counted) = counted {
             let mut spaces = limits.spaces.iter();
+            let is_counted = |limit: &SpaceLimits| match counted.cache {
+                KeepingCache::L1 => limit.stays_in_l1,
+                KeepingCache::L2 => limit.may_miss,
+            };
             let missing =
-                spaces.find(|limit| space_number(limit.space) == Some(0) && limit.may_miss);
+                spaces.find(|limit| space_number(limit.space) == Some(0) && is_counted(limit));
+            // The L2 cache also decides how long stores wait for sectors on their way.
+            let is_of_l2 = counted.cache == KeepingCache::L2;
+            waits.counts_misses = (is_of_l2 || missing.is_some()).then_some(counted.cache);
             if let Some(limit) = missing {
                 let times = match self.counts_accesses() {
                     true => 1,

@@ -26,6 +26,7 @@ mod gcn_rewriting;
 mod guarded_jump;
 mod host_programs;
 mod ir_files;
+mod kept_in_l1;
 mod kernel_audit;
 mod kernel_runs;
 mod kernels;

@@ -148,27 +148,33 @@ fn runs_on_odd_machines_are_within_their_bounds() {
     assert_eq!(violations, Vec::<String>::new());
 }
 
-/// A bound that takes the constants of a launch to be present, on a machine that does not load them and takes long for them.
+/// A bound that takes the constants of a launch to be in more caches than a machine loads, which takes long for the others.
 #[test]
 fn planted_constants_that_are_not_present_are_found() {
     let base = GpuModel::built_in("h200").expect("a built-in machine");
-    let machine = base
-        .with(Parameter::ConstantPreloaded, 0)
-        .with(Parameter::ConstantL2Beyond, 200_000);
-    let subject = Subject::read("switch_table", "switch_table.switch_table.0");
-    let found = subject.compare(&machine, None, &|_| {});
-    let violations = found.expect("it has a bound").violations;
-    assert_eq!(violations, Vec::<String>::new());
-    let planted = subject.compare(&machine, None, &|inputs| {
-        assert!(inputs.preloaded.is_none());
-        inputs.preloaded = Some(PreloadedConstants {
-            bank: 0,
-            bytes: 0x1000,
-            caches: (2, 2),
+    let subject = Subject::read("hotspot", "hotspot.hotspot.0");
+    for (loaded, claimed) in [(0, 1), (0, 2), (1, 2)] {
+        let beyond = match loaded {
+            0 => Parameter::ConstantL2Beyond,
+            _ => Parameter::ConstantL15Beyond,
+        };
+        let machine = base
+            .clone()
+            .with(Parameter::ConstantPreloaded, loaded)
+            .with(beyond, 200_000);
+        let found = subject.compare(&machine, None, &|_| {});
+        let violations = found.expect("it has a bound").violations;
+        assert_eq!(violations, Vec::<String>::new());
+        let planted = subject.compare(&machine, None, &|inputs| {
+            inputs.preloaded = Some(PreloadedConstants {
+                bank: 0,
+                bytes: 0x400,
+                caches: (claimed, claimed),
+            });
         });
-    });
-    let violations = planted.expect("it has a bound").violations;
-    assert!(!violations.is_empty());
+        let violations = planted.expect("it has a bound").violations;
+        assert!(!violations.is_empty(), "{loaded} {claimed}");
+    }
 }
 
 /// A bound that takes lines of code to come with others, or to be loaded by the launch, on a machine where they do not.

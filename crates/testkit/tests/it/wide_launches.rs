@@ -29,9 +29,9 @@ const LAUNCHES: [&str; 8] = [
 ];
 
 /// Launch with the code that it is for.
-struct Subject {
+pub(crate) struct Subject {
     session: Session,
-    launch: LaunchFile,
+    pub(crate) launch: LaunchFile,
 }
 
 impl Subject {
@@ -55,7 +55,7 @@ impl Subject {
         subject
     }
 
-    fn of_files(cubin: &str, launch: &str) -> Subject {
+    pub(crate) fn of_files(cubin: &str, launch: &str) -> Subject {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
         let read = |path: &str| {
             std::fs::read(format!("{root}/{path}")).map_err(|e| Diagnostic::new(e.to_string()))
@@ -70,7 +70,11 @@ impl Subject {
         }
     }
 
-    fn compare(&self, machine: GpuModel, order: PathOrder) -> Result<LaunchTimeAudit, Diagnostic> {
+    pub(crate) fn compare(
+        &self,
+        machine: GpuModel,
+        order: PathOrder,
+    ) -> Result<LaunchTimeAudit, Diagnostic> {
         let runs = LaunchTimeRuns {
             cycles: CycleOptions {
                 counts: Default::default(),
@@ -94,7 +98,11 @@ impl Subject {
 
 impl Subject {
     /// Bound of the launch, without its overhead, from inputs that are changed.
-    fn planted_bound(&self, machine: &GpuModel, change: impl FnOnce(&mut CycleInputs)) -> u64 {
+    pub(crate) fn planted_bound(
+        &self,
+        machine: &GpuModel,
+        change: impl FnOnce(&mut CycleInputs),
+    ) -> u64 {
         self.with_time(machine, |mut time, loops| {
             time.change(change);
             let stated = vec![None; loops];
@@ -110,7 +118,11 @@ impl Subject {
     }
 
     /// Calls `work` with the time of the launch and the number of its loops.
-    fn with_time<T>(&self, machine: &GpuModel, work: impl FnOnce(LaunchTime, usize) -> T) -> T {
+    pub(crate) fn with_time<T>(
+        &self,
+        machine: &GpuModel,
+        work: impl FnOnce(LaunchTime, usize) -> T,
+    ) -> T {
         let kernel = self.launch.kernel.as_deref();
         let kernel = self
             .session

@@ -15,10 +15,7 @@ pub enum Completion {
     /// Variable latency: a parameter of the machine.
     Latency(Parameter),
     /// Memory access.
-    Memory {
-        /// Whether a global access looks up the L1 cache on all machines.
-        cached: bool,
-    },
+    Memory(L1Use),
     /// Indexed access to a constant bank (LDC): bank, register, byte offset.
     Constant(u8, Option<Cell>, i32),
     /// Texture or surface.
@@ -39,6 +36,53 @@ pub enum Completion {
     },
 }
 
+/// Use of the L1 cache by an access to local or global memory. Stores and atomic operations look it up at most to mark what
+/// they have changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum L1Use {
+    /// All machines look it up: local memory, `.CI`.
+    Always,
+    /// The machine decides (`l1.all_loads`), and may replace the line early: `.EF`, `.LU`, `.NA`.
+    Transient,
+    /// The machine decides, and treats the line as all others.
+    Plain,
+    /// No machine looks it up, because the access has to see what other SMs have written: `.STRONG`, `.CV`, `.CG`.
+    Never,
+}
+
+impl L1Use {
+    fn of(view: &View, is_local: bool) -> L1Use {
+        const OF_L2: [Modifier; 4] = [Modifier::Strong, Modifier::Mmio, Modifier::Cg, Modifier::Cv];
+        const PLAIN: [Modifier; 13] = [
+            Modifier::E,
+            Modifier::U,
+            Modifier::U8,
+            Modifier::S8,
+            Modifier::U16,
+            Modifier::S16,
+            Modifier::B64,
+            Modifier::B128,
+            Modifier::Constant,
+            Modifier::El,
+            Modifier::Ltc64b,
+            Modifier::Ltc128b,
+            Modifier::Ltc256b,
+        ];
+        if is_local || view.has(Modifier::Ci) {
+            return L1Use::Always;
+        }
+        let mut modifiers = view.modifiers.iter();
+        if modifiers.any(|modifier| OF_L2.contains(modifier)) {
+            return L1Use::Never;
+        }
+        let mut modifiers = view.modifiers.iter();
+        match modifiers.all(|modifier| PLAIN.contains(modifier)) {
+            true => L1Use::Plain,
+            false => L1Use::Transient,
+        }
+    }
+}
+
 /// Returns what completes an instruction, from its latency class and its operands.
 pub(super) fn completion(
     program: &SassProgram,
@@ -56,11 +100,7 @@ pub(super) fn completion(
         LatencyClass::Memory => {
             let access = program.effects(instr).access;
             let is_local = access.is_some_and(|access| access.space == MemorySpace::Local);
-            return Completion::Memory {
-                // Only some machines look up the L1 cache for plain global loads; all of them do for local memory and
-                // `.CI`.
-                cached: is_local || view.has(Modifier::Ci),
-            };
+            return Completion::Memory(L1Use::of(view, is_local));
         }
         LatencyClass::Constant => {
             let mut operands = view.operands.iter();

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use warpbound_base::GroupedCode;
 use warpbound_ir::{BarrierArrival, Cell, Code, ControlEffect, Meaning, Op};
 use warpbound_isa::nvidia::{
-    ExecUnit, LatencyClass, LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View,
+    ExecUnit, LatencyClass, LatencyKind, Opcode, OperandValue, SassInstr, SassProgram, Timing, View,
 };
 use warpbound_machine::Parameter;
 
@@ -61,6 +61,8 @@ pub struct InstrFacts {
     pub arrives: bool,
     /// Whether it may arrive at a barrier without waiting there.
     pub passes_barrier: bool,
+    /// Whether it may take lines out of the L1 cache, or bring lines into it, other than by loading them: CCTL and its kin.
+    pub controls_caches: bool,
     /// Cells that it reads, for a register scoreboard.
     pub reads: SmallVec<[Cell; 6]>,
     /// Cells that it writes, for a register scoreboard.
@@ -99,6 +101,9 @@ impl InstrFacts {
     }
 }
 
+/// Instructions that change what caches hold.
+const CACHE_CONTROL: [Opcode; 4] = [Opcode::Cctl, Opcode::Cctll, Opcode::Cctlt, Opcode::Utmacctl];
+
 fn facts_of(
     op: &Op,
     instr: &SassInstr,
@@ -131,7 +136,7 @@ fn facts_of(
         completion,
         is_memory: matches!(
             completion,
-            Completion::Memory { .. } | Completion::Constant(..) | Completion::Texture
+            Completion::Memory(_) | Completion::Constant(..) | Completion::Texture
         ),
         // A load from a constant bank completes later, and does not wait for its word before it issues.
         constants: match (&view, completion) {
@@ -143,6 +148,9 @@ fn facts_of(
         branches: op.control != ControlEffect::Next,
         arrives: op.barrier,
         passes_barrier: op.barrier && !always_waits(op),
+        controls_caches: view
+            .as_ref()
+            .is_some_and(|view| CACHE_CONTROL.contains(&view.opcode)),
         reads: op
             .reads
             .iter()

@@ -91,6 +91,7 @@ fn raise(known: &mut AccessLimits, own: &AccessLimits) {
                     may_walk: known.may_walk | space.may_walk,
                     may_evict: known.may_evict | space.may_evict,
                     may_hit_l1: known.may_hit_l1 | space.may_hit_l1,
+                    stays_in_l1: known.stays_in_l1 & space.stays_in_l1,
                 };
             }
             None => known.spaces.push(*space),

@@ -4,6 +4,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
 use warpbound_simt::{ExecutionModel, Mask};
+use warpbound_timing::L1Use;
 
 use super::super::access::{SharedOutcome, has_equal_addresses};
 use super::super::event::EventListener;
@@ -21,7 +22,7 @@ impl<'r, E: ExecutionModel<u32>> Sm<'r, E> {
     pub(super) fn access<L: EventListener>(
         &mut self,
         start: u64,
-        cached: bool,
+        l1: L1Use,
         warp: &mut SmWarp,
         gpu: &mut SmContext<'_, 'r, L, E>,
     ) -> (u64, u64) {
@@ -41,7 +42,7 @@ impl<'r, E: ExecutionModel<u32>> Sm<'r, E> {
             };
             let (sources_read, completed) = match space {
                 MemorySpace::Shared => self.access_shared(start, access, warp, gpu),
-                _ => self.access_global(start, space, cached, access, warp, gpu),
+                _ => self.access_global(start, space, l1, access, warp, gpu),
             };
             // The instruction is complete when the parts in all spaces are.
             sources = sources.max(sources_read);
@@ -112,7 +113,7 @@ impl<'r, E: ExecutionModel<u32>> Sm<'r, E> {
         &mut self,
         start: u64,
         space: MemorySpace,
-        cached: bool,
+        l1: L1Use,
         access: ProbedAccess,
         warp: &mut SmWarp,
         gpu: &mut SmContext<'_, 'r, L, E>,
@@ -122,7 +123,13 @@ impl<'r, E: ExecutionModel<u32>> Sm<'r, E> {
         let is_load = access.kind == AccessKind::Load;
         let is_atomic = access.kind == AccessKind::Atomic;
         // Short-circuit: the parameter is read, and reported as used, only where it decides.
-        let cached = cached || is_load && parameters.get(Parameter::L1AllLoads) != 0;
+        let cached = match l1 {
+            L1Use::Always => true,
+            L1Use::Plain | L1Use::Transient => {
+                is_load && parameters.get(Parameter::L1AllLoads) != 0
+            }
+            L1Use::Never => false,
+        };
         let request = WarpAccess {
             kind: access.kind,
             size: access.size,

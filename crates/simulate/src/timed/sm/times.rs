@@ -108,8 +108,8 @@ impl<'r, E: ExecutionModel<u32>> Sm<'r, E> {
                 times.sources = times.done.min(sources);
                 times.start = start;
             }
-            Completion::Memory { cached } => {
-                (times.sources, times.done) = self.access(start, cached, warp, gpu);
+            Completion::Memory(l1) => {
+                (times.sources, times.done) = self.access(start, l1, warp, gpu);
             }
             Completion::Constant(bank, ..) => {
                 // The cache serves one address at a time.
