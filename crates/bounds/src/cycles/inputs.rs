@@ -708,7 +708,8 @@ mod tests {
         let knowledge = AccessKnowledge {
             caches: CacheState::Any,
             memory: None,
-            all_loads_cached: false,
+            may_loads_be_cached: false,
+            are_all_loads_cached: false,
             has_shared: true,
             has_local: true,
             lanes: 32,
@@ -721,7 +722,7 @@ mod tests {
             is_exact: false,
             needs_block: true,
         };
-        let limits = knowledge.limits(&class, AccessDirection::Atomic, false);
+        let limits = knowledge.limits(&class, AccessDirection::Atomic, L1Use::Plain);
         assert_eq!(limits.spaces[0].same_word, 32);
     }
 }

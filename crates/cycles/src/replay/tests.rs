@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::{GpuModel, MachineConfig, Parameter, Selection};
-use warpbound_timing::{Completion, Distance, InstrFacts};
+use warpbound_timing::{Completion, Distance, InstrFacts, L1Use};
 
 use super::{
     FetchSource, RecordedTrace, ServiceOrder, TracedAccess, TracedFetch, TracedInstr, TracedL2Line,
@@ -39,6 +39,7 @@ fn plain(number: u32) -> InstrFacts {
         passes_barrier: false,
         reads: SmallVec::new(),
         writes: SmallVec::new(),
+        controls_caches: false,
         has_class: true,
     }
 }

@@ -113,9 +113,17 @@ fn launch(name: &str, set: &BTreeMap<String, u64>, threads: Option<u32>) -> Laun
     launch
 }
 
+/// Reads a cubin: from Volta on they are with the launches, those before with all other kernels.
+pub(crate) fn read_cubin(cubin: &str) -> Vec<u8> {
+    let mut path = folder().join(cubin);
+    if !path.exists() {
+        path = folder().join("../built").join(cubin);
+    }
+    std::fs::read(path).expect("the cubin is in the repository")
+}
+
 fn session(cubin: &str) -> Session {
-    let path = folder().join("../built").join(cubin);
-    let contents = std::fs::read(path).expect("the cubin is in the repository");
+    let contents = read_cubin(cubin);
     Session::open(cubin, &contents).expect("it loads")
 }
 

@@ -7,24 +7,40 @@ use warpbound_machine::{GpuModel, Parameter};
 use warpbound_query::Session;
 use warpbound_runs::{RunHooks, TimedOptions, simulate};
 
-/// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain, and the guide's results per
-/// cycle by machine: `jetson-tx2`, `gtx1080`, `p100`.
-const TABLE: [(&str, &str, u32, [u32; 3]); 8] = [
-    ("ffma", "f32", 1, [128, 128, 64]),
-    ("shift", "u32", 1, [64, 64, 32]),
-    ("multiply", "u32", 3, [128, 128, 64]),
-    ("rsqrt", "f32", 1, [32, 32, 16]),
-    ("popc", "u32", 1, [32, 32, 16]),
-    ("conversion", "u32", 1, [32, 32, 16]),
-    ("shuffle", "u32", 1, [32, 32, 32]),
-    ("dfma", "f64", 1, [4, 4, 32]),
+use crate::microbenchmarks::read_cubin;
+
+/// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain before and from Volta on, and the
+/// guide's results per cycle by machine, in the order of [`MACHINES`]. 0: the guide's class has other conversions.
+const TABLE: [(&str, &str, [u32; 2], [u32; 8]); 8] = [
+    ("ffma", "f32", [1, 1], [128, 128, 64, 64, 64, 128, 128, 128]),
+    ("shift", "u32", [1, 1], [64, 64, 32, 64, 64, 64, 64, 64]),
+    (
+        "multiply",
+        "u32",
+        [3, 1],
+        [128, 128, 64, 64, 64, 64, 64, 64],
+    ),
+    ("rsqrt", "f32", [1, 1], [32, 32, 16, 16, 16, 16, 16, 16]),
+    ("popc", "u32", [1, 1], [32, 32, 16, 16, 16, 16, 16, 16]),
+    ("conversion", "u32", [1, 1], [32, 32, 16, 0, 0, 0, 0, 0]),
+    ("shuffle", "u32", [1, 1], [32, 32, 32, 32, 32, 32, 32, 32]),
+    ("dfma", "f64", [1, 1], [4, 4, 32, 2, 32, 2, 2, 64]),
 ];
 
-const MACHINES: [(&str, &str); 3] = [
+/// Machines, and the code that they run.
+const MACHINES: [(&str, &str); 8] = [
     ("jetson-tx2", "sm_62"),
     ("gtx1080", "sm_61"),
     ("p100", "sm_61"),
+    ("t4", "sm_75"),
+    ("a100", "sm_80"),
+    ("rtx3090", "sm_86"),
+    ("rtx4090", "sm_89"),
+    ("h200", "sm_90"),
 ];
+
+/// Machines before Volta.
+const BEFORE_VOLTA: usize = 3;
 
 /// Threads of a block: sixteen blocks fill an SM, and start and end at different times.
 const THREADS: u64 = 128;
@@ -34,8 +50,7 @@ const LINKS: u64 = 128;
 /// Returns the cycles of `blocks` blocks on one SM.
 fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -> u64 {
     let file = format!("microbenchmarks.{chip}.cubin");
-    let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
-    let contents = std::fs::read(path).expect("the cubin is in the repository");
+    let contents = read_cubin(&file);
     let session = Session::open(&file, &contents).expect("it loads");
     let text = format!(
         "kernel = 'latency_{kernel}'\ngrid = [{blocks}]\nblock = [{THREADS}]\n\
@@ -63,7 +78,13 @@ fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -
 fn results_in_a_cycle() {
     let mut problems = Vec::new();
     for (kernel, element, instructions, published) in TABLE {
-        for ((machine, chip), published) in MACHINES.into_iter().zip(published) {
+        for (number, ((machine, chip), published)) in
+            MACHINES.into_iter().zip(published).enumerate()
+        {
+            if published == 0 {
+                continue;
+            }
+            let instructions = instructions[usize::from(number >= BEFORE_VOLTA)];
             let [few, many] =
                 [32, 160].map(|blocks| cycles(machine, chip, kernel, element, blocks));
             let results = 128 * THREADS * LINKS * u64::from(instructions);

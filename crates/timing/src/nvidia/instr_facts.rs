@@ -355,6 +355,7 @@ mod tests {
             passes_barrier: false,
             reads: SmallVec::new(),
             writes: SmallVec::new(),
+            controls_caches: false,
             has_class: true,
         };
         for set in 0..1_u32 << 20 {
