@@ -1,5 +1,5 @@
 // Loads that walk over a small table again and again, so that the L1 cache of an SM serves all but the first rounds, and
-// the same loads where it cannot: something makes its lines stale, or the loads do not look it up.
+// the same loads where it need not: something makes its lines stale, or the loads do not look it up or let a line leave early.
 extern "C" __global__ void walk_again(const int *table, int *out, int words, int rounds)
 {
     int sum = 0, at = threadIdx.x % words;
@@ -35,6 +35,19 @@ extern "C" __global__ void walk_volatile(const volatile int *table, int *out, in
 #pragma unroll 1
     for (int round = 0; round < rounds; round++) {
         sum += table[at];
+        at += 9;
+        if (at >= words)
+            at -= words;
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void walk_streaming(const int *table, int *out, int words, int rounds)
+{
+    int sum = 0, at = threadIdx.x % words;
+#pragma unroll 1
+    for (int round = 0; round < rounds; round++) {
+        sum += __ldcs(table + at);
         at += 9;
         if (at >= words)
             at -= words;

@@ -1,6 +1,6 @@
 //! Bounds of code with convergence barriers hold on a machine whose groups run in any order and merge (SOUNDNESS 21).
 
-use warpbound_ir::{Code, ControlEffect, FurtherTest, text};
+use warpbound_ir::{Code, ControlEffect, FurtherTest, OpIndex, text};
 use warpbound_isa::instr::StackToken;
 use warpbound_testkit::convergence::{
     BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, ProfileCheck, ProfileFault, Shapes,
@@ -362,5 +362,27 @@ fn parts_end_only_at_barriers_of_whole_groups() {
         let code = text::parse("program", &text(branch)).expect("a program");
         let executions = executions_of_code(&code).expect("a profile");
         assert_eq!(executions.of_chain.is_some(), is_known, "{branch}");
+    }
+}
+
+/// A group that has left others votes alone or together with them, so only what holds for both is known. The block of a launch
+/// without clusters is the first of its cluster.
+#[test]
+fn votes_of_parts_and_places_in_clusters() {
+    let text = |test: &str| {
+        format!(
+            "family volta\n0x0000: P0 = lt_u(special.lane, 4)\n0x0010: if !P0 jump 0x0050\n0x0020: {test}\n\
+             0x0030: if !P1 jump 0x0060\n0x0040: R2 = 1\n0x0050: exit\n0x0060: R3 = 2\n0x0070: exit\n"
+        )
+    };
+    for (test, may_fail) in [
+        ("_, P1 = vote.all(P0)", true),
+        ("_, P1 = vote.any(P0)", false),
+        ("P1 = lt_u(special.block_in_cluster, 1)", false),
+    ] {
+        let code = text::parse("program", &text(test)).expect("a program");
+        let executions = executions_of_code(&code).expect("a profile");
+        let jumps = executions.of_warp.contains_key(&OpIndex(6));
+        assert_eq!(jumps, may_fail, "{test}");
     }
 }
