@@ -37,7 +37,9 @@ use row::{LANES, LaneRow};
 use run::WarpRun;
 
 pub use control::KnownTransfers;
-pub use executions::{BlockKind, CountedAccesses, LaunchExecutions, MAX_KIND_NUMBERS};
+pub use executions::{
+    BlockKind, CountedAccesses, LaunchExecutions, LineWaitCounts, MAX_KIND_NUMBERS,
+};
 pub use launch::{
     GlobalContents, LaunchValues, LaunchedWarp, NoProfile, NoProfileReason, StatedLoop, WarpIssues,
 };

@@ -5,6 +5,7 @@
 //! and [`LaunchTime`] adds what other warps, blocks and SMs take. For example, a launch of 64 blocks has both: the
 //! bound of a warp as if it were alone, and the larger bound until the last block has ended.
 
+mod access_knowledge;
 mod assumptions;
 pub mod bound;
 mod clock;

@@ -25,10 +25,10 @@ pub struct LaunchExecutions {
     pub of_block: BTreeMap<OpIndex, u64>,
     /// Of each operation, executions by all warps of the launch.
     pub of_launch: BTreeMap<OpIndex, u64>,
-    /// Waits for lines of global memory from DRAM, if all of them stay in the L2 cache: of one warp.
-    pub line_waits_of_warp: u64,
-    /// The same for a chain of warps, as [`LaunchExecutions::of_chain`]: the maximum over all blocks.
-    pub line_waits_of_chain: u64,
+    /// Waits for lines of global memory that stay once they are fetched, by all accesses.
+    pub line_waits: LineWaitCounts,
+    /// The same by loads and atomic operations alone. Stores wait for no line on its way to an L1 cache.
+    pub load_waits: LineWaitCounts,
     /// Blocks that differ in their executions or accesses. `None` if these are more than [`MAX_KIND_NUMBERS`] numbers.
     pub kinds: Option<Vec<BlockKind>>,
 }
@@ -59,6 +59,16 @@ pub(super) struct WarpExecutions {
     has_parts: bool,
     accesses: CountedAccesses,
     line_waits: LineWaits,
+    load_waits: LineWaits,
+}
+
+/// Upper bounds on how often warps wait for lines on their way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LineWaitCounts {
+    /// By one warp.
+    pub of_warp: u64,
+    /// By a chain of warps, as [`LaunchExecutions::of_chain`]: the maximum over all blocks.
+    pub of_chain: u64,
 }
 
 impl WarpExecutions {
@@ -68,6 +78,7 @@ impl WarpExecutions {
             has_parts: true,
             accesses: CountedAccesses::new(),
             line_waits: LineWaits::default(),
+            load_waits: LineWaits::default(),
         }
     }
 
@@ -90,7 +101,8 @@ impl WarpExecutions {
 
     fn numbers(&self) -> usize {
         let parts = self.parts.iter().map(|part| part.len() + 1);
-        parts.sum::<usize>() + self.accesses.len() + self.line_waits.first.len()
+        let waits = [&self.line_waits, &self.load_waits].map(|waits| waits.first.len());
+        parts.sum::<usize>() + self.accesses.len() + waits.iter().sum::<usize>()
     }
 
     /// Executions in the whole run.
@@ -128,6 +140,8 @@ pub(super) struct ExecutionRecorder {
     current: WarpExecutions,
     /// Lines that it has touched.
     lines: TouchedLines,
+    /// Lines that its loads and atomic operations have touched.
+    loaded: TouchedLines,
     /// Executions of the warps that were executed, with a number: many warps share them.
     warps: HashMap<WarpExecutions, usize>,
     /// Number of the executions of the last warp that was executed.
@@ -152,6 +166,7 @@ impl ExecutionRecorder {
             counted: is_counted,
             current: WarpExecutions::new(),
             lines: TouchedLines::new(units),
+            loaded: TouchedLines::new(units),
             warps: HashMap::new(),
             last: 0,
             numbers: 0,
@@ -162,6 +177,7 @@ impl ExecutionRecorder {
     pub(super) fn start(&mut self) {
         self.current = WarpExecutions::new();
         self.lines.end();
+        self.loaded.end();
     }
 
     /// Ends the warp.
@@ -169,6 +185,7 @@ impl ExecutionRecorder {
         let next = self.warps.len();
         let mut ended = std::mem::replace(&mut self.current, WarpExecutions::new());
         ended.line_waits = self.lines.end();
+        ended.load_waits = self.loaded.end();
         let numbers = ended.numbers();
         // Warps with equal executions share a number.
         self.last = *self.warps.entry(ended).or_insert(next);
@@ -210,6 +227,10 @@ impl ExecutionRecorder {
     /// Adds an execution of an access to global memory, with its addresses if they are known.
     pub(super) fn touch(&mut self, addresses: Option<&TouchedAddresses>) {
         self.lines.touch(addresses);
+        // An access with unknown addresses may be a load.
+        if addresses.is_none_or(|addresses| addresses.fetches) {
+            self.loaded.touch(addresses);
+        }
     }
 
     /// See [`WarpExecutions::pass_barrier`].
@@ -217,6 +238,7 @@ impl ExecutionRecorder {
         self.current.pass_barrier(all_are_there);
         if self.current.has_parts {
             self.lines.pass_barrier();
+            self.loaded.pass_barrier();
         }
     }
 }
@@ -236,17 +258,9 @@ impl BlockKinds {
         }
         // The warps of each block are among these, so the sum holds for all blocks.
         found.of_chain = of_chain(warps);
-        let waits = warps.iter().map(|warp| warp.line_waits.all());
-        found.line_waits_of_warp = waits.max().unwrap_or(0);
         let has_parts = found.of_chain.is_some();
-        let waits = self.blocks.keys().map(|block| {
-            let of_block: Vec<&LineWaits> = block
-                .iter()
-                .filter_map(|&number| Some(&warps.get(number)?.line_waits))
-                .collect();
-            waits_of_chain(&of_block, has_parts)
-        });
-        found.line_waits_of_chain = waits.max().unwrap_or(0);
+        found.line_waits = self.line_waits(warps, has_parts, |warp| &warp.line_waits);
+        found.load_waits = self.line_waits(warps, has_parts, |warp| &warp.load_waits);
         for (block, &count) in &self.blocks {
             let mut sum = BTreeMap::new();
             for of_warp in block.iter().filter_map(|&number| whole.get(number)) {
@@ -291,6 +305,27 @@ impl BlockKinds {
             accesses,
         });
         Some(kinds.collect())
+    }
+
+    /// Waits of the warps and of the chains of warps of all blocks.
+    fn line_waits(
+        &self,
+        warps: &[&WarpExecutions],
+        has_parts: bool,
+        waits_of: impl Fn(&WarpExecutions) -> &LineWaits,
+    ) -> LineWaitCounts {
+        let of_warps = warps.iter().map(|warp| waits_of(warp).all());
+        let of_chains = self.blocks.keys().map(|block| {
+            let of_block: Vec<&LineWaits> = block
+                .iter()
+                .filter_map(|&number| Some(waits_of(warps.get(number)?)))
+                .collect();
+            waits_of_chain(&of_block, has_parts)
+        });
+        LineWaitCounts {
+            of_warp: of_warps.max().unwrap_or(0),
+            of_chain: of_chains.max().unwrap_or(0),
+        }
     }
 }
 

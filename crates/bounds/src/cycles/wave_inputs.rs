@@ -13,7 +13,8 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_timing::{IssueKind, L1Use, WaveFacts};
 
 use super::CycleInputs;
-use super::inputs::{AccessKnowledge, direction};
+use super::access_knowledge::AccessKnowledge;
+use super::inputs::direction;
 use warpbound_query::prepared::Prepared;
 
 /// Lanes whose bank conflicts are resolved together (`memory-units`). The first pass of such a group is no conflict.
