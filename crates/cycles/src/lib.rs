@@ -22,6 +22,7 @@
 //! * waits for lines of code and constants, translations, sectors from DRAM: `cycles/src/waits.rs`, `lines.rs`; ways to
 //!   count them: `bounds/src/cycles/launch_bound.rs`
 //! * prefetched lines: `cycles/src/prefetches.rs`
+//! * memory that the L1 and the L2 cache keep: `cycles/src/kept_lines.rs`
 //! * services of a warp, loads in flight: `cycles/src/contention.rs`, `outstanding.rs`; of waves: `wave_contention.rs`
 //! * services of one execution, warps on observed paths: `cycles/src/demands.rs`, `follow.rs`
 //! * costs of steps, terms of the sum: `cycles/src/potentials.rs`, `account.rs`
@@ -37,6 +38,7 @@ mod code;
 mod contention;
 mod demands;
 mod follow;
+mod kept_lines;
 mod kernel;
 mod leads;
 mod lines;
@@ -62,6 +64,7 @@ pub use code::TimedCode;
 pub use contention::{Contention, NodeServices, Service};
 pub use demands::{Demands, DramTransfers, SharedResource};
 pub use follow::{FollowedWarp, Stop};
+pub use kept_lines::{AddressRange, fits_l1, fits_l2};
 pub use kernel::{
     CountedSectors, KeepingCache, LoadedConstants, OnceCost, OtherWarps, PartedGroups,
     PreloadedConstants, ScalarLimits, TimedKernel, TimedStep, Translations, WaveSplits, refusal,

@@ -251,23 +251,7 @@ impl<'a> Builder<'a> {
             Parameter::ConstantL2Beyond,
             kernel.constants_may_miss,
         );
-        let latencies = LineLatencies {
-            second: milli(Parameter::ConstantL15Beyond),
-            beyond: of_bank.beyond,
-            prefetched: 0,
-            after_others: 0,
-            service: of_bank.service,
-            reaches_dram: kernel.constants_may_miss,
-            among_others: kernel.others != OtherWarps::Absent,
-        };
-        let [of_first, of_second] = [0, 1].map(|level| {
-            let mut ranges = constant_ranges(kernel);
-            // What a launch loads may replace other lines.
-            let [_, loaded] = preloaded_constants(kernel, level);
-            ranges.extend(loaded);
-            ranges
-        });
-        let constants = LineCaches::new([&of_first, &of_second], numbers, CONSTANTS, latencies);
+        let constants = constant_caches(kernel, numbers, &of_bank);
         let prefetches = Prefetches::new(kernel, numbers, line, ahead, each);
         Builder {
             kernel,
@@ -564,6 +548,31 @@ impl<'a> Builder<'a> {
             .iter()
             .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
     }
+}
+
+/// Caches of constants, whose lines come from the L2 cache with `of_bank`.
+fn constant_caches(
+    kernel: &TimedKernel<'_>,
+    numbers: &MachineNumbers,
+    of_bank: &Refill,
+) -> LineCaches {
+    let latencies = LineLatencies {
+        second: numbers.milli(Parameter::ConstantL15Beyond),
+        beyond: of_bank.beyond,
+        prefetched: 0,
+        after_others: 0,
+        service: of_bank.service,
+        reaches_dram: kernel.constants_may_miss,
+        among_others: kernel.others != OtherWarps::Absent,
+    };
+    let [of_first, of_second] = [0, 1].map(|level| {
+        let mut ranges = constant_ranges(kernel);
+        // What a launch loads may replace other lines.
+        let [_, loaded] = preloaded_constants(kernel, level);
+        ranges.extend(loaded);
+        ranges
+    });
+    LineCaches::new([&of_first, &of_second], numbers, CONSTANTS, latencies)
 }
 
 /// Bytes of a sector of the L2 cache.

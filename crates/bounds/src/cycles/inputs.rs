@@ -374,7 +374,7 @@ pub fn cycle_inputs(subject: &TimedSubject<'_>) -> Result<CycleInputs, Diagnosti
             None => OtherWarps::Absent,
             Some(_) => OtherWarps::FirstOfSm,
         },
-        preloaded: preloaded_constants(&prepared.kernel, numbers),
+        preloaded: preloaded_constants(prepared.kernel, numbers),
         scalar_loads: BTreeMap::new(),
         splits: None,
         parted: None,

@@ -8,8 +8,7 @@
 
 use crate::cycles::TimedSubject;
 use crate::cycles::inputs::cycle_inputs;
-use warpbound_analyse::access::{AccessPattern, MemoryUnits};
-use warpbound_analyse::launch_profile::LineWaitCounts;
+use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Cycles, Diagnostic, Family, UpperBound};
 use warpbound_cycles::{
     Contention, CountedSectors, KeepingCache, KernelTime, MachineNumbers, NodeServices,
@@ -42,7 +41,7 @@ mod shares;
 mod sums;
 mod wave_launch;
 
-use executed::ExecutedNodes;
+use executed::{ExecutedNodes, FlightWaits};
 use node_services::{of_node, whole_cycles};
 use shape::{LaunchMachine, product, shape};
 use shares::Shares;
@@ -131,11 +130,8 @@ pub struct LaunchTime {
     unknown_addresses: usize,
     /// Executions of nodes by the warps of a block and of the launch, if they are known.
     executed: Option<ExecutedNodes>,
-    /// Upper bound on the waits of a chain of warps for lines from DRAM, if all of them stay in the L2 cache; `None`
-    /// if not known.
-    line_waits: Option<u64>,
-    /// The same for lines on their way to an L1 cache that keeps them.
-    load_waits: Option<u64>,
+    /// Waits of a chain of warps for lines that caches keep.
+    waits: FlightWaits,
     /// Names of the buffers whose contents the executions rest on.
     read: Vec<String>,
     /// Reason why the warps of the launch were not executed, if they were to be.
@@ -247,17 +243,7 @@ impl LaunchTime {
             // Each warp of the sum is a whole warp, so the rows of one warp hold for it.
             BlockChain::OneWarp | BlockChain::AllWarps => counts_of_launch(flow, found.of_warp()),
         };
-        let of_chain = |waits: LineWaitCounts| match chain {
-            BlockChain::Aligned => waits.of_chain,
-            BlockChain::OneWarp | BlockChain::AllWarps => waits.of_warp,
-        };
-        let load_waits = executions.map(|executions| of_chain(executions.load_waits));
-        // Waits are counted for lines of this size. An access waits for all sectors of its line, so with longer lines
-        // it may wait for sectors that the count gives to another line.
-        let (_, line) = numbers.range(Parameter::L2Line);
-        let line_waits = executions
-            .filter(|_| line <= MemoryUnits::NVIDIA.line_bytes)
-            .map(|executions| of_chain(executions.line_waits));
+        let waits = FlightWaits::of(executions, chain, &numbers);
         let blocks = product(launch.grid);
         let executed = executions
             .map(|executions| ExecutedNodes::of(flow, executions, blocks, &inputs.meeting_ops()));
@@ -276,8 +262,7 @@ impl LaunchTime {
             spread: machine.spread,
             unknown_addresses: unknown.count(),
             executed,
-            line_waits,
-            load_waits,
+            waits,
             read: found.read.clone(),
             not_executed: found.not_executed.clone(),
         })
@@ -452,10 +437,7 @@ impl LaunchTime {
             Some(KeepingCache::L2) if !has_one_sm => None,
             Some(cache) => {
                 let inputs = inputs.with_counted_sectors(cache)?;
-                let waits = match cache {
-                    KeepingCache::L1 => self.load_waits,
-                    KeepingCache::L2 => self.line_waits,
-                };
+                let waits = self.waits.on_the_way_to(cache);
                 let counted = inputs.counted_sectors.map(|counted| CountedSectors {
                     // Both numbers limit the payments for flights, so the smaller one does.
                     most: counted.most.min(waits.unwrap_or(u64::MAX)),

@@ -4,10 +4,10 @@
 //! For example, two buffers of 1 MiB fit into a cache of 3 MiB if no set gets more lines than it has ways. Then each
 //! sector misses once at most.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use warpbound_analyse::access::MemoryUnits;
-use warpbound_cycles::MachineNumbers;
+use warpbound_cycles::{AddressRange, MachineNumbers, fits_l1, fits_l2};
 use warpbound_ir::Code;
 use warpbound_launch::{Buffer, GlobalMemory, Launch};
 use warpbound_machine::Parameter;
@@ -18,9 +18,6 @@ const CODE_AT: u64 = 0x20_0000_0000;
 const CONSTANTS_AT: u64 = 0x21_0000_0000;
 const BANK_STRIDE: u64 = 0x1_0000;
 const LOCAL_AT: u64 = 0x30_0000_0000;
-
-/// First address of a range, and the address after its last one.
-type AddressRange = (u64, u64);
 
 /// Memory of a launch with known addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,8 +106,8 @@ impl LaunchMemory {
         all.extend(&buffers);
         all.extend(&local);
         LaunchMemory {
-            fits: fits(&all, numbers),
-            fits_l1: fits_l1(&buffers, &local, numbers),
+            fits: fits_l2(&all, numbers),
+            fits_l1: fits_l1(&buffers, &local, MemoryUnits::NVIDIA.line_bytes, numbers),
             pages: pages(&translated, &local, &all, numbers),
             sectors: {
                 let sector = numbers.slow(Parameter::L2Sector).max(1);
@@ -150,88 +147,6 @@ impl ResidentWarps {
 /// Lanes of a warp.
 pub(crate) fn lanes(numbers: &MachineNumbers) -> u64 {
     numbers.family().lanes().into()
-}
-
-/// Whether the lines of all ranges fit into the L2 cache, set by set. For example, with 2 ways and 1024 sets, lines
-/// 0, 1024 and 2048 do not fit, because all three are in set 0.
-fn fits(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
-    let [bytes, line, ways] =
-        [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(|parameter| {
-            let (least, most) = numbers.range(parameter);
-            (least == most).then_some(least.max(1))
-        });
-    // With a range of sizes, the sets of lines are not known, so nothing is presumed to stay.
-    let (Some(bytes), Some(line), Some(ways)) = (bytes, line, ways) else {
-        return false;
-    };
-    let total: u64 = ranges.iter().map(|(first, end)| end - first).sum();
-    // Checked first, because the lines of far larger memory would be collected one by one below.
-    if total > bytes {
-        return false;
-    }
-    let sets = (bytes / line / ways).max(1);
-    let mut lines = BTreeSet::new();
-    for (first, end) in ranges.iter().filter(|(first, end)| first < end) {
-        lines.extend(first / line..=(end - 1) / line);
-    }
-    let mut count: BTreeMap<u64, u64> = BTreeMap::new();
-    for line in lines {
-        *count.entry(line % sets).or_default() += 1;
-    }
-    count.values().all(|&count| count <= ways)
-}
-
-/// Maximum number of sizes of the L1 cache that are tried. A cache with more is taken to keep nothing.
-const MOST_SIZES: u64 = 1 << 16;
-
-/// Whether the lines of all buffers, and of the local memory of an SM, fit into the L1 cache, set by set, for each of its
-/// sizes. With several caches for an SM, or lines longer than those for which waits are counted
-/// ([`MemoryUnits`](warpbound_analyse::access::MemoryUnits)), nothing is presumed.
-fn fits_l1(buffers: &[AddressRange], local: &[AddressRange], numbers: &MachineNumbers) -> bool {
-    let [units, (line, longest), (sets, most_sets)] =
-        [Parameter::L1Units, Parameter::L1Line, Parameter::L1Sets]
-            .map(|parameter| numbers.range(parameter));
-    let (bytes, most_bytes) = numbers.range(Parameter::L1Bytes);
-    let is_one_shape = line == longest && sets == most_sets && line > 0 && sets > 0;
-    if units.1 != 1 || !is_one_shape || line > MemoryUnits::NVIDIA.line_bytes {
-        return false;
-    }
-    let total = buffers
-        .iter()
-        .map(|(first, end)| end.saturating_sub(*first));
-    let total = total.fold(0, u64::saturating_add);
-    if total > bytes {
-        return false;
-    }
-    let mut lines = BTreeSet::new();
-    for (first, end) in buffers.iter().filter(|(first, end)| first < end) {
-        lines.extend(first / line..=(end - 1) / line);
-    }
-    // Each SM has other addresses of local memory, so its lines may begin in any set.
-    let of_local = local
-        .iter()
-        .map(|(first, end)| end.saturating_sub(*first).div_ceil(line) + 1);
-    let of_local = of_local.max().unwrap_or(0);
-    // A machine file states sets, and a cache has as many ways as its lines give for them, and then as many sets as its lines
-    // give for these ways. The fewest ways count for each number of sets.
-    let (fewest, most) = (bytes / line, most_bytes / line);
-    if most - fewest > MOST_SIZES {
-        return false;
-    }
-    let mut ways_of_sets: BTreeMap<u64, u64> = BTreeMap::new();
-    for size in fewest..=most {
-        let ways = (size / sets).max(1);
-        let least = ways_of_sets.entry((size / ways).max(1)).or_insert(ways);
-        *least = ways.min(*least);
-    }
-    ways_of_sets.into_iter().all(|(sets, ways)| {
-        let mut count: BTreeMap<u64, u64> = BTreeMap::new();
-        for line in &lines {
-            *count.entry(line % sets).or_default() += 1;
-        }
-        let of_buffers = count.into_values().max().unwrap_or(0);
-        of_buffers + of_local.div_ceil(sets) <= ways
-    })
 }
 
 /// Pages of buffers and of local memory, if both TLBs hold all of them. `all` also has code and constants, whose

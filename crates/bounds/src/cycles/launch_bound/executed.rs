@@ -6,16 +6,55 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_analyse::access::AccessCounts;
-use warpbound_analyse::launch_profile::{BlockKind, LaunchExecutions};
-use warpbound_cycles::{AccessLimits, Contention, KernelTime, NodeServices, Service};
-use warpbound_ipet::{ExecutedServices, ServicesOfBlocks};
+use warpbound_analyse::access::{AccessCounts, MemoryUnits};
+use warpbound_analyse::launch_profile::{BlockKind, LaunchExecutions, LineWaitCounts};
+use warpbound_cycles::{
+    AccessLimits, Contention, KeepingCache, KernelTime, MachineNumbers, NodeServices, Service,
+};
+use warpbound_ipet::{BlockChain, ExecutedServices, ServicesOfBlocks};
 use warpbound_ir::OpIndex;
+use warpbound_machine::Parameter;
 
 use super::node_services::of_node;
 use super::sums::SmServices;
 use crate::CycleInputs;
 use warpbound_query::KernelFlow;
+
+/// Upper bounds on how often a chain of warps waits for lines on their way, if caches keep them; `None` if not known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlightWaits {
+    to_l1: Option<u64>,
+    to_l2: Option<u64>,
+}
+
+impl FlightWaits {
+    pub(super) fn of(
+        executions: Option<&LaunchExecutions>,
+        chain: BlockChain,
+        numbers: &MachineNumbers,
+    ) -> FlightWaits {
+        let of_chain = |waits: LineWaitCounts| match chain {
+            BlockChain::Aligned => waits.of_chain,
+            BlockChain::OneWarp | BlockChain::AllWarps => waits.of_warp,
+        };
+        // Waits are counted for lines of this size. An access waits for all sectors of its line, so with longer lines
+        // it may wait for sectors that the count gives to another line. A longer line is not kept in L1.
+        let (_, line) = numbers.range(Parameter::L2Line);
+        let of_l2 = executions.filter(|_| line <= MemoryUnits::NVIDIA.line_bytes);
+        FlightWaits {
+            to_l1: executions.map(|executions| of_chain(executions.load_waits)),
+            to_l2: of_l2.map(|executions| of_chain(executions.line_waits)),
+        }
+    }
+
+    /// Waits for lines on their way to a cache.
+    pub(super) fn on_the_way_to(self, cache: KeepingCache) -> Option<u64> {
+        match cache {
+            KeepingCache::L1 => self.to_l1,
+            KeepingCache::L2 => self.to_l2,
+        }
+    }
+}
 
 /// Executions of nodes and accesses by all warps of blocks, and of the launch.
 #[derive(Clone, Debug)]
