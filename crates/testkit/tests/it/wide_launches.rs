@@ -327,8 +327,8 @@ fn lines_after_loaded_ones_are_waited_for() {
     }
 }
 
-/// If lanes of a warp may be elsewhere while others are at a barrier, its parts between barriers are not those of the graph, so
-/// the warps of a block count one after the other.
+/// If lanes of a warp may be elsewhere while others are at a barrier, the graph does not have the parts of the warp between
+/// barriers, so the warps of a block count one after the other.
 #[test]
 fn warps_add_up_where_lanes_may_be_apart_at_a_barrier() {
     let machine = GpuModel::built_in("h200").expect("a built-in machine");
@@ -342,7 +342,7 @@ fn warps_add_up_where_lanes_may_be_apart_at_a_barrier() {
     let apart = Subject::of_files(&format!("{folder}.sm_90.cubin"), &format!("{folder}.toml"));
     assert_eq!(chain(&apart), (BlockChain::AllWarps, true));
     // Lanes of these part as well, but have joined at each barrier. The second one has barriers at the beginning of a region
-    // in which they part.
+    // where lanes part.
     for name in ["hotspot.hotspot.1", "barrier_kinds.barrier_reduce.0"] {
         assert_eq!(chain(&Subject::read(name)), (BlockChain::Aligned, true));
     }
