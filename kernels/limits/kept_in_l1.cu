@@ -1,14 +1,13 @@
-// Loads that walk over a small table again and again, so that the L1 cache of an SM serves all but the first rounds, and
-// the same loads where it need not: something makes its lines stale, or the loads do not look it up or let a line leave early.
+// Walks along a ring in a small table: each load needs the one before it. The L1 cache of an SM serves all but the first
+// rounds, unless something makes its lines stale, or the loads do not look it up or let a line leave early.
 extern "C" __global__ void walk_again(const int *table, int *out, int words, int rounds)
 {
     int sum = 0, at = threadIdx.x % words;
-#pragma unroll 1
     for (int round = 0; round < rounds; round++) {
-        sum += table[at];
-        at += 9;
+        at = table[at] + 9;
         if (at >= words)
             at -= words;
+        sum += at;
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
@@ -16,28 +15,38 @@ extern "C" __global__ void walk_again(const int *table, int *out, int words, int
 extern "C" __global__ void walk_and_count(int *table, int *out, int words, int rounds)
 {
     int sum = 0, at = threadIdx.x % words;
-#pragma unroll 1
     for (int round = 0; round < rounds; round++) {
         if (threadIdx.x < 32)
-            atomicAdd(table + at, 1);
-        else
-            sum += table[at];
-        at += 9;
+            atomicAdd(table + at, 0);
+        at = table[at] + 9;
         if (at >= words)
             at -= words;
+        sum += at;
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void walk_and_fence(const int *table, int *out, int words, int rounds)
+{
+    int sum = 0, at = threadIdx.x % words;
+    for (int round = 0; round < rounds; round++) {
+        at = table[at] + 9;
+        if (at >= words)
+            at -= words;
+        sum += at;
+        out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+        __threadfence();
+    }
 }
 
 extern "C" __global__ void walk_volatile(const volatile int *table, int *out, int words, int rounds)
 {
     int sum = 0, at = threadIdx.x % words;
-#pragma unroll 1
     for (int round = 0; round < rounds; round++) {
-        sum += table[at];
-        at += 9;
+        at = table[at] + 9;
         if (at >= words)
             at -= words;
+        sum += at;
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
@@ -45,12 +54,11 @@ extern "C" __global__ void walk_volatile(const volatile int *table, int *out, in
 extern "C" __global__ void walk_streaming(const int *table, int *out, int words, int rounds)
 {
     int sum = 0, at = threadIdx.x % words;
-#pragma unroll 1
     for (int round = 0; round < rounds; round++) {
-        sum += __ldcs(table + at);
-        at += 9;
+        at = __ldcs(table + at) + 9;
         if (at >= words)
             at -= words;
+        sum += at;
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_machine::Parameter;
 
+use crate::lines::lines_of;
 use crate::numbers::MachineNumbers;
 
 /// First address of a range, and the address after its last one.
@@ -28,15 +29,16 @@ pub fn fits_l2(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
         return false;
     }
     let sets = (bytes / line / ways).max(1);
-    let mut lines = BTreeSet::new();
-    for (first, end) in ranges.iter().filter(|(first, end)| first < end) {
-        lines.extend(first / line..=(end - 1) / line);
-    }
+    most_of_a_set(&lines_of(ranges, line), sets) <= ways
+}
+
+/// Maximum number of lines that are in one set.
+fn most_of_a_set(lines: &BTreeSet<u64>, sets: u64) -> u64 {
     let mut count: BTreeMap<u64, u64> = BTreeMap::new();
     for line in lines {
         *count.entry(line % sets).or_default() += 1;
     }
-    count.values().all(|&count| count <= ways)
+    count.into_values().max().unwrap_or(0)
 }
 
 /// Maximum number of sizes of the L1 cache that are tried. A cache with more is taken to keep nothing.
@@ -65,10 +67,7 @@ pub fn fits_l1(
     if total > bytes {
         return false;
     }
-    let mut lines = BTreeSet::new();
-    for (first, end) in buffers.iter().filter(|(first, end)| first < end) {
-        lines.extend(first / line..=(end - 1) / line);
-    }
+    let lines = lines_of(buffers, line);
     // Each SM has other addresses of local memory, so its lines may begin in any set.
     let of_local = local
         .iter()
@@ -86,12 +85,7 @@ pub fn fits_l1(
         let least = ways_of_sets.entry((size / ways).max(1)).or_insert(ways);
         *least = ways.min(*least);
     }
-    ways_of_sets.into_iter().all(|(sets, ways)| {
-        let mut count: BTreeMap<u64, u64> = BTreeMap::new();
-        for line in &lines {
-            *count.entry(line % sets).or_default() += 1;
-        }
-        let of_buffers = count.into_values().max().unwrap_or(0);
-        of_buffers + of_local.div_ceil(sets) <= ways
-    })
+    ways_of_sets
+        .into_iter()
+        .all(|(sets, ways)| most_of_a_set(&lines, sets) + of_local.div_ceil(sets) <= ways)
 }

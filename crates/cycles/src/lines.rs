@@ -125,7 +125,7 @@ pub(crate) fn all(waits: impl IntoIterator<Item = LineWait>) -> LineWait {
 pub(crate) type CacheShape = [Parameter; 3];
 
 /// Returns the numbers of the lines of `line` bytes that hold ranges of bytes.
-fn lines_of(ranges: &[(u64, u64)], line: u64) -> BTreeSet<u64> {
+pub(crate) fn lines_of(ranges: &[(u64, u64)], line: u64) -> BTreeSet<u64> {
     let ranges = ranges.iter().filter(|(first, end)| first < end);
     ranges
         .flat_map(|(first, end)| first / line..=(end - 1) / line)

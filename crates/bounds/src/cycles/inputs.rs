@@ -208,8 +208,8 @@ impl CycleInputs {
         }
     }
 
-    /// Returns the inputs with the misses of loads in loops counted by sector, in each cache that keeps the sectors and that
-    /// a load of global memory may miss.
+    /// Returns the inputs with the misses of loads in loops counted by sector; `None` if the cache does not keep the sectors
+    /// or no load of global memory may miss it.
     pub fn with_counted_sectors(&self, cache: KeepingCache) -> Option<CycleInputs> {
         let (sectors, misses): (_, fn(&SpaceLimits) -> bool) = match cache {
             KeepingCache::L1 => (self.sectors_of_l1?, |limit| limit.stays_in_l1),

@@ -296,7 +296,7 @@ impl MemoryTimes {
         self.evicted_line
     }
 
-    /// Latency of a sector that is missing in a cache, beyond that of a hit there. The sector `may_miss` in the L2 cache.
+    /// Latency of a sector that is missing in a cache, less the latency of a hit there. The sector `may_miss` in the L2 cache.
     pub(crate) fn beyond(&self, cache: KeepingCache, may_miss: bool) -> i64 {
         let latency = match may_miss {
             true => self.dram_latency,

@@ -520,8 +520,8 @@ impl Maker {
         self.bind(end);
     }
 
-    /// Emits an operation that gives all lanes of a group the value of the first of them, in which the condition holds for
-    /// the lanes `voters`.
+    /// Emits an operation that gives all lanes of a group the value of the first of them. The condition holds for the lanes
+    /// `voters`.
     fn reduce(
         &mut self,
         condition: ExecCondition,

@@ -95,7 +95,12 @@ fn lines_that_a_small_cache_loses_are_waited_for_again() {
 #[test]
 fn loads_that_need_not_stay_wait_each_time() {
     let machine = machine(2);
-    for kernel in ["walk_and_count", "walk_volatile", "walk_streaming"] {
+    for kernel in [
+        "walk_and_count",
+        "walk_and_fence",
+        "walk_volatile",
+        "walk_streaming",
+    ] {
         let subject = walk(kernel);
         slowest(&subject, &machine);
         assert_eq!(
