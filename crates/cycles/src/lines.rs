@@ -139,32 +139,54 @@ pub(crate) fn persistent_lines(
     numbers: &MachineNumbers,
     [bytes, line, ways]: CacheShape,
 ) -> BTreeSet<u64> {
-    let (bytes, most_bytes) = numbers.range(bytes);
     let line = numbers.slow(line).max(1);
-    let (least, most) = numbers.range(ways);
-    let shapes = (least.max(1)..=most.max(1)).flat_map(|ways| {
-        let sets = |bytes: u64| (bytes / line / ways).max(1);
-        (sets(bytes)..=sets(most_bytes)).map(move |sets| (ways, sets))
-    });
-    let shapes: Vec<(u64, u64)> = shapes.take(MOST_SHAPES + 1).collect();
-    // To presume no line present is sound: each request then waits as for a miss.
-    if shapes.len() > MOST_SHAPES {
+    let (bytes, most_bytes) = numbers.range(bytes);
+    kept_in_each_shape(
+        lines,
+        (bytes / line, most_bytes / line),
+        numbers.range(ways),
+    )
+}
+
+/// Returns the members of `lines` that stay in each cache whose number of lines and ways are in these ranges. For example,
+/// lines 0 and 8 stay in caches of 8 to 32 lines with 2 ways, but not with 1 to 2 ways, because a cache of 8 lines and one way
+/// has both in set 0.
+fn kept_in_each_shape(lines: &BTreeSet<u64>, sizes: (u64, u64), ways: (u64, u64)) -> BTreeSet<u64> {
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
         return BTreeSet::new();
+    };
+    // With at least as many sets as lines from the first to the last one, each line has a set of its own.
+    let span = last - first + 1;
+    // The fewest ways count for each number of sets.
+    let mut ways_of_sets: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut places = 0;
+    for ways in ways.0.max(1)..=ways.1.max(1) {
+        let sets = [sizes.0, sizes.1].map(|size| (size / ways).max(1));
+        let sets = sets[0]..=sets[1].min(span - 1);
+        places += 1 + (sets.clone().count() as u64).saturating_mul(lines.len() as u64);
+        // To presume no line present is sound: each request then waits as for a miss.
+        if places > MOST_PLACES {
+            return BTreeSet::new();
+        }
+        for sets in sets {
+            ways_of_sets.entry(sets).or_insert(ways);
+        }
     }
     let mut persistent = lines.clone();
-    for (ways, sets) in shapes {
-        let mut count: BTreeMap<u64, u64> = BTreeMap::new();
+    for (sets, ways) in ways_of_sets {
+        let mut count = vec![0; sets as usize];
         for line in lines {
-            *count.entry(line % sets).or_default() += 1;
+            count[(line % sets) as usize] += 1;
         }
         // The machine has one of the shapes, so a line must fit into its set in all of them.
-        persistent.retain(|line| count.get(&(line % sets)).is_some_and(|&n| n <= ways));
+        persistent.retain(|line| count[(line % sets) as usize] <= ways);
     }
     persistent
 }
 
-/// Maximum number of shapes of a cache that are tried one by one. A cache with more shapes is taken to keep nothing.
-const MOST_SHAPES: usize = 256;
+/// Maximum number of places that are tried, one for each line and each shape of a cache. A cache that needs more is taken to
+/// keep nothing.
+const MOST_PLACES: u64 = 1 << 26;
 
 /// Two levels of caches of an SM for code or constants.
 pub(crate) struct LineCaches {
@@ -458,3 +480,6 @@ struct MissGroup {
 pub(crate) fn transfer(bytes: u64, per_kilocycle: u64) -> i64 {
     (bytes * 1000).div_ceil(per_kilocycle.max(1)) as i64 * MILLI
 }
+
+#[cfg(test)]
+mod tests;

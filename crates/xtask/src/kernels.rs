@@ -35,7 +35,8 @@ Same source, same bytes. Needs oracle/lib and oracle/bin, which `cargo xtask ora
             folder, for example target/wide; only a few of them are in the repository, because they are large
   --tensor DIRECTORY   instead: kernels/tensor/NAME.cu (tensor cores, bulk copies, clusters, tensor memory) into this
             folder, each for the chips that have its instructions: sm_75, 80, 89, 90a, 100a, 110a and 120a
-  --beside  instead: the cubins and code objects of kernels/plain and kernels/practice, which lie beside their sources";
+  --beside  instead: the cubins and code objects of kernels/plain and kernels/practice, which lie beside their sources;
+            with --wide their sources for the GPUs with instructions of 128 bits, into that folder";
 
 /// A build configuration of all kernels.
 #[derive(Clone, Copy)]
@@ -246,11 +247,18 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         tensor,
         names,
     } = Arguments::parse(arguments)?;
-    let mut targets = match (beside, &wide, &tensor) {
-        (true, _, _) => targets_beside(repository)?,
-        (false, Some(folder), _) => wide_targets(repository, &names, folder)?,
-        (false, None, Some(folder)) => tensor::targets(repository, &names, folder)?,
-        (false, None, None) => targets(repository, &names)?,
+    let mut targets = match (&wide, &tensor, beside) {
+        (Some(folder), _, false) => wide_targets(repository, "cuda", &names, folder)?,
+        (Some(folder), _, true) => {
+            let mut targets = Vec::new();
+            for sources in BESIDE {
+                targets.extend(wide_targets(repository, sources, &names, folder)?);
+            }
+            targets
+        }
+        (None, Some(folder), _) => tensor::targets(repository, &names, folder)?,
+        (None, None, true) => targets_beside(repository)?,
+        (None, None, false) => targets(repository, &names)?,
     };
     if only_gcn3 {
         targets.retain(|target| matches!(target.compiler, Compiler::Clang));
@@ -392,7 +400,7 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
         .filter(|kernel| names.is_empty() || names.contains(kernel))
         .collect();
     if !kept.is_empty() {
-        let mut wide = wide_targets(repository, &kept, &repository.wide_kernels())?;
+        let mut wide = wide_targets(repository, "cuda", &kept, &repository.wide_kernels())?;
         let is_kept = |target: &Target| match target.compiler {
             Compiler::Nvrtc(build) => KEPT_WIDE_BUILDS.contains(&build.suffix),
             Compiler::Clang => false,
@@ -408,11 +416,13 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
 /// Returns the outputs for the GPUs with instructions of 128 bits, of all sources or of those with these names.
 fn wide_targets(
     repository: &Repository,
+    sources: &str,
     names: &[&str],
     folder: &Path,
 ) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
-    for source in files_with_extension(&repository.kernel_sources(), "cu")? {
+    let sources_folder = repository.root().join("kernels").join(sources);
+    for source in files_with_extension(&sources_folder, "cu")? {
         let name = source
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
@@ -427,7 +437,7 @@ fn wide_targets(
             }
             targets.push(Target {
                 compiler: Compiler::Nvrtc(build),
-                program: format!("kernels/cuda/{name}.cu"),
+                program: format!("kernels/{sources}/{name}.cu"),
                 output: folder.join(format!("{name}.{}.cubin", build.suffix)),
                 name: name.clone(),
                 source: source.clone(),
