@@ -542,7 +542,7 @@ impl AuditedKernel<'_> {
         let (mut run, limit) = match number {
             1 => {
                 let stated = &self.audit.stated;
-                let profile = audited_profile(&claims.flow, stated, self.options);
+                let profile = audited_profile(&prepared.code, &claims.flow, stated, self.options);
                 let (run, warps) = monitor_with_profile(
                     session, prepared, claims, launch, order, self.limit, &profile,
                 )?;

@@ -15,7 +15,7 @@ use warpbound_analyse::access::{
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_analyse::launch_profile::{
-    KnownTransfers, LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
+    LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
 };
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::OpIndex;
@@ -152,7 +152,7 @@ fn record_launch(
         contents,
         steps: MAX_STEPS,
         deadline: flow.thread.deadline,
-        transfers: KnownTransfers::of(&flow.thread),
+        transfers: flow.known_transfers(&prepared.code),
         ..ProfileOptions::default()
     };
     with_launch_values(session, prepared, file, &options, |values| {
@@ -175,7 +175,7 @@ pub(crate) fn accesses_outside_buffers(
     let options = ProfileOptions {
         steps: STEPS_FOR_FAULTS,
         deadline: flow.thread.deadline,
-        transfers: KnownTransfers::of(&flow.thread),
+        transfers: flow.known_transfers(&prepared.code),
         ..ProfileOptions::default()
     };
     let (outside, _) = with_launch_values(session, prepared, file, &options, |values| {

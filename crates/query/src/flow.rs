@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use warpbound_analyse::guarded_lanes::lane_limits;
+use warpbound_analyse::launch_profile::KnownTransfers;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::program_space::ResolvedControl;
 use warpbound_analyse::thread_cfg::Limits;
@@ -98,6 +99,11 @@ impl KernelFlow {
             &self.loops,
             &pending,
         ))
+    }
+
+    /// Returns what the graphs of `code` say about its control transfers, for launch profiles.
+    pub fn known_transfers(&self, code: &Code) -> KnownTransfers {
+        KnownTransfers::of_warps(code, &self.thread, &self.warp)
     }
 
     /// Returns the bound in warp instructions for the given loop bounds, one per element of [`Loops::sites`].

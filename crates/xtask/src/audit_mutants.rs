@@ -311,7 +311,8 @@ impl Subject {
         let bound = bound.map(|bound| bound.verdict.bound());
         let mut random = fastrand::Rng::with_seed(number);
         let (order, contents) = random_choices(&mut random);
-        let profile = profile_options(&claims.flow, &for_launch, contents);
+        let transfers = claims.flow.known_transfers(&prepared.code);
+        let profile = profile_options(&claims.flow, &for_launch, contents, transfers);
         let (run, profiled) = monitor_with_profile(
             session,
             prepared,
@@ -395,12 +396,13 @@ fn profile_options(
     flow: &KernelFlow,
     derived: &DerivedClaims,
     contents: Contents,
+    transfers: KnownTransfers,
 ) -> ProfileOptions {
     let sites = derived.verdicts().iter().enumerate();
     let bounds = sites.map(|(site, _)| Some(derived.bound(site)?.per_entry));
     ProfileOptions {
         contents,
-        transfers: KnownTransfers::of(&flow.thread),
+        transfers,
         loops: stated_loops(flow, &bounds.collect::<Vec<_>>()),
         ..ProfileOptions::default()
     }

@@ -5,7 +5,6 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use warpbound_analyse::launch_profile::KnownTransfers;
 use warpbound_audit::{claims, monitor};
 use warpbound_base::{Deadline, Diagnostic, Named};
 use warpbound_bounds::NoProfileReason;
@@ -139,7 +138,7 @@ fn profile_row(
         }
         let options = ProfileOptions {
             contents,
-            transfers: KnownTransfers::of(&claims.flow.thread),
+            transfers: claims.flow.known_transfers(&prepared.code),
             loops,
             deadline: Deadline::after(TIME_LIMIT),
             ..ProfileOptions::default()

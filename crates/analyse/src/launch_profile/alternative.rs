@@ -4,6 +4,7 @@
 //! side is unknown is in both. Alternatives become one again where an entry resumes that all of their lanes wait for
 //! (SOUNDNESS 6.5). For example, of `if (a[i] > 0) x; y;` one alternative executes `x`, and both meet at `y`.
 
+use warpbound_ir::OpIndex;
 use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError, lanes_of};
@@ -38,6 +39,8 @@ pub(super) struct Alternative {
     pub(super) is_certain: bool,
     /// Whether its lanes wait at an entry for the lanes of other alternatives.
     pub(super) waits: bool,
+    /// End of the operations that all lanes execute, or none, because they agree on an unknown condition.
+    pub(super) skip_until: Option<OpIndex>,
 }
 
 impl Alternative {

@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Code, ControlEffect, ControlTarget, Op, OpIndex};
+use warpbound_ir::{Code, ControlEffect, ControlTarget, Op, OpIndex, OpScope};
 use warpbound_simt::{ControlTransfer, Mask, Tag, lanes_of};
 
 use crate::convergence::BarrierEffects;
 use crate::indirect::IndirectTargets;
 use crate::thread_cfg::ThreadCfg;
+use crate::warp_cfg::WarpCfg;
 
 /// Knowledge about the control transfers of a code that its operations do not state, from the graph of a lane.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -20,10 +21,35 @@ pub struct KnownTransfers {
     pub indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>,
     /// Effects of convergence barriers.
     pub barriers: BarrierEffects,
+    /// Jumps over operations that all go on to the next one, on whose condition the lanes of a group agree: each with its
+    /// target.
+    pub agreed_skips: BTreeMap<OpIndex, OpIndex>,
 }
 
 impl KnownTransfers {
-    /// Collects the knowledge of a graph.
+    /// Collects the knowledge of the graphs of a lane and of a warp.
+    pub fn of_warps(code: &Code, thread: &ThreadCfg, warp: &WarpCfg) -> KnownTransfers {
+        let mut divergent = BTreeSet::new();
+        let mut reached = BTreeSet::new();
+        for node in thread.space.ids() {
+            let last = thread.space.block(node).last;
+            if warp.state(node).is_some() {
+                reached.insert(last);
+            }
+            if warp.divergent.contains(&node) {
+                divergent.insert(last);
+            }
+        }
+        let agreed = reached.difference(&divergent);
+        KnownTransfers {
+            agreed_skips: agreed
+                .filter_map(|&at| Some((at, target_of_skip(code, at)?)))
+                .collect(),
+            ..KnownTransfers::of(thread)
+        }
+    }
+
+    /// Collects the knowledge of the graph of a lane.
     pub fn of(thread: &ThreadCfg) -> KnownTransfers {
         let targets = thread.indirect.iter();
         let in_code = targets.filter_map(|(&at, targets)| match targets {
@@ -33,6 +59,7 @@ impl KnownTransfers {
         KnownTransfers {
             indirect: in_code.collect(),
             barriers: thread.space.barriers.clone(),
+            agreed_skips: BTreeMap::new(),
         }
     }
 
@@ -77,6 +104,26 @@ impl KnownTransfers {
             _ => transfer_of(op, any, point),
         }
     }
+}
+
+/// Returns the target of a conditional jump forward, if all operations that it skips go on to the next one.
+fn target_of_skip(code: &Code, at: OpIndex) -> Option<OpIndex> {
+    let jump = code.get(at)?;
+    let ControlEffect::Jump(ControlTarget::Op(target)) = jump.control else {
+        return None;
+    };
+    let goes_on = |op: &Op| {
+        let is_next = matches!(
+            op.control,
+            ControlEffect::Next
+                | ControlEffect::SaveBarrier(..)
+                | ControlEffect::WriteBarrier { .. }
+        );
+        is_next && !op.barrier && op.scope == OpScope::Lane
+    };
+    let mut skipped = (at.0 + 1..target.0).map(|op| code.get(OpIndex(op)));
+    let skips = target > at.next() && skipped.all(|op| op.is_some_and(goes_on));
+    (skips && !jump.condition.is_always()).then_some(target)
 }
 
 /// Returns the transfer of an operation whose condition may hold in a lane or not (`any`), at the points that `point`

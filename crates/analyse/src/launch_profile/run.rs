@@ -117,6 +117,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             iterations: LoopIterations::new(self.values.loops.len()),
             is_certain: true,
             waits: false,
+            skip_until: None,
         };
         open.add(first);
         while let Some(mut one) = open.take(self.order) {
@@ -192,12 +193,20 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         if op.scope != OpScope::Lane {
             return Err(fail(NoProfileReason::Unsupported));
         }
+        if one.skip_until == Some(at) {
+            one.skip_until = None;
+        }
+        let is_skipped = one.skip_until.is_some();
         let active = ActiveLanes {
             mask: active,
-            are_certain: one.is_certain,
+            are_certain: one.is_certain && !is_skipped,
             are_group: here.is_group,
         };
-        let (lanes, origin) = self.inputs.condition(&one.rows, op, active);
+        let (mut lanes, origin) = self.inputs.condition(&one.rows, op, active);
+        if is_skipped {
+            lanes.possible = lanes.all();
+            lanes.certain = 0;
+        }
         let mut touched: Option<TouchedAddresses> = None;
         if let Some(accesses) = self.accesses.as_mut().filter(|of| of.has(at)) {
             let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
@@ -307,6 +316,19 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                     .ok_or(NoProfileReason::Unsupported)?
             }
         };
+        let skips_to = self.values.transfers.agreed_skips.get(&at);
+        if let Some(&target) = skips_to.filter(|_| lanes.possible == lanes.active.mask) {
+            // The whole group goes one way, and both ways lead to the target. What lies between is executed by all of its
+            // lanes or by none.
+            self.count_decision(at)?;
+            one.skip_until = Some(target);
+            let next = self.point(at.next().0, here.is_group);
+            let moved = one.move_all(&ControlTransfer::Next, next);
+            return match moved {
+                Ok(()) => Ok(RunStep::Continue),
+                Err(_) => Err(NoProfileReason::Unsupported),
+            };
+        }
         if lanes.possible == 0 || transfer == ControlTransfer::Next {
             if !op.condition.is_always() {
                 self.unknown_in_a_row = 0;

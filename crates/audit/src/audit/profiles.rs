@@ -3,11 +3,10 @@
 //! For example, an exact profile of 40 instructions is wrong for a warp that issues 39 or 41. A profile that is not
 //! exact is wrong only for 41 or more.
 
-use warpbound_analyse::launch_profile::{
-    KnownTransfers, LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues,
-};
+use warpbound_analyse::launch_profile::{LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues};
 use warpbound_base::Diagnostic;
 use warpbound_bounds::profile::with_launch_profiler;
+use warpbound_ir::Code;
 use warpbound_launch::{LaunchFile, PathOrder};
 use warpbound_report::audit::Finding;
 use warpbound_runs::runs::functional::fault_diagnostic;
@@ -88,6 +87,7 @@ pub fn monitor_with_profile(
 
 /// Returns the options of the profile of the given launch, which is the one of `bound --launch`.
 pub fn audited_profile(
+    code: &Code,
     flow: &KernelFlow,
     stated: &StatedFacts,
     options: &BoundOptions,
@@ -99,7 +99,7 @@ pub fn audited_profile(
     };
     ProfileOptions {
         deadline: options.limits().deadline,
-        transfers: KnownTransfers::of(&flow.thread),
+        transfers: flow.known_transfers(code),
         loops,
         ..ProfileOptions::default()
     }

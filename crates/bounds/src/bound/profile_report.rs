@@ -1,7 +1,7 @@
 //! The profile of a launch in the bound of its kernel.
 
 use crate::profile::{launch_profile, reason_text};
-use warpbound_analyse::launch_profile::{KnownTransfers, ValueOrigin};
+use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::{Diagnostic, Family, Instructions};
 use warpbound_ipet::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
@@ -67,7 +67,10 @@ impl BoundQuery<'_> {
         let options = ProfileOptions {
             contents: launch.contents,
             deadline: self.analysed.deadline,
-            transfers: KnownTransfers::of(&self.analysed.flow.thread),
+            transfers: self
+                .analysed
+                .flow
+                .known_transfers(&self.analysed.prepared.code),
             loops,
             ..ProfileOptions::default()
         };

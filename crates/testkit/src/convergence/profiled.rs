@@ -233,7 +233,7 @@ fn executions_of(values: LaunchValues<'_>) -> Option<LaunchExecutions> {
 
 /// Executions of all operations of a code without loops by the warp of a launch; `None` without a profile.
 pub fn executions_of_code(code: &Code) -> Option<LaunchExecutions> {
-    let transfers = KnownTransfers::of(&flow_of(code)?.thread);
+    let transfers = flow_of(code)?.known_transfers(code);
     executions_of(values_of(code, &transfers, &[]))
 }
 
@@ -248,7 +248,7 @@ pub fn check_profile(
     let Some(flow) = flow_of(&code) else {
         return ProfileCheck::None;
     };
-    let mut transfers = KnownTransfers::of(&flow.thread);
+    let mut transfers = flow.known_transfers(&code);
     match fault {
         ProfileFault::None => {}
         ProfileFault::GroupsStayApart => code.family = Family::Maxwell,

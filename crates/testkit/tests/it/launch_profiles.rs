@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use warpbound_analyse::launch_profile::ValueOrigin;
-use warpbound_analyse::launch_profile::{KnownTransfers, NoProfileReason, WarpIssues};
+use warpbound_analyse::launch_profile::{NoProfileReason, WarpIssues};
 use warpbound_audit::audit::{HeaderMaximum, ProfiledWarps, WarpId, WorstWarp};
 use warpbound_audit::{claims, monitor, monitor_with_profile};
 use warpbound_base::Diagnostic;
@@ -413,7 +413,7 @@ fn planted_loop_bounds_of_one_contradict_an_audited_warp() {
             let bounds: Vec<Option<u64>> = seen.max_per_entry.iter().map(bound).collect();
             let options = ProfileOptions {
                 loops: stated_loops(&claims.flow, &bounds),
-                transfers: KnownTransfers::of(&claims.flow.thread),
+                transfers: claims.flow.known_transfers(&prepared.code),
                 ..ProfileOptions::default()
             };
             let run = monitor_with_profile(
