@@ -70,6 +70,8 @@ struct Warp<'a> {
     instances: Vec<Instance>,
     /// Groups of lanes that run or wait together.
     groups: Vec<BTreeSet<u32>>,
+    /// Register that all lanes have from the launch.
+    launched: u32,
     run: GroupRun,
 }
 
@@ -86,10 +88,12 @@ impl GroupMachine {
             waits: None,
             exited: false,
         };
+        let seed = seed ^ program.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut warp = Warp {
             program,
             machine: self,
-            rng: fastrand::Rng::with_seed(seed ^ program.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            rng: fastrand::Rng::with_seed(seed),
+            launched: fastrand::Rng::with_seed(!seed).u32(..),
             lanes: vec![lane; LANES as usize],
             instances: Vec::new(),
             groups: vec![(0..LANES).collect()],
@@ -380,6 +384,10 @@ impl Warp<'_> {
                 let visit = visits[at];
                 visits[at] += 1;
                 visit < (limits >> (2 * lane) & 3)
+            }
+            LaneDecision::FromLaunch(bit) => self.launched >> bit & 1 == 1,
+            LaneDecision::UnlessFromLaunch { bit, mask } => {
+                self.launched >> bit & 1 == 0 && mask >> lane & 1 == 1
             }
             LaneDecision::Group => of_group,
             LaneDecision::Data(data) => {

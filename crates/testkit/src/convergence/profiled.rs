@@ -39,6 +39,10 @@ pub enum ProfileFault {
     UniformKeptByLanes,
     /// No lane is ever missing where a branch asks for lanes.
     NoneMissing,
+    /// Lanes agree on each jump over operations without transfers.
+    AllSkipsAgreed,
+    /// What is skipped is always executed.
+    NothingSkipped,
 }
 
 /// Result of a check.
@@ -245,7 +249,7 @@ pub fn check_profile(
     fault: ProfileFault,
 ) -> ProfileCheck {
     let mut code = program.code.clone();
-    let Some(flow) = flow_of(&code) else {
+    let Some(mut flow) = flow_of(&code) else {
         return ProfileCheck::None;
     };
     let mut transfers = flow.known_transfers(&code);
@@ -254,6 +258,15 @@ pub fn check_profile(
         ProfileFault::GroupsStayApart => code.family = Family::Maxwell,
         ProfileFault::NothingDemoted => transfers.barriers.ignored = BTreeSet::new(),
         ProfileFault::UniformKeptByLanes => keep_by_lanes(&mut code),
+        ProfileFault::AllSkipsAgreed => {
+            flow.warp.divergent.clear();
+            transfers = flow.known_transfers(&code);
+        }
+        ProfileFault::NothingSkipped => {
+            for at in std::mem::take(&mut transfers.agreed_skips).into_keys() {
+                code.ops[at.index()].control = ControlEffect::Next;
+            }
+        }
         ProfileFault::NoneMissing => {
             for op in &mut code.ops {
                 if let Some(Meaning::Ask(mask)) = &mut op.meaning {

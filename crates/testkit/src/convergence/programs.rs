@@ -56,6 +56,15 @@ pub enum LaneDecision {
     },
     /// Whether a lane of a mask does not execute it with the others.
     Missing(u32),
+    /// By this bit of a register that all lanes have from the launch.
+    FromLaunch(u32),
+    /// The lanes of a mask, if this bit of the register is 0.
+    UnlessFromLaunch {
+        /// The bit.
+        bit: u32,
+        /// The mask.
+        mask: u32,
+    },
 }
 
 /// Shapes that programs may contain.
@@ -74,7 +83,8 @@ pub struct Shapes {
     pub group_branches: bool,
     /// Branches that each lane takes or not, whatever its cells hold; some release barriers.
     pub choices: bool,
-    /// Branches on the lanes that are together: votes, a value that one lane gives to the others, lanes that are missing.
+    /// Branches on the lanes that are together: votes, a value that one lane gives to the others, lanes that are missing; and
+    /// branches on a register that all lanes have from the launch.
     pub votes: bool,
 }
 
@@ -447,6 +457,10 @@ impl Maker {
 
     /// Emits a branch that depends on the lanes which are together.
     fn vote(&mut self) {
+        let choice = self.rng.u8(0..5);
+        if choice == 4 {
+            return self.skip();
+        }
         let (target, end) = (self.label(), self.label());
         let guard = Cell::pred(0);
         let condition = ExecCondition {
@@ -454,7 +468,7 @@ impl Maker {
             ..ExecCondition::ALWAYS
         };
         let (lane, mask) = (self.rng.u32(0..LANES), self.rng.u32(0..1 << LANES));
-        match self.rng.u8(0..4) {
+        match choice {
             0 => {
                 let register = Cell::gpr(5);
                 let vote = self.emit(ControlEffect::Next, LaneDecision::Vote(u32::MAX));
@@ -516,6 +530,46 @@ impl Maker {
         }
         if !jump_leads_there {
             self.bind(target);
+        }
+        self.bind(end);
+    }
+
+    /// Emits a jump over operations without a region: by the data of each lane, or over an assignment by a value of the launch,
+    /// as the code of sm_87 begins, with a branch of some lanes if it was not skipped.
+    fn skip(&mut self) {
+        let (after, end) = (self.label(), self.label());
+        if self.rng.bool() {
+            let condition = self.predicate();
+            let decision = LaneDecision::Data(self.ops.len());
+            self.to(condition, ControlEffect::Jump, after, decision);
+            for _ in 0..self.rng.usize(1..4) {
+                self.emit(ControlEffect::Next, LaneDecision::Always);
+            }
+            self.bind(after);
+            return;
+        }
+        let (guard, lanes) = (Cell::pred(0), Cell::gpr(6));
+        let condition = ExecCondition {
+            guard: Some(guard),
+            ..ExecCondition::ALWAYS
+        };
+        let (bit, mask) = (self.rng.u32(0..4), self.rng.u32(0..1 << LANES));
+        let launched = Expr::Cell(Cell::of(Reg::uniform(2)));
+        self.set(lanes, Expr::Const(0));
+        self.set(guard, bit_of(launched, Expr::Const(bit)));
+        let value = &mut self.ops.last_mut().expect("it was emitted").value;
+        *value = ValueDependence::Function;
+        let decision = LaneDecision::FromLaunch(bit);
+        self.to(condition, ControlEffect::Jump, after, decision);
+        self.set(lanes, Expr::Const(mask));
+        self.emit(ControlEffect::Next, LaneDecision::Always);
+        self.bind(after);
+        let is_in = bit_of(Expr::Cell(lanes), Expr::Special(SpecialReg::LaneId));
+        self.set(guard, is_in);
+        let decision = LaneDecision::UnlessFromLaunch { bit, mask };
+        self.to(condition, ControlEffect::Jump, end, decision);
+        for _ in 0..self.rng.usize(1..4) {
+            self.emit(ControlEffect::Next, LaneDecision::Always);
         }
         self.bind(end);
     }

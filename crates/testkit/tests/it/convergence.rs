@@ -344,6 +344,20 @@ fn planted_lanes_that_are_never_missing_are_found_in_profiles() {
     assert!(!found.violated.is_empty(), "{found:?}");
 }
 
+/// A branch by which some lanes skip operations, and all lanes execute them together with what follows.
+#[test]
+fn planted_skips_on_which_lanes_need_not_agree_are_found_in_profiles() {
+    let found = profiles(Shapes::WITH_VALUES, ProfileFault::AllSkipsAgreed);
+    assert!(!found.violated.is_empty(), "{found:?}");
+}
+
+/// A branch that only the launch decides, with the values of one of its sides.
+#[test]
+fn planted_skips_that_never_happen_are_found_in_profiles() {
+    let found = profiles(Shapes::DECIDED, ProfileFault::NothingSkipped);
+    assert!(!found.violated.is_empty(), "{found:?}");
+}
+
 /// Of a warp whose lanes have parted, some may be at a barrier before the others have ended, whichever side the stack runs
 /// first. So no part of it ends at the barrier.
 #[test]
