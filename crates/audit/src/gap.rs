@@ -220,7 +220,7 @@ impl<'a> GapSubject<'a> {
             deadline: limits.deadline,
         };
         let given = flow_facts(analysed)?;
-        let found = TimedFindings::find(analysed, options.cycles.counts)?;
+        let found = TimedFindings::find(analysed, options.cycles.counts, &given.bounds)?;
         let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
         claims.accesses.clone_from(&found.classes);
         Ok(GapSubject {

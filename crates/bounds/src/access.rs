@@ -28,7 +28,7 @@ use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, R
 use crate::assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;
 use crate::facts::accesses::stated_accesses;
-use crate::profile::{ProfileOptions, reason_text, with_launch_values};
+use crate::profile::{ProfileOptions, loops_of_profile, reason_text, with_launch_values};
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{
     AnalysedKernel, BoundOptions, Contents, KernelAnalysis, KernelFlow, Session, StatedLaunches,
@@ -61,7 +61,8 @@ pub struct TimedFindings {
 
 impl TimedFindings {
     /// Finds the accesses and executions that bounds in cycles rest on, in addition to the flow. If one launch is
-    /// stated, its warps are executed as far as the launch fixes their values.
+    /// stated, its warps are executed as far as the launch fixes their values; loops that unknown values end have
+    /// `loop_bounds`, one for each site.
     ///
     /// # Errors
     ///
@@ -69,6 +70,7 @@ impl TimedFindings {
     pub fn find(
         analysed: AnalysedKernel<'_>,
         counts: LaunchCounts,
+        loop_bounds: &[Option<u64>],
     ) -> Result<TimedFindings, Diagnostic> {
         let AnalysedKernel {
             prepared,
@@ -91,11 +93,15 @@ impl TimedFindings {
             });
         };
         let contents = options.profiled_launch.as_ref();
-        let contents = contents.map_or(Contents::Any, |launch| launch.contents);
         let nodes = flow.thread.space.ids();
         let counted: BTreeSet<OpIndex> =
             nodes.map(|id| flow.thread.space.block(id).first).collect();
-        let (record, read) = record_launch(analysed, file, contents, units, &counted)?;
+        let profile = ProfileOptions {
+            contents: contents.map_or(Contents::Any, |launch| launch.contents),
+            loops: loops_of_profile(flow, options.reading, loop_bounds),
+            ..ProfileOptions::default()
+        };
+        let (record, read) = record_launch(analysed, file, profile, units, &counted)?;
         let rests_on_contents = record
             .as_ref()
             .is_ok_and(|record| record.decided.has(ValueOrigin::CONTENTS));
@@ -133,12 +139,12 @@ fn why_not_executed(prepared: &Prepared<'_>, why: NoProfile) -> String {
     format!("{}, at {place}", reason_text(why.reason))
 }
 
-/// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations. Also
-/// returns the names of the buffers whose contents may have decided.
+/// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations. `profile` has
+/// contents and loops. Also returns the names of the buffers whose contents may have decided.
 fn record_launch(
     analysed: AnalysedKernel<'_>,
     file: &LaunchFile,
-    contents: Contents,
+    profile: ProfileOptions,
     units: MemoryUnits,
     counted: &BTreeSet<OpIndex>,
 ) -> Result<(Result<LaunchRecord, NoProfile>, Vec<String>), Diagnostic> {
@@ -149,11 +155,10 @@ fn record_launch(
         ..
     } = analysed;
     let options = ProfileOptions {
-        contents,
         steps: MAX_STEPS,
         deadline: flow.thread.deadline,
         transfers: flow.known_transfers(&prepared.code),
-        ..ProfileOptions::default()
+        ..profile
     };
     with_launch_values(session, prepared, file, &options, |values| {
         LaunchProfiler::record(values, units, counted.iter().copied())
@@ -213,9 +218,9 @@ impl<'a> AccessFindings<'a> {
         let Some(file) = file.filter(|_| is_open && followed) else {
             return Ok(found);
         };
-        // The report of accesses lists no assumption about contents, so none is used.
-        let (contents, counted) = (Contents::Any, BTreeSet::new());
-        let (record, _) = record_launch(analysed, file, contents, units, &counted)?;
+        // The report of accesses lists no assumption about contents and no fact, so none is used.
+        let (profile, counted) = (ProfileOptions::default(), BTreeSet::new());
+        let (record, _) = record_launch(analysed, file, profile, units, &counted)?;
         found.follow(record);
         Ok(found)
     }

@@ -16,7 +16,7 @@ use warpbound_launch::{
     Buffer, GlobalMemory, Launch, LaunchFile, ParamValue, PathOrder, PointerLocation,
 };
 use warpbound_load::Kernel;
-use warpbound_query::{Contents, KernelFlow, Prepared, Session};
+use warpbound_query::{Contents, FactReading, KernelFlow, Prepared, Session};
 use warpbound_simt::NodeId;
 
 use crate::NoProfileReason;
@@ -130,6 +130,19 @@ pub fn with_launch_values<T>(
             Some(Shrunk::Fewer) => {}
             Some(Shrunk::None) => contents = None,
         }
+    }
+}
+
+/// Returns the loops of a kernel for profiles, as [`stated_loops`] does for bounds in a reading.
+pub(crate) fn loops_of_profile(
+    flow: &KernelFlow,
+    reading: FactReading,
+    bounds: &[Option<u64>],
+) -> Vec<StatedLoop> {
+    match reading {
+        FactReading::Simt => stated_loops(flow, bounds),
+        // Facts in this reading are about loops of the warp, and profiles count the iterations of lanes.
+        FactReading::Paper => Vec::new(),
     }
 }
 

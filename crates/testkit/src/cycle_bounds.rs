@@ -204,7 +204,7 @@ impl<'a> CycleSubject<'a> {
             flow: &subject.claims.flow,
             deadline: Deadline::default(),
         };
-        let mut lone = LoneWarp::new(analysed, &cycles)?;
+        let mut lone = LoneWarp::new(analysed, &cycles, &subject.stated())?;
         lone.change(change);
         subject.compare(&lone, setups)
     }

@@ -338,7 +338,6 @@ impl Bounded<'_> {
             flow: &claims.flow,
             deadline: Deadline::default(),
         };
-        let time = LaunchTime::new(analysed, &cycles, extent)?;
         let sites = claims.flow.loops.sites.iter();
         let stated: Vec<Option<u64>> = sites
             .map(|site| {
@@ -347,6 +346,7 @@ impl Bounded<'_> {
                 own.map(|(_, &count)| count)
             })
             .collect();
+        let time = LaunchTime::new(analysed, &cycles, extent, &stated)?;
         let stated = StatedCounts {
             bounds: &stated,
             totals: &vec![None; stated.len()],

@@ -57,6 +57,8 @@ pub(super) struct WarpRun<'r, 'a> {
     pub(super) executions: Option<&'r mut ExecutionRecorder>,
     /// Whether all lanes that the warp may have are in the alternative that runs.
     is_only: bool,
+    /// Lanes that may have ended, or not.
+    may_have_ended: Mask,
 }
 
 /// Result of a step.
@@ -96,6 +98,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             accesses: None,
             executions: None,
             is_only: true,
+            may_have_ended: 0,
         }
     }
 
@@ -123,6 +126,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         while let Some(mut one) = open.take(self.order) {
             let mut height = one.height();
             self.is_only = open.is_empty();
+            // A lane that has not ended is in some alternative.
+            one.is_certain |= self.is_only && one.lanes() & self.may_have_ended == 0;
             while let Some((point, active)) = one.stack.running() {
                 match self.step(&mut one, point, active)? {
                     RunStep::Continue => {}
@@ -243,6 +248,9 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             return Ok(RunStep::Continue);
         }
         self.decided = self.decided.with(origin);
+        if op.control == ControlEffect::Exit && (lanes.possible != 0 || !one.is_certain) {
+            self.may_have_ended |= Mask::from(lanes.all());
+        }
         self.transfer(one, op, here, lanes).map_err(fail)
     }
 

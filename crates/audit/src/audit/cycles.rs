@@ -22,6 +22,7 @@ use warpbound_simulate::functional::SingleWarp;
 use warpbound_simulate::timed::Silent;
 
 use super::{Audit, Claims, HeaderMaximum, MonitoredRun};
+use warpbound_bounds::bound::flow_facts;
 use warpbound_bounds::{CycleOptions, LoneWarp};
 use warpbound_query::prepared::Prepared;
 use warpbound_query::{AnalysedKernel, BoundOptions, CacheState, Session, StatedLaunches};
@@ -227,7 +228,8 @@ fn lone_warps(
         flow: &claims.flow,
         deadline: Deadline::default(),
     };
-    let lone = LoneWarp::new(analysed, &runs.cycles);
+    let given = flow_facts(analysed)?;
+    let lone = LoneWarp::new(analysed, &runs.cycles, &given.bounds);
     let lone = match lone {
         Ok(lone) => lone,
         Err(why) => {

@@ -173,10 +173,6 @@ fn bounded_launch(
         scope: TimeScope::Grid,
         schedulers: runs.schedulers,
     };
-    let time = match LaunchTime::new(analysed, &runs.cycles, extent) {
-        Ok(time) => time,
-        Err(why) => return Ok(refused(why)),
-    };
     let (order, most) = (runs.order, runs.max_instructions);
     let seen = monitor(session, prepared, claims, launch, order, most)?;
     // A clock ends a run without time, so the loops of code that reads clocks have their derived bounds.
@@ -190,6 +186,10 @@ fn bounded_launch(
             }
         }
         Some(_) => flow_facts(analysed)?,
+    };
+    let time = match LaunchTime::new(analysed, &runs.cycles, extent, &known.bounds) {
+        Ok(time) => time,
+        Err(why) => return Ok(refused(why)),
     };
     let found = match time.bound(known.stated(), Effort::default()) {
         Ok(found) => found,

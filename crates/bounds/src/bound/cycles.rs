@@ -61,7 +61,7 @@ impl BoundQuery<'_> {
             deadline: self.analysed.deadline,
             ..Effort::default()
         };
-        let lone = LoneWarp::new(self.analysed, options)?;
+        let lone = LoneWarp::new(self.analysed, options, stated.bounds)?;
         let bound = lone.bound(stated, effort);
         let bound = bound.map_err(|why| self.no_bound(why, lone.not_executed.as_deref()))?;
         Ok((bound, lone.read))
@@ -90,7 +90,7 @@ impl BoundQuery<'_> {
             deadline: self.analysed.deadline,
             ..Effort::default()
         };
-        let time = LaunchTime::new(self.analysed, options, extent)?;
+        let time = LaunchTime::new(self.analysed, options, extent, stated.bounds)?;
         let bound = time.bound(stated, effort);
         let bound = bound.map_err(|why| self.no_bound(why, time.not_executed()))?;
         let estimate = match time.is_of_warps() {

@@ -1,6 +1,6 @@
 //! The profile of a launch in the bound of its kernel.
 
-use crate::profile::{launch_profile, reason_text};
+use crate::profile::{launch_profile, loops_of_profile, reason_text};
 use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::{Diagnostic, Family, Instructions};
 use warpbound_ipet::{Verdict, WarpBound};
@@ -10,9 +10,7 @@ use warpbound_report::bound::{CodePlace, ProfileReport, ReportedWarp, UndecidedW
 
 use super::query::BoundQuery;
 use crate::ProfileOptions;
-use crate::profile::stated_loops;
 use warpbound_analyse::{launch_profile::LaunchProfile, launch_profile::LaunchedWarp};
-use warpbound_query::FactReading;
 
 /// Profile of the launch of a query, and its part of the report.
 pub(super) struct QueryProfile {
@@ -59,11 +57,6 @@ impl BoundQuery<'_> {
                 Diagnostic::new("the launch has another block than the one that is stated");
             return Err(message.in_kernel(kernel.demangled()));
         }
-        let loops = match self.analysed.options.reading {
-            FactReading::Simt => stated_loops(self.analysed.flow, bounds),
-            // Facts in this reading are about loops of the warp, and profiles count the iterations of lanes.
-            FactReading::Paper => Vec::new(),
-        };
         let options = ProfileOptions {
             contents: launch.contents,
             deadline: self.analysed.deadline,
@@ -71,7 +64,7 @@ impl BoundQuery<'_> {
                 .analysed
                 .flow
                 .known_transfers(&self.analysed.prepared.code),
-            loops,
+            loops: loops_of_profile(self.analysed.flow, self.analysed.options.reading, bounds),
             ..ProfileOptions::default()
         };
         let prepared = self.analysed.prepared;

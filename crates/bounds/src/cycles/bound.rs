@@ -77,7 +77,8 @@ pub struct LoneWarp<'a> {
 }
 
 impl<'a> LoneWarp<'a> {
-    /// Collects the inputs of the time of the kernel, other than flow facts. `options` have the launch.
+    /// Collects the inputs of the time of the kernel, other than flow facts. The options of `analysed` have the launch, which is
+    /// executed with `loop_bounds` ([`TimedFindings::find`]).
     ///
     /// # Errors
     ///
@@ -85,6 +86,7 @@ impl<'a> LoneWarp<'a> {
     pub fn new(
         analysed: AnalysedKernel<'a>,
         cycles: &CycleOptions,
+        loop_bounds: &[Option<u64>],
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let AnalysedKernel {
             session,
@@ -94,7 +96,7 @@ impl<'a> LoneWarp<'a> {
             ..
         } = analysed;
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        let found = TimedFindings::find(analysed, cycles.counts)?;
+        let found = TimedFindings::find(analysed, cycles.counts, loop_bounds)?;
         let mut inputs = cycle_inputs(&TimedSubject {
             session,
             prepared,

@@ -139,7 +139,8 @@ pub struct LaunchTime {
 }
 
 impl LaunchTime {
-    /// Collects the inputs of the time of a launch, other than flow facts. `options` have the launch.
+    /// Collects the inputs of the time of a launch, other than flow facts. The options of `analysed` have the launch, which is
+    /// executed with `loop_bounds` ([`TimedFindings::find`]).
     ///
     /// # Errors
     ///
@@ -149,6 +150,7 @@ impl LaunchTime {
         analysed: AnalysedKernel<'_>,
         cycles: &CycleOptions,
         extent: LaunchExtent,
+        loop_bounds: &[Option<u64>],
     ) -> Result<LaunchTime, Diagnostic> {
         let AnalysedKernel {
             session,
@@ -169,7 +171,7 @@ impl LaunchTime {
                 None => "state one with --launch",
             }));
         };
-        let found = TimedFindings::find(analysed, cycles.counts)?;
+        let found = TimedFindings::find(analysed, cycles.counts, loop_bounds)?;
         LaunchTime::with_findings(session, prepared, flow, &found, file, cycles, extent)
     }
 

@@ -153,7 +153,7 @@ impl Subject {
             scope: TimeScope::Grid,
             schedulers: SchedulerClass::WorkConserving,
         };
-        let time = LaunchTime::new(analysed, &cycles, extent).expect("it has a time");
+        let time = LaunchTime::new(analysed, &cycles, extent, &[]).expect("it has a time");
         work(time, claims.flow.loops.sites.len())
     }
 }

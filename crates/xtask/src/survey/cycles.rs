@@ -157,7 +157,7 @@ fn bound(
     let analysed = analysed.map_err(|refusal| Diagnostic::new(refusal.reason.to_string()))?;
     let AnalysedKernel { prepared, flow, .. } = analysed;
     let (begin, begin_of_thread) = (Instant::now(), thread_time());
-    let found = LoneWarp::new(analysed, cycles);
+    let found = LoneWarp::new(analysed, cycles, &[]);
     let found = found.and_then(|lone| {
         let counts = vec![options.loop_default; flow.loops.sites.len()];
         let stated = StatedCounts {
