@@ -23,6 +23,8 @@ use crate::symbolic::values::Symbolic;
 /// Maximum number of ways that are followed, and of nodes visited in search of them.
 const MAX_WAYS: usize = 24;
 const MAX_VISITED: u32 = 600;
+/// Maximum number of joins above the place below which the words of a loop are decided.
+const MAX_JOINS_ABOVE: u32 = 4;
 /// Maximum number of atoms that are searched for joins.
 const MAX_FOLLOWED: usize = 1000;
 
@@ -40,6 +42,12 @@ enum Part {
     },
 }
 
+/// All ways from a place that every path passes to a loop.
+pub(super) struct Ways {
+    top: usize,
+    all: Vec<Vec<Part>>,
+}
+
 /// One way on which a loop is reached.
 pub(super) struct Arrival {
     /// Conditions that hold when the header is reached on this way.
@@ -51,33 +59,69 @@ pub(super) struct Arrival {
 type Sources = HashMap<usize, usize>;
 
 impl LoopSolver<'_> {
-    /// All ways on which a loop is reached, without those whose conditions exclude each other; `None` if they tell no
-    /// more than the conditions above the header, or if there are more than are followed.
-    pub(super) fn arrivals(
+    /// Ways on which a loop is reached from a place above it: first from the place below which its words are decided, then
+    /// from places above further joins, because what a branch above a join says of a word holds on some of the ways only.
+    /// As long as there are few ways.
+    pub(super) fn ways_from_above(
         &mut self,
         index: LoopIndex,
         header: usize,
         joins: &[usize],
-    ) -> Option<Vec<Arrival>> {
-        let mut top = self.top_of_ways(header, header)?;
-        let mut ways = self.ways(index, header, top)?;
-        // From a place above further joins at which a word of the loop is decided, as long as there are few ways.
+    ) -> Vec<Ways> {
+        let mut found = Vec::new();
+        let Some((mut top, mut ways)) = self.ways_to(index, header, header) else {
+            return found;
+        };
+        // From a place above further joins at which a word of the loop is decided.
         while let Some(&join) = self.nearest_above(joins, top) {
-            let Some(above) = self.top_of_ways(join, header) else {
+            let Some(above) = self.ways_to(index, header, join) else {
                 break;
             };
-            let Some(more) = self.ways(index, header, above) else {
+            (top, ways) = above;
+        }
+        for _ in 0..=MAX_JOINS_ABOVE {
+            // On a single way without loops, no more conditions hold than above the header.
+            let is_edge = |part: &Part| matches!(part, Part::Edge { .. });
+            if ways.len() > 1 || !ways.iter().flatten().all(is_edge) {
+                found.push(Ways { top, all: ways });
+            }
+            let above = self.join_above(top);
+            let Some(above) = above.and_then(|join| self.ways_to(index, header, join)) else {
                 break;
             };
-            (top, ways) = (above, more);
+            (top, ways) = above;
         }
-        // On a single way without loops, no more conditions hold than above the header.
-        let is_edge = |part: &Part| matches!(part, Part::Edge { .. });
-        if ways.len() < 2 && ways.iter().flatten().all(is_edge) {
-            return None;
-        }
-        let arrivals = ways.iter().map(|way| self.arrival(top, way));
-        Some(arrivals.collect::<Vec<_>>().into_iter().flatten().collect())
+        found
+    }
+
+    /// The arrivals by some ways, without those whose conditions exclude each other.
+    pub(super) fn arrivals(&mut self, ways: &Ways) -> Vec<Arrival> {
+        let all = ways.all.iter();
+        all.filter_map(|way| self.arrival(ways.top, way)).collect()
+    }
+
+    /// Ways to a loop from a place above a node that every path passes, and the place.
+    fn ways_to(
+        &mut self,
+        index: LoopIndex,
+        header: usize,
+        below: usize,
+    ) -> Option<(usize, Vec<Vec<Part>>)> {
+        let top = self.top_of_ways(below, header)?;
+        Some((top, self.ways(index, header, top)?))
+    }
+
+    /// The lowest join that is a node or dominates it.
+    fn join_above(&self, node: usize) -> Option<usize> {
+        let dependence = self.symbolic.dependence;
+        let is_join = |&node: &usize| {
+            let before = dependence.reversed.successors(node).iter();
+            let reached = before.filter(|&&before| dependence.dominators.is_reached(before));
+            reached.count() > 1
+        };
+        let mut above =
+            std::iter::successors(Some(node), |&node| dependence.dominators.immediate(node));
+        above.find(is_join)
     }
 
     fn ways(&mut self, index: LoopIndex, header: usize, top: usize) -> Option<Vec<Vec<Part>>> {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use warpbound_base::CodeAddr;
 use warpbound_graph::LoopIndex;
 
+use super::arrivals::Arrival;
 use super::counting::{Count, CountedLoop, step_text};
 use super::exits::{self, Exit};
 use super::footing::MAX_BOUND;
@@ -172,7 +173,7 @@ impl LoopSolver<'_> {
         (best, why)
     }
 
-    /// The greatest of the bounds on each way to the loop; `None` if there is none on one of them.
+    /// The greatest of the bounds on each way to the loop, from the first place above it that gives one.
     fn best_by_arrivals(
         &mut self,
         exits: &[Exit],
@@ -184,15 +185,56 @@ impl LoopSolver<'_> {
         if self.symbolic.masks.is_some() {
             return None;
         }
+        let mut least: Option<Candidate> = None;
+        for ways in self.ways_from_above(index, header, joins) {
+            let arrivals = self.arrivals(&ways);
+            let Some(greatest) = self.greatest_on(&arrivals, exits, index, header) else {
+                continue;
+            };
+            if least
+                .as_ref()
+                .is_none_or(|least| greatest.most < least.most)
+            {
+                least = Some(greatest);
+            }
+            // Ways from further above say more, but rarely make such a bound smaller.
+            if least
+                .as_ref()
+                .is_some_and(|least| least.pattern != CountPattern::Width)
+            {
+                break;
+            }
+        }
+        let greatest = least?;
+        // A formula or a certain count would hold on one way only.
+        Some(Candidate {
+            least: 1,
+            count: greatest.count.map(|count| Count {
+                distance: None,
+                ..count
+            }),
+            is_only_way_out: false,
+            ..greatest
+        })
+    }
+
+    /// The greatest of the bounds on some ways to a loop; `None` if one of them has none.
+    fn greatest_on(
+        &mut self,
+        arrivals: &[Arrival],
+        exits: &[Exit],
+        index: LoopIndex,
+        header: usize,
+    ) -> Option<Candidate> {
         let mut greatest: Option<Candidate> = None;
-        for arrival in self.arrivals(index, header, joins)? {
+        for arrival in arrivals {
             let of_exit = |_: &Exit| CountedLoop {
                 index,
                 header,
                 facts: &arrival.facts,
                 // They hold on this way.
                 facts_always_hold: false,
-                arrival: Some(&arrival),
+                arrival: Some(arrival),
             };
             // The greatest count is a bound only if each way has one.
             let best = self.best_of(exits, of_exit).0?;
@@ -204,17 +246,7 @@ impl LoopSolver<'_> {
             }
         }
         // Where all ways exclude themselves, the header is never executed.
-        let greatest = greatest.unwrap_or_else(|| self.never_entered(exits));
-        // A formula or a certain count would hold on one way only.
-        Some(Candidate {
-            least: 1,
-            count: greatest.count.map(|count| Count {
-                distance: None,
-                ..count
-            }),
-            is_only_way_out: false,
-            ..greatest
-        })
+        Some(greatest.unwrap_or_else(|| self.never_entered(exits)))
     }
 
     /// Bounds by the conditions of an exit, or the reasons why there is none.
