@@ -8,6 +8,7 @@ pub(crate) mod atoms;
 pub(crate) mod conditions;
 pub(crate) mod integers;
 mod loads;
+mod low_parts;
 pub(crate) mod polynomial;
 pub(crate) mod ranges;
 mod replacing;

@@ -145,6 +145,16 @@ impl LoopSolver<'_> {
         all
     }
 
+    /// Facts with limits of the shifts in words, which follow from them.
+    fn with_shifts_of(&mut self, words: [&Progression; 2], facts: &Facts) -> Facts {
+        let mut facts = facts.clone();
+        let (symbolic, integers) = self.parts();
+        for word in words {
+            integers.limit_shifts(&symbolic.atoms, &word.first, &mut facts);
+        }
+        facts
+    }
+
     /// The count, or the greatest count over the cases of a word that is one of two, whichever is smaller.
     fn greatest_case(
         &mut self,
@@ -154,6 +164,7 @@ impl LoopSolver<'_> {
         depth: u32,
         count: &mut CountOf<'_, Self>,
     ) -> Option<Count> {
+        let facts = &self.with_shifts_of([a, b], facts);
         let whole = count(self, a, b, facts);
         // Cases cannot make an exact count smaller.
         let is_exact = whole
@@ -162,14 +173,17 @@ impl LoopSolver<'_> {
         if depth == 0 || is_exact {
             return whole;
         }
-        let unknowns = a.first.unknowns().chain(b.first.unknowns());
-        let Some((id, choices)) = choice_among(&self.symbolic.atoms, unknowns) else {
+        let atoms = &self.symbolic.atoms;
+        // Choices inside operations after those that are terms.
+        let terms = a.first.unknowns().chain(b.first.unknowns());
+        let nested = [a, b].into_iter().flat_map(|of| atoms.all_in(&of.first));
+        let Some((id, choices)) = choice_among(atoms, terms.chain(nested)) else {
             return whole;
         };
         let mut all: Option<Count> = None;
         for choice in choices {
-            let case = |of: &Progression| {
-                let first = of.first.substituted(id, &choice.word)?;
+            let mut case = |of: &Progression| {
+                let first = self.symbolic.with_atom(&of.first, id, &choice.word)?;
                 let step = of.step.clone();
                 Some(Progression { first, step })
             };

@@ -14,6 +14,7 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::{BinaryOp, Cell, TernaryOp, UnaryOp};
 use warpbound_isa::SpecialReg;
 
+use super::low_parts::LowParts;
 use super::polynomial::Polynomial;
 use super::span::{Reading, Span};
 use crate::gsa::ValueId;
@@ -78,6 +79,8 @@ pub(crate) struct Atoms {
     /// For each gate, the words that it chooses from.
     gates: BTreeMap<AtomId, Vec<WordPolynomial>>,
     parts: FxHashMap<WordPolynomial, Parts>,
+    /// Words that are the low bits of others.
+    pub(super) low_parts: LowParts,
 }
 
 /// The constant polynomial of a word.
@@ -446,6 +449,7 @@ impl Atoms {
         match low {
             Some(low) => {
                 self.limit(&low, Span::between(0, mask.into()));
+                self.low_parts.record(&low, a, bits, high.as_unknown());
                 low
             }
             None => {

@@ -1,8 +1,9 @@
 //! Words as integers: exact polynomials over words read as numbers, their limits, and facts that guards imply.
 
 use rustc_hash::FxHashMap;
+use warpbound_ir::BinaryOp;
 
-use super::atoms::{AtomId, Atoms, WordPolynomial};
+use super::atoms::{Atom, AtomId, Atoms, WordPolynomial};
 use super::polynomial::Polynomial;
 use super::ranges::{Overlay, product_residue};
 use super::span::{Reading, Span};
@@ -219,7 +220,36 @@ impl Integers {
         if word.as_unknown().is_some() {
             return None;
         }
-        let mut sum = Integer::constant(0);
+        let whole = self.expand_terms(atoms, word, reading, facts, Integer::constant(0));
+        whole.or_else(|| {
+            // The low bits of a word are closer limited than its terms.
+            let (parts, rest) = atoms.low_parts.taken_out_of(word);
+            let mut sum = Integer::constant(0);
+            for (part, factor) in &parts {
+                let low = self.number_within(
+                    atoms,
+                    &part.word,
+                    Reading::Unsigned,
+                    facts.limits_of_readings(),
+                );
+                sum = sum.plus(&low, (*factor).into())?;
+            }
+            match parts.is_empty() {
+                true => None,
+                false => self.expand_terms(atoms, &rest, reading, facts, sum),
+            }
+        })
+    }
+
+    /// The number of a word, term by term, and of a sum of numbers.
+    fn expand_terms(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        reading: Reading,
+        facts: &Facts,
+        mut sum: Integer,
+    ) -> Option<Integer> {
         for (unknowns, coefficient) in word.terms() {
             let mut term = Integer::constant((*coefficient as i32).into());
             for &atom in unknowns {
@@ -323,8 +353,75 @@ impl Integers {
                 }
             }
         }
+        let excluded = of.coefficient(&[]);
+        if (least == excluded || most == excluded)
+            && let Some(number) = number_in(of)
+            && self.is_low_part_of_more(atoms, number, facts)
+        {
+            least += i128::from(least == excluded);
+            most -= i128::from(most == excluded);
+        }
         // The excluded constants may have moved the limits off the remainder.
         to_residue(least, most)
+    }
+
+    /// Whether a number is the low bits of a word that is not 0, because more low bits of the word are not 0 and their
+    /// number shows that only these may be set. For example, if `x & 15` is not 0 and at most 7, then `x & 7` is not 0.
+    fn is_low_part_of_more(&self, atoms: &Atoms, number: NumberId, facts: &Facts) -> bool {
+        let Some(part) = atoms.low_parts.get(&self.get(number).0) else {
+            return false;
+        };
+        let wider = atoms.low_parts.of_base(&part.base);
+        let wider = wider.filter(|wider| wider.bits > part.bits);
+        let mut wider: Vec<(u32, &WordPolynomial)> =
+            wider.map(|wider| (wider.bits, &wider.word)).collect();
+        wider.push((u32::BITS, &part.base));
+        wider.sort_unstable_by_key(|(bits, _)| std::cmp::Reverse(*bits));
+        // The greatest number that one of them has which is not 0; all bits below are the same in the narrower ones.
+        let mut most_not_zero: Option<i128> = None;
+        for (bits, word) in wider {
+            let (is_not_zero, most) = self.natural_limits(atoms, word, facts);
+            let is_same = most_not_zero.is_some_and(|most| most >> bits == 0);
+            if is_not_zero || is_same {
+                let known = most_not_zero.filter(|_| is_same);
+                most_not_zero = Some(known.map_or(most, |known| known.min(most)));
+            }
+        }
+        most_not_zero.is_some_and(|most| most >> part.bits == 0)
+    }
+
+    /// Whether facts about a word alone show that it is not 0, and the greatest natural number that it may be.
+    fn natural_limits(&self, atoms: &Atoms, word: &WordPolynomial, facts: &Facts) -> (bool, i128) {
+        let span = atoms.span_with(word, &facts.limited);
+        let (least, most) = span.as_numbers(Reading::Unsigned);
+        let (mut is_not_zero, mut most) = (least > 0, i128::from(most));
+        for reading in [Reading::Unsigned, Reading::Signed] {
+            let Some(&id) = self.ids.get(&(word.clone(), reading)) else {
+                continue;
+            };
+            let own = |fact: &&Integer| number_in(fact) == Some(id);
+            let is_not_negative = |fact: &Integer| {
+                let (factor, more) = (fact.coefficient(&[id]), fact.coefficient(&[]));
+                factor > 0 && more <= 0
+            };
+            let mut least_of_reading = span.as_numbers(reading).0;
+            for fact in facts.not_negative.iter().filter(own) {
+                let (factor, more) = (fact.coefficient(&[id]), fact.coefficient(&[]));
+                is_not_zero |= factor > 0 && more < 0;
+                if is_not_negative(fact) {
+                    least_of_reading = least_of_reading.max(0);
+                }
+            }
+            for fact in facts.not_negative.iter().filter(own) {
+                let (factor, more) = (fact.coefficient(&[id]), fact.coefficient(&[]));
+                if factor < 0 && least_of_reading >= 0 {
+                    most = most.min(more.div_euclid(-factor));
+                }
+            }
+            let excludes_zero = |fact: &Integer| fact.coefficient(&[]) == 0;
+            is_not_zero |= facts.not_zero.iter().filter(own).any(excludes_zero);
+        }
+        (is_not_zero, most)
     }
 
     /// Limits of an integer by the spans of the words alone.
@@ -391,6 +488,26 @@ impl Integers {
         }
     }
 
+    /// Limits the right shifts in a word by what facts say of the words that are shifted. For example, if `x + y` is from 0 to
+    /// 479, then `x + y >> 5` is at most 14.
+    pub(crate) fn limit_shifts(&mut self, atoms: &Atoms, word: &WordPolynomial, facts: &mut Facts) {
+        // Operands come before their operations.
+        for id in atoms.all_in(word) {
+            let Atom::Binary(BinaryOp::Shr, [shifted, bits]) = atoms.get(id) else {
+                continue;
+            };
+            let Some(bits) = bits.as_constant().filter(|bits| *bits < u32::BITS) else {
+                continue;
+            };
+            let span = self.span_under(atoms, shifted, facts);
+            let (least, most) = span.as_numbers(Reading::Unsigned);
+            let own = atoms.span_with(&WordPolynomial::unknown(id), &facts.limited);
+            if let Some(span) = own.meet(Span::between(least >> bits, most >> bits)) {
+                facts.limited.insert(id, span);
+            }
+        }
+    }
+
     /// Whether facts exclude each other, as far as the limits of one under the others show.
     pub(crate) fn exclude_each_other(&self, atoms: &Atoms, facts: &Facts) -> bool {
         let negative = |fact| {
@@ -451,6 +568,21 @@ impl Integers {
             sum = sum.wrapping_add(term.1) % ALL;
         }
         (modulus, sum % modulus)
+    }
+}
+
+/// The number in an integer that has only one, and once.
+fn number_in(of: &Integer) -> Option<NumberId> {
+    let mut terms = of
+        .terms()
+        .iter()
+        .filter(|(unknowns, _)| !unknowns.is_empty());
+    match (terms.next(), terms.next()) {
+        (Some((unknowns, _)), None) => match unknowns.as_slice() {
+            &[id] => Some(id),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -52,12 +52,30 @@ impl Atoms {
         }
         let summed = match word.as_unknown() {
             Some(atom) => of(atom),
-            None => sum_span(word, of).unwrap_or(Span::ANY),
+            None => self.sum_span(word, of).unwrap_or(Span::ANY),
         };
         match self.recorded_span(word) {
             Some(recorded) => summed.meet(recorded).unwrap_or(recorded),
             None => summed,
         }
+    }
+
+    /// Span of the sum of the terms of a word, and of its low parts and the rest; `None` if it is too large to be computed.
+    fn sum_span(&self, word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> {
+        let (least, most) = sum_limits(word, of)?;
+        let span = Span::of_numbers(least, most);
+        let (parts, rest) = self.low_parts.taken_out_of(word);
+        if parts.is_empty() {
+            return Some(span);
+        }
+        let (mut least, mut most) = sum_limits(&rest, of)?;
+        for (part, factor) in parts {
+            let end = i128::from(factor) * i128::from(low_mask(part.bits));
+            least = least.checked_add(end.min(0))?;
+            most = most.checked_add(end.max(0))?;
+        }
+        let by_parts = Span::of_numbers(least, most);
+        Some(span.meet(by_parts).unwrap_or(span))
     }
 
     /// Span of an operation from the spans of its operands; all words for other atoms.
@@ -120,8 +138,8 @@ impl Atoms {
     }
 }
 
-/// Span of the sum of the terms of a word; `None` if it is too large to be computed.
-fn sum_span(word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> {
+/// Limits of the sum of the terms of a word; `None` if it is too large to be computed.
+fn sum_limits(word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<(i128, i128)> {
     let (mut least, mut most) = (0i128, 0i128);
     for (unknowns, coefficient) in word.terms() {
         // Read as a signed number, a large coefficient is a small difference.
@@ -133,7 +151,7 @@ fn sum_span(word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> 
         least = least.checked_add(product.0)?;
         most = most.checked_add(product.1)?;
     }
-    Some(Span::of_numbers(least, most))
+    Some((least, most))
 }
 
 /// Limits of a span as numbers, in the reading with the closest limits.

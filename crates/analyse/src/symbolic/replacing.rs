@@ -1,4 +1,4 @@
-//! Substitution of words for values, also inside operations.
+//! Substitution of words for atoms, also inside operations.
 
 use warpbound_ir::Cell;
 
@@ -6,40 +6,55 @@ use super::atoms::{Atom, AtomId, WordPolynomial};
 use super::values::Symbolic;
 use crate::gsa::ValueId;
 
-/// Maximum nesting of values inside values that are replaced.
+/// Maximum nesting of atoms inside words that replace atoms.
 const MAX_DEPTH: u32 = 64;
 
-/// Word of a value in one case, where it is known: the operand of a gate on one way, for example.
-pub(crate) type KnownValue<'k> =
-    dyn Fn(&mut Symbolic<'_>, ValueId, Cell) -> Option<WordPolynomial> + 'k;
+/// Word of an atom in one case, where it is known.
+type KnownAtom<'k> = dyn Fn(&mut Symbolic<'_>, AtomId) -> Option<WordPolynomial> + 'k;
 
 impl Symbolic<'_> {
-    /// Replaces values in a word by the words of `known`; returns the word itself if the result is too large.
+    /// Replaces values in a word by the words of `known`: by the operand of a gate on one way, for example. Returns the word
+    /// itself if the result is too large.
     pub(crate) fn replaced(
         &mut self,
         word: &WordPolynomial,
-        known: &KnownValue<'_>,
+        known: &dyn Fn(&mut Symbolic<'_>, ValueId, Cell) -> Option<WordPolynomial>,
     ) -> WordPolynomial {
-        self.replaced_within(word, known, MAX_DEPTH)
+        let known_atom = |symbolic: &mut Symbolic<'_>, id: AtomId| match *symbolic.atoms.get(id) {
+            Atom::Value(value, cell) => known(symbolic, value, cell),
+            _ => None,
+        };
+        self.replaced_within(word, &known_atom, MAX_DEPTH)
             .unwrap_or_else(|| word.clone())
+    }
+
+    /// Replaces an atom in a word; `None` if the result is too large.
+    pub(crate) fn with_atom(
+        &mut self,
+        word: &WordPolynomial,
+        atom: AtomId,
+        by: &WordPolynomial,
+    ) -> Option<WordPolynomial> {
+        let known = |_: &mut Symbolic<'_>, id: AtomId| (id == atom).then(|| by.clone());
+        self.replaced_within(word, &known, MAX_DEPTH)
     }
 
     fn replaced_within(
         &mut self,
         word: &WordPolynomial,
-        known: &KnownValue<'_>,
+        known: &KnownAtom<'_>,
         depth: u32,
     ) -> Option<WordPolynomial> {
         let depth = depth.checked_sub(1)?;
         let mut found: Vec<(AtomId, WordPolynomial)> = Vec::new();
         // Operands come before their operations.
         for id in self.atoms.all_in(word) {
+            if let Some(by) = known(self, id) {
+                // The new word may contain atoms that are replaced in turn.
+                found.push((id, self.replaced_within(&by, known, depth)?));
+                continue;
+            }
             let by = match self.atoms.get(id).clone() {
-                Atom::Value(value, cell) => match known(self, value, cell) {
-                    // The new word may contain values that are replaced in turn.
-                    Some(by) => self.replaced_within(&by, known, depth)?,
-                    None => continue,
-                },
                 Atom::Unary(op, a) => {
                     let a = a.substituted_all(&found)?;
                     self.atoms.unary(op, a)
@@ -56,7 +71,11 @@ impl Symbolic<'_> {
                     ];
                     self.atoms.ternary(op, operands)
                 }
-                Atom::Special(_) | Atom::Iteration(_) | Atom::Constant(..) | Atom::Nested(_) => {
+                Atom::Value(..)
+                | Atom::Special(_)
+                | Atom::Iteration(_)
+                | Atom::Constant(..)
+                | Atom::Nested(_) => {
                     continue;
                 }
             };
