@@ -3,11 +3,11 @@
 use warpbound_graph::LoopIndex;
 
 use super::arrivals::Arrival;
-use super::choices::choice_among;
+use super::choices::{Choice, choice_among};
 use super::exits;
 use super::progression::{Progression, Step};
 use super::solver::LoopSolver;
-use crate::symbolic::atoms::{WordPolynomial, constant};
+use crate::symbolic::atoms::{AtomId, WordPolynomial, constant};
 use crate::symbolic::conditions::Condition;
 use crate::symbolic::integers::{Facts, Integer, Integers};
 use crate::symbolic::span::Reading;
@@ -190,12 +190,10 @@ impl LoopSolver<'_> {
             let (Some(a), Some(b)) = (case(a), case(b)) else {
                 return whole;
             };
-            let mut facts = facts.clone();
-            let (symbolic, integers) = self.parts();
-            for holding in &choice.conditions {
-                exits::add_fact(symbolic, integers, holding, &mut facts);
+            let facts = self.facts_in_case(facts, id, &choice);
+            if (self.integers).exclude_each_other(&self.symbolic.atoms, &facts) {
+                continue;
             }
-            integers.limit_atoms(&symbolic.atoms, &mut facts);
             let Some(found) = self.greatest_case(&a, &b, &facts, depth - 1, count) else {
                 return whole;
             };
@@ -208,6 +206,51 @@ impl LoopSolver<'_> {
             (Some(whole), Some(cases)) if whole.most <= cases.most => Some(whole),
             (whole, cases) => cases.or(whole),
         }
+    }
+
+    /// Facts where an atom is one of two words: those of the case, and the others in terms of that word.
+    fn facts_in_case(&mut self, facts: &Facts, id: AtomId, choice: &Choice) -> Facts {
+        let mut in_case = facts.clone();
+        let (symbolic, integers) = self.parts();
+        for holding in &choice.conditions {
+            exits::add_fact(symbolic, integers, holding, &mut in_case);
+        }
+        integers.limit_atoms(&symbolic.atoms, &mut in_case);
+        for fact in &facts.not_negative {
+            let changed = self.with_atom_in(fact, id, &choice.word, &in_case);
+            in_case.not_negative.extend(changed);
+        }
+        in_case
+    }
+
+    /// A sum of numbers with a word for an atom; `None` if the atom is in none of them, or in a product.
+    fn with_atom_in(
+        &mut self,
+        of: &Integer,
+        id: AtomId,
+        by: &WordPolynomial,
+        facts: &Facts,
+    ) -> Option<Integer> {
+        let mut sum = Integers::constant(of.coefficient(&[]));
+        let mut is_changed = false;
+        for (unknowns, coefficient) in of.terms() {
+            let number = match unknowns.as_slice() {
+                [] => continue,
+                &[number] => number,
+                _ => return None,
+            };
+            let (word, reading) = self.integers.get(number).clone();
+            let term = match self.symbolic.atoms.all_in(&word).contains(&id) {
+                true => {
+                    is_changed = true;
+                    let word = self.symbolic.with_atom(&word, id, by)?;
+                    self.read(&word, reading, facts)
+                }
+                false => Integer::unknown(number),
+            };
+            sum = sum.plus(&term, *coefficient)?;
+        }
+        is_changed.then_some(sum)
     }
 
     /// Iterations while `a < b`. For example, `i < 10` holds in 3 iterations if `i` grows by 4 from 0.
