@@ -24,7 +24,7 @@ use crate::symbolic::values::Symbolic;
 const MAX_WAYS: usize = 24;
 const MAX_VISITED: u32 = 600;
 /// Maximum number of joins above the place below which the words of a loop are decided.
-const MAX_JOINS_ABOVE: u32 = 4;
+const MAX_JOINS_ABOVE: u32 = 3;
 /// Maximum number of atoms that are searched for joins.
 const MAX_FOLLOWED: usize = 1000;
 

@@ -148,6 +148,10 @@ impl Integers {
         let base = terms.filter(|terms| atoms.has_recorded_span(terms));
         let exact = base
             .and_then(|base| self.read_near(atoms, word, base, reading, facts))
+            .or_else(|| match atoms.low_parts.near(word) {
+                Some(base) => self.read_near(atoms, word, base, reading, facts),
+                None => None,
+            })
             .or_else(|| self.expand(atoms, word, reading, facts));
         // A remainder of a sum with a constant has a constant of its own.
         let exact = exact.or_else(|| {

@@ -60,6 +60,16 @@ impl LowParts {
         all.map(|&at| &self.all[at])
     }
 
+    /// The low part that differs from a word by a constant.
+    pub(super) fn near(&self, word: &WordPolynomial) -> Option<WordPolynomial> {
+        let mut shifts = word.unknowns().filter_map(|id| self.of_shift.get(&id));
+        shifts.find_map(|&at| {
+            let part = &self.all[at].word;
+            let more = word.plus(part, u32::MAX)?;
+            more.as_constant().is_some().then(|| part.clone())
+        })
+    }
+
     /// Takes multiples of low parts out of a word; returns them, with their factors, and the rest. For example,
     /// `44 - x + 32·(x >> 5)` is -1 times the low 5 bits of `x`, and 44. Nothing is taken out that leaves as many terms.
     pub(super) fn taken_out_of(
