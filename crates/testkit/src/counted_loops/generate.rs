@@ -6,6 +6,7 @@
 mod condition;
 mod counter;
 mod frame;
+mod implied_remainder;
 mod unrolled;
 mod value;
 
@@ -95,6 +96,7 @@ impl<'r> ProgramDraft<'r> {
         }
         while self.loops_left > 0 {
             match self.one_in(5) {
+                true if self.rng.bool() => self.implied_remainder(),
                 true => self.unrolled_loop(),
                 false => self.any_loop(depth),
             }

@@ -128,6 +128,68 @@ fn each_way_to_a_loop_counts() {
     assert_eq!(bounds_of(&entered, (1, 70), &runs)[1], Some(1));
 }
 
+/// A loop of `n` rounds as NVRTC unrolls it for Blackwell: rounds of 16, a step of 8, a step of 4, and the rest one by one, which
+/// is entered without a test: what was tested before implies that something is left.
+const IMPLIED: [&str; 27] = [
+    "R0 = c[0][0x140]",
+    "P0 = lt_s(R0, 1)",
+    "if P0 jump 0x00d0",
+    "R1 = and(R0, 15)",
+    "P0 = lt_u(R0, 16)",
+    "if P0 jump 0x0060",
+    "R2 = sub(0, and(R0, 0xfffffff0))",
+    "R2 = add(R2, 16)",
+    "P0 = ne(R2, 0)",
+    "if P0 jump 0x0038",
+    "P0 = eq(R1, 0)",
+    "if P0 jump 0x00d0",
+    "R3 = and(R0, 7)",
+    "P0 = lt_u(R1, 8)",
+    "if P0 jump 0x0088",
+    "P0 = eq(R3, 0)",
+    "if P0 jump 0x00d0",
+    "R4 = and(R0, 3)",
+    "P0 = lt_u(R3, 4)",
+    "if P0 jump 0x00b0",
+    "P0 = eq(R4, 0)",
+    "if P0 jump 0x00d0",
+    "R5 = sub(0, R4)",
+    "R5 = add(R5, 1)",
+    "P0 = ne(R5, 0)",
+    "if P0 jump 0x00b8",
+    "exit",
+];
+
+#[test]
+fn remainders_whose_test_is_implied_are_counted() {
+    let runs: Vec<u32> = (1..=70).chain([999, 1000]).collect();
+    assert_eq!(bounds_of(&IMPLIED, (1, 1000), &runs), [Some(62), Some(3)]);
+}
+
+/// Fails if a test is taken for another one, or if one is not needed: without it, or with another number, some number of rounds
+/// leaves nothing, and the last loop counts from 0 once around.
+#[test]
+fn each_test_that_implies_a_remainder_is_needed() {
+    let changes = [
+        (4, "P0 = lt_u(R0, 17)"),
+        (11, "nop"),
+        (13, "P0 = lt_u(R1, 9)"),
+        (16, "nop"),
+        (18, "P0 = lt_u(R3, 5)"),
+        (21, "nop"),
+    ];
+    for (line, text) in changes {
+        let mut changed = IMPLIED;
+        changed[line] = text;
+        let code = code_of(&changed);
+        let ranges = ranges_of(&[Some(WordRange::between(1, 1000))]);
+        let (verdicts, _, found) = compare(&code, &code, &[39], &ranges, |_| {});
+        assert!(found.is_empty(), "{found:?}");
+        let last = verdicts.last().and_then(bound_of);
+        assert!(last.is_none_or(|bound| bound > 1 << 20), "{text}: {last:?}");
+    }
+}
+
 /// Session and launch of `kernels/plain`.
 fn plain(cubin: &str, launch: &str) -> (Session, LaunchFile) {
     stored(

@@ -143,20 +143,20 @@ impl ProgramDraft<'_> {
         self.out.line(format!("{0} = add({0}, {step})", of.done));
     }
 
-    fn loop_head(&mut self) -> LineLabel {
+    pub(super) fn loop_head(&mut self) -> LineLabel {
         let head = self.out.here();
         self.shapes.push((head, self.tags.clone()));
         head
     }
 
-    fn skip(&mut self, condition: &str, to: LineLabel) {
+    pub(super) fn skip(&mut self, condition: &str, to: LineLabel) {
         let predicate = self.out.predicate();
         self.out.line(format!("{predicate} = {condition}"));
         self.out.line_to(format!("if {predicate} jump"), to);
     }
 
     /// A number, in some programs another one near it.
-    fn disturbed(&mut self, number: u32) -> u32 {
+    pub(super) fn disturbed(&mut self, number: u32) -> u32 {
         match self.rng.u8(0..24) {
             0 => number + 1,
             1 => number.saturating_sub(1).max(1),
