@@ -62,6 +62,8 @@ struct Extent {
     is_gcn3: bool,
     /// Folder with the code for GPUs from Volta on, if their kernels are audited.
     wide: Option<PathBuf>,
+    /// Whether the launches are those of kernels/plain and kernels/practice.
+    is_beside: bool,
     /// Splits of their waves.
     splitting: SplitOptions,
 }
@@ -76,6 +78,7 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
         caches: None,
         is_gcn3: false,
         wide: None,
+        is_beside: false,
         splitting: SplitOptions {
             marks: SplitMarks::All,
             ..SplitOptions::default()
@@ -97,6 +100,7 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
             "--warps" => extent.warps = number()?,
             "--phases" => extent.phases = number()?,
             "--gfx803" => extent.is_gcn3 = true,
+            "--beside" => extent.is_beside = true,
             "--splits" => extent.splitting.splits = u32::try_from(number()?)?,
             "--serialised" => extent.splitting.pipelines = SplitPipelines::Serialised,
             "--merge" => extent.splitting.merge = true,
@@ -127,9 +131,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let files = match extent.is_gcn3 {
         true => repository.gcn3_launches()?,
+        false if extent.is_beside => repository.launches_beside()?,
         false => repository.cuda_launches()?,
     };
-    let launches = launches(repository, files, &names)?;
+    let launches = launches(files, &names)?;
     let mut tasks = Vec::new();
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
@@ -197,7 +202,6 @@ pub(crate) fn quantiles(numbers: &mut [f64]) -> String {
 
 /// Returns the launches of kernels whose sources have these names, or of all kernels.
 pub(crate) fn launches(
-    repository: &Repository,
     files: Vec<PathBuf>,
     names: &[&str],
 ) -> anyhow::Result<Vec<(String, LaunchFile)>> {
@@ -214,7 +218,7 @@ pub(crate) fn launches(
         }
         let text = fs::read_to_string(&path)?;
         let files = |file: &str| {
-            let contents = fs::read(repository.launches().join(file));
+            let contents = fs::read(path.with_file_name(file));
             contents.map_err(|error| Diagnostic::new(error.to_string()))
         };
         let grid = LaunchFile::parse(&name, &text, &files).map_err(|d| anyhow::anyhow!("{d}"))?;

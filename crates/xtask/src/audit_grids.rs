@@ -99,6 +99,8 @@ struct Extent {
     is_gcn3: bool,
     /// Folder with the code for GPUs from Volta on, if their kernels are audited.
     wide: Option<PathBuf>,
+    /// Whether the launches are those of kernels/plain and kernels/practice.
+    is_beside: bool,
 }
 
 /// Launch on a machine with a number of SMs.
@@ -135,6 +137,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         limit: None,
         is_gcn3: false,
         wide: None,
+        is_beside: false,
     };
     let mut journal: Option<PathBuf> = None;
     let mut names: Vec<&str> = Vec::new();
@@ -153,6 +156,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         };
         match argument.as_str() {
             "--gfx803" => extent.is_gcn3 = true,
+            "--beside" => extent.is_beside = true,
             "--pinned" => extent.numbers = Numbers::Known,
             "--odd" => extent.numbers = Numbers::Odd,
             "--runs" => extent.runs = number()?,
@@ -169,9 +173,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let files = match extent.is_gcn3 {
         true => repository.gcn3_launches()?,
+        false if extent.is_beside => repository.launches_beside()?,
         false => repository.cuda_launches()?,
     };
-    let launches = launches(repository, files, &names)?;
+    let launches = launches(files, &names)?;
     let tasks = tasks(&launches, &extent)?;
     let total = GridTotals::open(journal.as_deref(), extent.seed, tasks.len())?;
     let done: BTreeSet<String> = total.done().collect();

@@ -47,6 +47,7 @@ the launch overhead. Prints a row for each launch and machine, the ratio of the 
   --warm, --cold    state of the L2 cache at the start (that of the launch)
   --gfx803          waves of kernels for GCN3 on gem5-apu and r9-nano
   --in FOLDER       kernels of FOLDER/NAME.ARCH.cubin on seven machines from t4 to rtx5090
+  --beside          with --in: launches of kernels/plain and kernels/practice (`kernels --wide FOLDER --beside`)
   --splits COUNT    waves split at all sites, with this number of reserve slots (0)
   --serialised      splits have no pipelines of their own
   --merge           splits become one again at the join of their branch
@@ -58,6 +59,7 @@ each run with the bound of the launch.
   --sms COUNT       numbers of SMs of each launch and machine (3)
   --shapes COUNT    other numbers of blocks and threads (0); --contents COUNT as above (1)
   --in FOLDER       kernels of FOLDER/NAME.ARCH.cubin on seven machines from t4 to rtx5090
+  --beside          with --in: launches of kernels/plain and kernels/practice (`kernels --wide FOLDER --beside`)
   --pinned          machines of which every number is drawn: one value in each range
   --odd             machines with odd numbers: 0, 1, 50 times the usual, caches of a few lines
   --seed N          seed of what is drawn (1); --part N --of M: every M-th launch, from the N-th one

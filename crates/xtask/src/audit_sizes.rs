@@ -125,7 +125,7 @@ fn subjects(
 ) -> anyhow::Result<Vec<Subject>> {
     let mut found = Vec::new();
     let mut add = |files: Vec<PathBuf>, built: &Path| -> anyhow::Result<()> {
-        for (name, launch) in launches(repository, files, names)? {
+        for (name, launch) in launches(files, names)? {
             let source = name.split('.').next().unwrap_or_default();
             let code = built.join(format!("{source}.sm_61.cubin"));
             if code.exists() {

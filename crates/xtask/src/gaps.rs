@@ -162,7 +162,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let others: Vec<_> = others.collect();
         machines.extend(others);
     }
-    let launches = launches(repository, repository.cuda_launches()?, &extent.names)?;
+    let launches = launches(repository.cuda_launches()?, &extent.names)?;
     let folder = extent.wide.clone();
     let folder = folder.unwrap_or_else(|| repository.built_kernels());
     let mut tasks = Vec::new();

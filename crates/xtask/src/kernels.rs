@@ -248,11 +248,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         names,
     } = Arguments::parse(arguments)?;
     let mut targets = match (&wide, &tensor, beside) {
-        (Some(folder), _, false) => wide_targets(repository, "cuda", &names, folder)?,
+        (Some(folder), _, false) => wide_targets(&repository.kernel_sources(), &names, folder)?,
         (Some(folder), _, true) => {
             let mut targets = Vec::new();
-            for sources in BESIDE {
-                targets.extend(wide_targets(repository, sources, &names, folder)?);
+            for sources in repository.folders_beside() {
+                targets.extend(wide_targets(&sources, &names, folder)?);
             }
             targets
         }
@@ -400,7 +400,11 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
         .filter(|kernel| names.is_empty() || names.contains(kernel))
         .collect();
     if !kept.is_empty() {
-        let mut wide = wide_targets(repository, "cuda", &kept, &repository.wide_kernels())?;
+        let mut wide = wide_targets(
+            &repository.kernel_sources(),
+            &kept,
+            &repository.wide_kernels(),
+        )?;
         let is_kept = |target: &Target| match target.compiler {
             Compiler::Nvrtc(build) => KEPT_WIDE_BUILDS.contains(&build.suffix),
             Compiler::Clang => false,
@@ -414,15 +418,9 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
 }
 
 /// Returns the outputs for the GPUs with instructions of 128 bits, of all sources or of those with these names.
-fn wide_targets(
-    repository: &Repository,
-    sources: &str,
-    names: &[&str],
-    folder: &Path,
-) -> anyhow::Result<Vec<Target>> {
+fn wide_targets(sources: &Path, names: &[&str], folder: &Path) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
-    let sources_folder = repository.root().join("kernels").join(sources);
-    for source in files_with_extension(&sources_folder, "cu")? {
+    for source in files_with_extension(sources, "cu")? {
         let name = source
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
@@ -437,7 +435,7 @@ fn wide_targets(
             }
             targets.push(Target {
                 compiler: Compiler::Nvrtc(build),
-                program: format!("kernels/{sources}/{name}.cu"),
+                program: format!("kernels/{}/{name}.cu", file_name(sources)),
                 output: folder.join(format!("{name}.{}.cubin", build.suffix)),
                 name: name.clone(),
                 source: source.clone(),
@@ -448,14 +446,11 @@ fn wide_targets(
     Ok(targets)
 }
 
-/// Folders whose cubins and code objects are in the same folder as their sources.
-const BESIDE: [&str; 2] = ["plain", "practice"];
-
 /// Returns the outputs in the folders of their sources that exist.
 fn targets_beside(repository: &Repository) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
-    for folder in BESIDE {
-        let path = repository.root().join("kernels").join(folder);
+    for path in repository.folders_beside() {
+        let folder = file_name(&path);
         let mut outputs = files_with_extension(&path, "cubin")?;
         outputs.extend(files_with_extension(&path, "co")?);
         for output in outputs {

@@ -77,7 +77,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let machine = GpuModel::built_in(name).map_err(|d| anyhow::anyhow!("{d}"))?;
         machines.push((machine, chip));
     }
-    let launches = launches(repository, repository.cuda_launches()?, &names)?;
+    let launches = launches(repository.cuda_launches()?, &names)?;
     if launches.is_empty() {
         bail!("no launch with these names");
     }

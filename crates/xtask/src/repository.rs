@@ -72,6 +72,21 @@ impl Repository {
         self.launches_of(|source| self.built_kernels().join(format!("{source}.gfx803.co")))
     }
 
+    /// Folders whose launches and code are in the same folder as their sources: kernels as other authors write them.
+    pub(crate) fn folders_beside(&self) -> [PathBuf; 2] {
+        ["plain", "practice"].map(|folder| self.root.join("kernels").join(folder))
+    }
+
+    /// Launch files of CUDA kernels in these folders, sorted by name.
+    pub(crate) fn launches_beside(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for folder in self.folders_beside() {
+            files.extend(files_with_extension(&folder, "toml")?);
+        }
+        files.retain(|file| file.with_extension("cu").is_file());
+        Ok(files)
+    }
+
     /// Launch files of the sources for which a file exists.
     fn launches_of(&self, file_of: impl Fn(&str) -> PathBuf) -> anyhow::Result<Vec<PathBuf>> {
         let mut files = files_with_extension(&self.launches(), "toml")?;

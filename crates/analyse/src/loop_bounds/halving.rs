@@ -29,6 +29,9 @@ impl LoopSolver<'_> {
     /// path through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that
     /// `2·d' <= d`; with natural numbers below 2³⁰ at the start nothing wraps, as both words stay between the first
     /// two.
+    ///
+    /// If the condition is about the words at the end of an iteration, it holds of the words at the header of the next one.
+    /// Then it must be known to hold of the first two as well.
     pub(super) fn halvings(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Option<u128> {
         let Condition::Less {
             a,
@@ -39,7 +42,11 @@ impl LoopSolver<'_> {
         else {
             return None;
         };
-        let (low, high) = (a.as_unknown()?, b.as_unknown()?);
+        let Searched {
+            low,
+            high,
+            is_at_end,
+        } = self.searched(a, b, of.header)?;
         let low_word = self.header_word(low, of.header)?;
         let high_word = self.header_word(high, of.header)?;
         let lows = self.entering_words(low, of.header, &low_word.entering, of.arrival);
@@ -73,12 +80,55 @@ impl LoopSolver<'_> {
         }
         let first = self.read(first_high, Reading::Signed, of.facts);
         let first = first.plus(&self.read(first_low, Reading::Signed, of.facts), -1)?;
-        let (_, most) = self.limits(&first, of.facts)?;
-        let most = most + i128::from(*or_equal);
-        // The distance is below 1 after as many halvings.
+        let (least, most) = self.limits(&first, of.facts)?;
+        let (least, most) = (least + i128::from(*or_equal), most + i128::from(*or_equal));
+        if is_at_end && least < 1 {
+            return None;
+        }
+        // The distance is below 1 after as many halvings; the condition at the end holds in one iteration less.
         Some(match u128::try_from(most) {
-            Ok(most) if most > 0 => u128::from(most.ilog2()) + 1,
+            Ok(most) if most > 0 => u128::from(most.ilog2()) + u128::from(!is_at_end),
             _ => 0,
+        })
+    }
+
+    /// The words at the header that a condition compares, at the beginning or at the end of an iteration.
+    fn searched(
+        &mut self,
+        a: &WordPolynomial,
+        b: &WordPolynomial,
+        header: usize,
+    ) -> Option<Searched> {
+        let at_header = |word: &WordPolynomial| {
+            let id = word.as_unknown()?;
+            self.header_value(id, header).map(|_| id)
+        };
+        if let (Some(low), Some(high)) = (at_header(a), at_header(b)) {
+            return Some(Searched {
+                low,
+                high,
+                is_at_end: false,
+            });
+        }
+        let mut candidates = self.header_atoms(a, header);
+        candidates.extend(self.header_atoms(b, header));
+        let (mut low, mut high) = (None, None);
+        for id in candidates {
+            let word = self.header_word(id, header)?;
+            let [closing] = word.closing.as_slice() else {
+                continue;
+            };
+            if closing == a {
+                low = Some(id);
+            }
+            if closing == b {
+                high = Some(id);
+            }
+        }
+        Some(Searched {
+            low: low?,
+            high: high?,
+            is_at_end: true,
         })
     }
 
@@ -250,6 +300,14 @@ impl LoopSolver<'_> {
             Some(choice.normal(&self.symbolic.atoms))
         })
     }
+}
+
+/// Words at the header that a search compares.
+struct Searched {
+    low: AtomId,
+    high: AtomId,
+    /// Whether it compares what they are at the end of an iteration.
+    is_at_end: bool,
 }
 
 /// Word at the end of an iteration, relative to the words at its beginning.

@@ -34,6 +34,7 @@ impl LoopSolver<'_> {
             now.insert(*id, spans.reduce(Span::join)?);
         }
         let mut all = now.clone();
+        let at_next = self.of_next_header(condition, &words, of.header);
         for iteration in 0..MAX_ITERATIONS {
             let Some(holding) = self.holding(condition, &now) else {
                 return Some(Unrolled {
@@ -47,6 +48,15 @@ impl LoopSolver<'_> {
                 let spans = spans.map(|word| self.symbolic.atoms.span_with(word, &holding));
                 next.insert(*id, spans.reduce(Span::join)?);
             }
+            if let Some(at_next) = &at_next {
+                let Some(holding) = self.holding(at_next, &next) else {
+                    return Some(Unrolled {
+                        most: iteration,
+                        words: all,
+                    });
+                };
+                next = holding;
+            }
             // The same spans again: the condition may hold for ever.
             if next == now {
                 return None;
@@ -59,6 +69,36 @@ impl LoopSolver<'_> {
             now = next;
         }
         None
+    }
+
+    /// A condition about words at the end of an iteration as a condition about the words at the next header; `None` if it is about
+    /// none of them.
+    fn of_next_header(
+        &mut self,
+        condition: &Condition,
+        words: &[(AtomId, Vec<WordPolynomial>, Vec<WordPolynomial>)],
+        header: usize,
+    ) -> Option<Condition> {
+        let mut closing: Vec<(WordPolynomial, AtomId)> = Vec::new();
+        for (id, ..) in words {
+            if let [only] = self.header_word(*id, header)?.closing.as_slice() {
+                closing.push((only.clone(), *id));
+            }
+        }
+        let mut is_changed = false;
+        let at_next = condition.map(|word| {
+            // What is a word at this header is another one at the next.
+            let is_of_this = !self.header_atoms(word, header).is_empty();
+            match closing.iter().find(|(closing, _)| closing == word) {
+                Some((_, id)) => {
+                    is_changed = true;
+                    Some(WordPolynomial::unknown(*id))
+                }
+                None if is_of_this => None,
+                None => Some(word.clone()),
+            }
+        })?;
+        is_changed.then_some(at_next)
     }
 
     /// Words at the header on which a condition depends, with those that enter and those that close an iteration.
@@ -99,7 +139,7 @@ impl LoopSolver<'_> {
     }
 
     /// Atoms of a word, inside operations as well, that are words at the header.
-    fn header_atoms(&self, word: &WordPolynomial, header: usize) -> Vec<AtomId> {
+    pub(super) fn header_atoms(&self, word: &WordPolynomial, header: usize) -> Vec<AtomId> {
         let all = self.symbolic.atoms.all_in(word).into_iter();
         all.filter(|&id| self.header_value(id, header).is_some())
             .collect()

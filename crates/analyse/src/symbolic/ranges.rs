@@ -62,7 +62,7 @@ impl Atoms {
 
     /// Span of the sum of the terms of a word, and of its low parts and the rest; `None` if it is too large to be computed.
     fn sum_span(&self, word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> {
-        let (least, most) = sum_limits(word, of)?;
+        let (least, most) = self.limits_with_shifts(word, of)?;
         let span = Span::of_numbers(least, most);
         let (parts, rest) = self.low_parts.taken_out_of(word);
         if parts.is_empty() {
@@ -76,6 +76,41 @@ impl Atoms {
         }
         let by_parts = Span::of_numbers(least, most);
         Some(span.meet(by_parts).unwrap_or(span))
+    }
+
+    /// Limits of the sum of the terms of a word. What a right shift leaves of the shifted word, `x - (x >> k)`, grows with it.
+    fn limits_with_shifts(
+        &self,
+        word: &WordPolynomial,
+        of: &dyn Fn(AtomId) -> Span,
+    ) -> Option<(i128, i128)> {
+        let mut rest = word.clone();
+        let (mut least, mut most) = (0i128, 0i128);
+        for (unknowns, coefficient) in word.terms() {
+            let &[id] = unknowns.as_slice() else {
+                continue;
+            };
+            let Atom::Binary(BinaryOp::Shr, [shifted, bits]) = self.get(id) else {
+                continue;
+            };
+            let (Some(shifted), Some(bits)) = (shifted.as_unknown(), bits.as_constant()) else {
+                continue;
+            };
+            let times = i128::from((*coefficient as i32).checked_neg()?);
+            let own = i128::from(rest.coefficient(&[shifted]) as i32);
+            if times <= 0 || own < times || bits >= u32::BITS {
+                continue;
+            }
+            let taken =
+                WordPolynomial::unknown(shifted).plus(&WordPolynomial::unknown(id), u32::MAX)?;
+            rest = rest.plus(&taken, coefficient.to_owned())?;
+            let (low, high) = of(shifted).as_numbers(Reading::Unsigned);
+            let left = |x: i64| i128::from(x - (x >> bits));
+            least = least.checked_add(times.checked_mul(left(low))?)?;
+            most = most.checked_add(times.checked_mul(left(high))?)?;
+        }
+        let (low, high) = sum_limits(&rest, of)?;
+        Some((least.checked_add(low)?, most.checked_add(high)?))
     }
 
     /// Span of an operation from the spans of its operands; all words for other atoms.
