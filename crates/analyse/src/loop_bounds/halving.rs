@@ -11,8 +11,8 @@ use crate::symbolic::span::Reading;
 
 /// Words of one path through an iteration, with the truth values that lead there.
 #[derive(Clone)]
-struct Path {
-    words: [WordPolynomial; 2],
+pub(super) struct Path {
+    pub(super) words: [WordPolynomial; 2],
     truths: Vec<(WordPolynomial, bool)>,
 }
 
@@ -46,7 +46,7 @@ impl LoopSolver<'_> {
             low,
             high,
             is_at_end,
-        } = self.searched(a, b, of.header)?;
+        } = self.searched(a, b, of)?;
         let low_word = self.header_word(low, of.header)?;
         let high_word = self.header_word(high, of.header)?;
         let lows = self.entering_words(low, of.header, &low_word.entering, of.arrival);
@@ -97,8 +97,9 @@ impl LoopSolver<'_> {
         &mut self,
         a: &WordPolynomial,
         b: &WordPolynomial,
-        header: usize,
+        of: CountedLoop<'_>,
     ) -> Option<Searched> {
+        let header = of.header;
         let at_header = |word: &WordPolynomial| {
             let id = word.as_unknown()?;
             self.header_value(id, header).map(|_| id)
@@ -110,8 +111,13 @@ impl LoopSolver<'_> {
                 is_at_end: false,
             });
         }
-        let mut candidates = self.header_atoms(a, header);
-        candidates.extend(self.header_atoms(b, header));
+        let mut candidates = Vec::new();
+        for word in [a, b] {
+            candidates.extend(self.header_atoms(word, header));
+            for case in self.cases(word, of.index) {
+                candidates.extend(self.header_atoms(&case, header));
+            }
+        }
         let (mut low, mut high) = (None, None);
         for id in candidates {
             let word = self.header_word(id, header)?;
@@ -215,7 +221,11 @@ impl LoopSolver<'_> {
     }
 
     /// Paths through an iteration: each gate and choice of the words split by its truth value, the same on one path.
-    fn paths(&mut self, words: [WordPolynomial; 2], of: CountedLoop<'_>) -> Option<Vec<Path>> {
+    pub(super) fn paths(
+        &mut self,
+        words: [WordPolynomial; 2],
+        of: CountedLoop<'_>,
+    ) -> Option<Vec<Path>> {
         let mut open = vec![Path {
             words,
             truths: Vec::new(),

@@ -3,7 +3,7 @@
 
 use super::counting::CountedLoop;
 use super::solver::LoopSolver;
-use crate::symbolic::atoms::{AtomId, WordPolynomial};
+use crate::symbolic::atoms::{AtomId, WordPolynomial, constant};
 use crate::symbolic::conditions::Condition;
 use crate::symbolic::ranges::Overlay;
 use crate::symbolic::span::{Reading, Span};
@@ -71,6 +71,31 @@ impl LoopSolver<'_> {
         None
     }
 
+    /// Words that a word at the end of an iteration may be: one for each path, on which equal conditions have one truth value.
+    fn cases_on_paths(
+        &mut self,
+        word: &WordPolynomial,
+        of: CountedLoop<'_>,
+    ) -> Vec<WordPolynomial> {
+        let paths = self.paths([word.clone(), constant(0)], of);
+        let on_paths: Vec<WordPolynomial> = match paths {
+            Some(paths) => paths
+                .into_iter()
+                .map(|path| path.words[0].clone())
+                .collect(),
+            None => vec![word.clone()],
+        };
+        let mut all = Vec::new();
+        for word in on_paths {
+            let cases = self.cases(&word, of.index);
+            match cases.is_empty() {
+                true => all.push(word),
+                false => all.extend(cases),
+            }
+        }
+        all
+    }
+
     /// A condition about words at the end of an iteration as a condition about the words at the next header; `None` if it is about
     /// none of them.
     fn of_next_header(
@@ -112,6 +137,9 @@ impl LoopSolver<'_> {
         of: CountedLoop<'_>,
     ) -> Option<Vec<(AtomId, Vec<WordPolynomial>, Vec<WordPolynomial>)>> {
         let mut open: Vec<WordPolynomial> = condition.words().cloned().collect();
+        for word in condition.words() {
+            open.extend(self.cases(word, of.index));
+        }
         let mut words: Vec<(AtomId, Vec<WordPolynomial>, Vec<WordPolynomial>)> = Vec::new();
         while let Some(word) = open.pop() {
             for id in self.header_atoms(&word, of.header) {
@@ -121,11 +149,7 @@ impl LoopSolver<'_> {
                 let at_header = self.header_word(id, of.header)?;
                 let mut closing = Vec::new();
                 for word in &at_header.closing {
-                    let cases = self.cases(word, of.index);
-                    match cases.is_empty() {
-                        true => closing.push(word.clone()),
-                        false => closing.extend(cases),
-                    }
+                    closing.extend(self.cases_on_paths(word, of));
                 }
                 open.extend(closing.iter().cloned());
                 let entering = self.entering_words(id, of.header, &at_header.entering, of.arrival);

@@ -518,6 +518,60 @@ fn a_search_halves_only_under_one_condition() {
     );
 }
 
+/// Fails if a search that is tested at its end is counted where its ends may be the wrong way round at first, or if one of them
+/// need not move.
+#[test]
+fn a_search_that_is_tested_at_its_end_begins_with_a_distance() {
+    let from = |first: &'static str, low: &'static str| {
+        [
+            first,
+            "R2 = 1000",
+            "R3 = shr(add(R1, R2), 1)",
+            "R4 = load global[R3]",
+            "P1 = lt_s(R4, 5)",
+            low,
+            "if !P1 R2 = R3",
+            "P0 = lt_s(R1, R2)",
+            "if P0 jump 0x0010",
+            "exit",
+        ]
+    };
+    let code = code_of(&from("R1 = 0", "if P1 R1 = add(R3, 1)"));
+    let (verdicts, _, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
+    assert!(found.is_empty(), "{found:?}");
+    let bounds: Vec<Option<u64>> = verdicts.iter().map(bound_of).collect();
+    assert_eq!(bounds, [Some(10)]);
+    let anywhere = "R1 = load.u16 global[R9]";
+    assert_unknown(&from(anywhere, "if P1 R1 = add(R3, 1)"), &[]);
+    assert_unknown(&from("R1 = 0", "if P1 R1 = R3"), &[]);
+}
+
+/// Fails if what is left of a word after half of it is taken away is not limited, or if a word that may be 0 at the end of an
+/// iteration may be 0 at the next header, too.
+#[test]
+fn a_length_that_halves_is_followed() {
+    let with = |left: &'static str| {
+        [
+            "R2 = 350",
+            "R3 = shr(R2, 1)",
+            "R4 = load global[R3]",
+            "P1 = lt_s(R4, 5)",
+            left,
+            "if !P1 R2 = R3",
+            "P0 = ne(R2, 0)",
+            "if P0 jump 0x0008",
+            "exit",
+        ]
+    };
+    let code = code_of(&with("if P1 R2 = sub(sub(R2, R3), 1)"));
+    let (verdicts, _, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
+    assert!(found.is_empty(), "{found:?}");
+    let bounds: Vec<Option<u64>> = verdicts.iter().map(bound_of).collect();
+    assert_eq!(bounds, [Some(9)], "{verdicts:?}");
+    // Of a length of 1, one would be left for ever.
+    assert_unknown(&with("if P1 R2 = sub(R2, R3)"), &[]);
+}
+
 /// Fails if the ends of a search may be so great that their sum has a sign.
 #[test]
 fn a_search_up_to_words_whose_sum_has_a_sign_is_not_counted() {
