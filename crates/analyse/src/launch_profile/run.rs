@@ -201,6 +201,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         if one.skip_until == Some(at) {
             one.skip_until = None;
         }
+        // Of operations that all lanes execute or none, no result is known, because either may be so in a run.
         let is_skipped = one.skip_until.is_some();
         let active = ActiveLanes {
             mask: active,

@@ -216,6 +216,8 @@ impl LoopSolver<'_> {
             exits::add_fact(symbolic, integers, holding, &mut in_case);
         }
         integers.limit_atoms(&symbolic.atoms, &mut in_case);
+        // What is known of the word that was one of two is known of the word of the case. For example, a guard `x - y >= 480` with
+        // `x = max(a, b)` is `a - y >= 480` where x is a.
         for fact in &facts.not_negative {
             let changed = self.with_atom_in(fact, id, &choice.word, &in_case);
             in_case.not_negative.extend(changed);

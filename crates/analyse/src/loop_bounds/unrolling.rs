@@ -137,6 +137,7 @@ impl LoopSolver<'_> {
         of: CountedLoop<'_>,
     ) -> Option<Vec<(AtomId, Vec<WordPolynomial>, Vec<WordPolynomial>)>> {
         let mut open: Vec<WordPolynomial> = condition.words().cloned().collect();
+        // A condition at the end of an iteration is about gates, whose operands have the words at the header.
         for word in condition.words() {
             open.extend(self.cases(word, of.index));
         }

@@ -84,6 +84,7 @@ impl LowParts {
             let Some(part) = self.of_shift.get(&id).map(|&at| &self.all[at]) else {
                 continue;
             };
+            // A smaller multiple of the shift is no multiple of the low bits.
             let coefficient = *coefficient as i32;
             if coefficient.unsigned_abs().trailing_zeros() < part.bits {
                 continue;

@@ -46,7 +46,7 @@ fn lines_that_stay_are_those_that_no_shape_loses() {
 fn a_cache_with_many_shapes_keeps_a_small_kernel() {
     let lines: BTreeSet<u64> = (0..48).collect();
     assert_eq!(kept_in_each_shape(&lines, (256, 1024), (4, 8)), lines);
-    // Ranges that nobody can try are taken to keep nothing, at once.
+    // Ranges of too many shapes are taken to keep nothing, at once.
     let far: BTreeSet<u64> = [0, u64::MAX / 2].into();
     assert!(kept_in_each_shape(&far, (1, u64::MAX), (1, u64::MAX)).is_empty());
 }

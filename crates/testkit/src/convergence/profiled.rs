@@ -41,7 +41,7 @@ pub enum ProfileFault {
     NoneMissing,
     /// Lanes agree on each jump over operations without transfers.
     AllSkipsAgreed,
-    /// What is skipped is always executed.
+    /// Operations that a group may skip are always executed.
     NothingSkipped,
 }
 
