@@ -34,8 +34,11 @@ fn nested(name: &str) -> String {
 fn facts(name: &str, bounds: [u64; 3]) -> String {
     let kernel = ["--kernel", "nested_divergent"];
     let lines = run(&[&["facts", "nested_loops.sm_61.cubin"], &kernel[..]].concat()).done();
-    let mut filled = lines;
-    for bound in bounds {
+    // The first loop has a derived bound, so no line asks for its fact.
+    let [first, others @ ..] = bounds;
+    let first = format!("loops = [\n    {{ id = \"L1\", at = \"0x0098\", bound = {first} }},\n");
+    let mut filled = lines.replacen("loops = [\n", &first, 1);
+    for bound in others {
         filled = filled.replacen("bound = \"?\"", &format!("bound = {bound}"), 1);
     }
     assert!(!filled.contains("= \"?\""), "{filled}");
