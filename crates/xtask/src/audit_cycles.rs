@@ -62,7 +62,7 @@ struct Extent {
     is_gcn3: bool,
     /// Folder with the code for GPUs from Volta on, if their kernels are audited.
     wide: Option<PathBuf>,
-    /// Whether the launches are those of kernels/plain and kernels/practice.
+    /// Whether the launches of kernels/plain and kernels/practice are audited, whose code is in `wide`.
     is_beside: bool,
     /// Splits of their waves.
     splitting: SplitOptions,
@@ -119,6 +119,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         return audit_grids::run(repository, &rest);
     }
     let (extent, names) = extent_of(arguments)?;
+    if extent.is_beside && extent.wide.is_none() {
+        bail!(
+            "--beside needs --in FOLDER, where `kernels --wide FOLDER --beside` has put the code"
+        );
+    }
     let mut machines = Vec::new();
     let of_kind: &[(&str, &str)] = match extent.is_gcn3 {
         true => &WAVE_MACHINES,

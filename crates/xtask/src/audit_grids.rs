@@ -99,7 +99,7 @@ struct Extent {
     is_gcn3: bool,
     /// Folder with the code for GPUs from Volta on, if their kernels are audited.
     wide: Option<PathBuf>,
-    /// Whether the launches are those of kernels/plain and kernels/practice.
+    /// Whether the launches of kernels/plain and kernels/practice are audited, whose code is in `wide`.
     is_beside: bool,
 }
 
@@ -170,6 +170,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name),
         }
+    }
+    if extent.is_beside && extent.wide.is_none() {
+        bail!(
+            "--beside needs --in FOLDER, where `kernels --wide FOLDER --beside` has put the code"
+        );
     }
     let files = match extent.is_gcn3 {
         true => repository.gcn3_launches()?,

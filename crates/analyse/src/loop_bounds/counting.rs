@@ -208,7 +208,7 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// Facts where an atom is one of two words: those of the case, and the others in terms of that word.
+    /// Facts where an atom is one of two words: the conditions of the case, and the other facts with this word for the atom.
     fn facts_in_case(&mut self, facts: &Facts, id: AtomId, choice: &Choice) -> Facts {
         let mut in_case = facts.clone();
         let (symbolic, integers) = self.parts();
@@ -216,7 +216,7 @@ impl LoopSolver<'_> {
             exits::add_fact(symbolic, integers, holding, &mut in_case);
         }
         integers.limit_atoms(&symbolic.atoms, &mut in_case);
-        // What is known of the word that was one of two is known of the word of the case. For example, a guard `x - y >= 480` with
+        // In the case, the atom is the word, so each fact holds for the word as well. For example, a guard `x - y >= 480` with
         // `x = max(a, b)` is `a - y >= 480` where x is a.
         for fact in &facts.not_negative {
             let changed = self.with_atom_in(fact, id, &choice.word, &in_case);

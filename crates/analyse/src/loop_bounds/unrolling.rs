@@ -112,7 +112,7 @@ impl LoopSolver<'_> {
         }
         let mut is_changed = false;
         let at_next = condition.map(|word| {
-            // What is a word at this header is another one at the next.
+            // A word at this header may be another one at the next, even if it has the same register.
             let is_of_this = !self.header_atoms(word, header).is_empty();
             match closing.iter().find(|(closing, _)| closing == word) {
                 Some((_, id)) => {

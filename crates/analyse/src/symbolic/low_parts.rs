@@ -17,7 +17,7 @@ pub(super) struct LowPart {
 #[derive(Default)]
 pub(super) struct LowParts {
     all: Vec<LowPart>,
-    /// Positions by the word that they are, by the word of which they are a part, and by the atom of the shift in them.
+    /// Positions by the low bits, by the whole word, and by the atom of the shift between both.
     of_word: FxHashMap<WordPolynomial, usize>,
     of_base: FxHashMap<WordPolynomial, Vec<usize>>,
     of_shift: FxHashMap<AtomId, usize>,

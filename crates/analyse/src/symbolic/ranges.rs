@@ -62,8 +62,11 @@ impl Atoms {
 
     /// Span of the sum of the terms of a word, and of its low parts and the rest; `None` if it is too large to be computed.
     fn sum_span(&self, word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> {
-        let (least, most) = self.limits_with_shifts(word, of)?;
-        let span = Span::of_numbers(least, most);
+        let (least, most) = sum_limits(word, of)?;
+        let mut span = Span::of_numbers(least, most);
+        if let Some((least, most)) = self.limits_with_shifts(word, of) {
+            span = span.meet(Span::of_numbers(least, most)).unwrap_or(span);
+        }
         let (parts, rest) = self.low_parts.taken_out_of(word);
         if parts.is_empty() {
             return Some(span);
@@ -78,13 +81,15 @@ impl Atoms {
         Some(span.meet(by_parts).unwrap_or(span))
     }
 
-    /// Limits of the sum of the terms of a word. What a right shift leaves of the shifted word, `x - (x >> k)`, grows with it.
+    /// Limits of a word in which right shifts are subtracted from the shifted words: `x - (x >> k)` grows with x. `None` if there is
+    /// no such shift, or if the limits are too large to be computed.
     fn limits_with_shifts(
         &self,
         word: &WordPolynomial,
         of: &dyn Fn(AtomId) -> Span,
     ) -> Option<(i128, i128)> {
         let mut rest = word.clone();
+        let mut is_found = false;
         let (mut least, mut most) = (0i128, 0i128);
         for (unknowns, coefficient) in word.terms() {
             let &[id] = unknowns.as_slice() else {
@@ -103,11 +108,15 @@ impl Atoms {
             }
             let taken =
                 WordPolynomial::unknown(shifted).plus(&WordPolynomial::unknown(id), u32::MAX)?;
-            rest = rest.plus(&taken, coefficient.to_owned())?;
+            is_found = true;
+            rest = rest.plus(&taken, *coefficient)?;
             let (low, high) = of(shifted).as_numbers(Reading::Unsigned);
             let left = |x: i64| i128::from(x - (x >> bits));
             least = least.checked_add(times.checked_mul(left(low))?)?;
             most = most.checked_add(times.checked_mul(left(high))?)?;
+        }
+        if !is_found {
+            return None;
         }
         let (low, high) = sum_limits(&rest, of)?;
         Some((least.checked_add(low)?, most.checked_add(high)?))

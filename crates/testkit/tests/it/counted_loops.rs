@@ -572,6 +572,23 @@ fn a_length_that_halves_is_followed() {
     assert_unknown(&with("if P1 R2 = sub(R2, R3)"), &[]);
 }
 
+/// Fails if a word of this header in a condition at the end of an iteration is taken for the word of the next header: R2 is less
+/// there, so that the condition would never hold.
+#[test]
+fn a_word_of_this_header_is_none_of_the_next() {
+    let lines = [
+        "R1 = 1000",
+        "R2 = 100",
+        "R3 = min_u(shr(R2, 1), R1)",
+        "R1 = sub(R2, 1)",
+        "P0 = lt_u(R1, R2)",
+        "R2 = R3",
+        "if P0 jump 0x0010",
+        "exit",
+    ];
+    assert_counts(&lines, &[], &ranges_of(&[]), &[8]);
+}
+
 /// Fails if the ends of a search may be so great that their sum has a sign.
 #[test]
 fn a_search_up_to_words_whose_sum_has_a_sign_is_not_counted() {
