@@ -108,9 +108,12 @@ impl WarpInputs<'_, '_> {
         if !lanes.any() {
             for &cell in &op.writes {
                 let row = self.cells.position(cell).and_then(|at| rows.get_mut(at));
-                if let Some(row) = row {
-                    row.origin = row.origin.with(origin);
+                let Some(row) = row else { continue };
+                // A GPU may execute the operation together with other lanes, whose guard holds.
+                if cell.is_uniform() && !lanes.active.are_group {
+                    row.forget(lanes.active.mask);
                 }
+                row.origin = row.origin.with(origin);
             }
             return match self.values.contents {
                 Some(_) if may_write_memory(op) => origin,

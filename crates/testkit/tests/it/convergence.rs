@@ -400,3 +400,19 @@ fn votes_of_parts_and_places_in_clusters() {
         assert_eq!(jumps, may_fail, "{test}");
     }
 }
+
+/// Lanes that have parted may be together where some of them write a uniform register, so that the others read it, too. Fails if
+/// only lanes whose guard holds count: the campaign `audit-convergence` found these two programs.
+#[test]
+fn uniform_registers_are_unknown_where_groups_may_meet() {
+    for seed in [8_800_239, 8_800_263] {
+        for shapes in [Shapes::WITH_VALUES, Shapes::DECIDED] {
+            let program = BarrierProgram::random(seed, shapes).with_values();
+            let found = check_profile(&program, INSTANCES, 4 * RUNS, ProfileFault::None);
+            assert!(
+                !matches!(found, ProfileCheck::Violated(_)),
+                "{seed}: {found:?}"
+            );
+        }
+    }
+}
