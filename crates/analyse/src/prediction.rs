@@ -39,6 +39,9 @@ pub struct BlockTally {
     /// Operations whose unknown condition or target began a region that has the block, or at which a warp could not be
     /// followed. Without any, the count is exact.
     pub unknown_at: BTreeSet<OpIndex>,
+    /// Whether some execution has lanes that others of the warp may have joined, so that a GPU executes the block less
+    /// often if groups come together without a barrier. The lanes are exact all the same (SOUNDNESS 15.9).
+    pub is_apart: bool,
 }
 
 impl BlockTally {
@@ -48,6 +51,7 @@ impl BlockTally {
         self.issues += other.issues * u128::from(warps);
         self.lanes += other.lanes * u128::from(warps);
         self.unknown_at.extend(other.unknown_at.iter().copied());
+        self.is_apart |= other.is_apart;
     }
 }
 
@@ -94,13 +98,7 @@ impl<'a> CountPredictor<'a> {
         let memory = values.contents.is_some();
         let cells = DecisiveCells::find(values.code, memory, false);
         CountPredictor {
-            slice: Slice::new(
-                values.code,
-                blocks,
-                &cells,
-                memory,
-                &values.transfers.indirect,
-            ),
+            slice: Slice::new(values.code, blocks, &cells, memory),
             cells,
             threads: thread_rows(values.block),
             known: BTreeMap::new(),

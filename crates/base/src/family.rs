@@ -62,7 +62,7 @@ pub struct FamilyFacts {
     pub is_run: bool,
     /// Whether runs of kernels are timed, and kernels bounded in cycles.
     pub is_timed: bool,
-    /// Whether kernels are measured and predicted, rewritten, and their control words checked.
+    /// Whether kernels are measured and rewritten.
     pub is_measured: bool,
     /// Whether lanes that are served by shared memory together take a turn even if none of them is active.
     pub serves_idle_lanes: bool,
@@ -214,7 +214,7 @@ impl Family {
         }
     }
 
-    /// Refuses a family whose kernels are bounded and run, but neither measured nor rewritten.
+    /// Refuses a family whose kernels are bounded, run and predicted, but neither measured nor rewritten.
     ///
     /// # Errors
     ///
@@ -223,7 +223,7 @@ impl Family {
         match self.facts().is_measured {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
-                "kernels for {self} are bounded and run, but neither measured, predicted nor rewritten yet"
+                "kernels for {self} are bounded, run and predicted, but neither measured nor rewritten yet"
             ))),
         }
     }

@@ -2,12 +2,15 @@
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::agreement::UsedAssumptions;
+use warpbound_analyse::thread_cfg::ThreadCfg;
+use warpbound_base::Reconvergence;
+use warpbound_ir::{Code, ControlEffect, Op};
 use warpbound_launch::{DataRange, LaunchFile};
 use warpbound_query::BoundOptions;
 use warpbound_report::BoundAssumption;
 
 /// Returns an assumption by its name.
-pub(crate) fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
+pub fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
     let text = text.into();
     BoundAssumption { id, text }
 }
@@ -71,4 +74,53 @@ pub fn warp_graph_assumptions(used: &UsedAssumptions) -> impl Iterator<Item = Bo
     .into_iter()
     .filter(|(is_used, ..)| *is_used)
     .map(|(_, id, text)| assumption(id, text))
+}
+
+/// Lists the assumptions about convergence barriers and uniform registers (SOUNDNESS 21.1); none for other families.
+pub fn convergence_assumptions(code: &Code, thread: &ThreadCfg) -> Vec<BoundAssumption> {
+    if code.family.facts().reconvergence != Reconvergence::ConvergenceBarriers {
+        return Vec::new();
+    }
+    let reached = thread.space.ids().filter(|&node| thread.is_reached(node));
+    let ops: Vec<&Op> = reached
+        .flat_map(|node| thread.space.block(node).ops().collect::<Vec<_>>())
+        .filter_map(|at| code.get(at))
+        .collect();
+    let any = |has: fn(&Op) -> bool| ops.iter().any(|op| has(op));
+    let regions = &thread.regions;
+    let joins = regions.ends.len() > regions.demoted.len();
+    let used = [
+        (
+            true,
+            "groups-whole",
+            "lanes that execute an instruction together stay together as long as they go to the same place",
+        ),
+        (
+            joins,
+            "bsync-joins",
+            "lanes that executed a BSSY together leave its BSYNC together, unless one of them executes YIELD, NANOSLEEP or WARPSYNC before",
+        ),
+        (
+            any(|op| op.reads.iter().any(|cell| cell.is_uniform())),
+            "uniform-private",
+            "lanes read from a uniform register what they, or the lanes that they were together with, wrote last; lanes that write one together agree on the guard",
+        ),
+        (
+            any(|op| matches!(op.control, ControlEffect::SaveBarrier(_, Some(_)))),
+            "barrier-spill",
+            "a convergence barrier that is moved to a register and back has the same lanes as before",
+        ),
+        (
+            any(|op| matches!(op.control, ControlEffect::Collective(_))),
+            "collective",
+            "a group of lanes executes the code after WARPSYNC.COLLECTIVE at most once for each time that it arrives there",
+        ),
+        (
+            any(|op| matches!(op.control, ControlEffect::Return { .. })),
+            "calling-convention",
+            "functions return to the instruction after their call",
+        ),
+    ];
+    let used = used.into_iter().filter(|(is_used, ..)| *is_used);
+    used.map(|(_, id, text)| assumption(id, text)).collect()
 }

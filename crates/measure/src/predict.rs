@@ -11,28 +11,35 @@ pub mod paper;
 mod report;
 mod tree;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 pub use formulas::count_formula_report;
 pub use formulas::formula_inputs;
 pub use formulas::formula_totals;
 pub use intervals::count_intervals;
 pub use paper::predict_by_paper;
 pub use report::predict_report;
-use std::collections::{BTreeMap, BTreeSet};
 pub use tree::computation_tree;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::launch_profile::{KnownTransfers, LaunchedWarp, NoProfile, ValueOrigin};
-use warpbound_analyse::prediction::CountPredictor;
+use warpbound_analyse::prediction::{BlockTally, CountPredictor};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic, Family};
-use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
+use warpbound_ir::{ControlEffect, Op, OpIndex};
 use warpbound_launch::LaunchFile;
 
 use warpbound_bounds::ProfileOptions;
+use warpbound_bounds::assumptions::{assumption, convergence_assumptions, warp_graph_assumptions};
 use warpbound_bounds::profile::with_launch_values;
-use warpbound_query::{Contents, Prepared, Session};
+use warpbound_query::{BoundOptions, Contents, Prepared, Session};
+use warpbound_report::BoundAssumption;
 use warpbound_runs::{block_counts::BlockCount, block_counts::BlockCounts};
+
+/// Assumption of counts in blocks that groups of lanes execute apart.
+const JOINS_ONLY_THERE: &str =
+    "groups of lanes of a warp come together only at the BSYNC that ends a region";
 
 /// Options of a prediction.
 #[derive(Clone, Debug)]
@@ -87,6 +94,11 @@ pub struct Prediction {
     pub lost: Option<(LaunchedWarp, NoProfile)>,
     /// Buffers whose contents the counts rest on.
     pub buffers: Vec<String>,
+    /// Properties of the hardware that the counts rest on (SOUNDNESS 15.9).
+    pub assumptions: Vec<BoundAssumption>,
+    /// Whether groups of lanes may come together where no count row says so. Then the executions of some blocks are
+    /// unknown, although their lanes are known.
+    pub groups_join_elsewhere: bool,
 }
 
 impl Prediction {
@@ -120,11 +132,22 @@ pub fn predict(
     options: &PredictOptions,
 ) -> Result<Prediction, Diagnostic> {
     refuse_prediction(session, prepared)?;
-    let (blocks, transfers) = blocks_and_transfers(&prepared.code);
+    let PredictedCode {
+        blocks,
+        transfers,
+        mut assumptions,
+    } = PredictedCode::find(session, prepared)?;
+    let groups_join_elsewhere = transfers.groups_join_elsewhere(&prepared.code);
     let limits = options.limits(transfers);
     let (tally, buffers) = with_launch_values(session, prepared, launch, &limits, |values| {
         CountPredictor::new(values, &blocks).predict_all()
     })?;
+    // In other blocks no lane of the warp is elsewhere, so that no group can join.
+    let is_exact = |tally: &BlockTally| tally.unknown_at.is_empty() && !tally.is_apart;
+    let may_join = prepared.family().may_merge_groups() && !tally.blocks.iter().all(is_exact);
+    if may_join && !groups_join_elsewhere {
+        assumptions.push(assumption("joins-only-there", JOINS_ONLY_THERE));
+    }
     let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
         let first = blocks.get(index).first;
         let known = |count| match tally.unknown_at.is_empty() {
@@ -133,7 +156,7 @@ pub fn predict(
             false => None,
         };
         let count = PredictedCount {
-            issues: known(tally.issues),
+            issues: known(tally.issues).filter(|_| !(tally.is_apart && groups_join_elsewhere)),
             lanes: known(tally.lanes),
             unknown_at: tally.unknown_at.clone(),
         };
@@ -149,6 +172,8 @@ pub fn predict(
             true => buffers,
             false => Vec::new(),
         },
+        assumptions,
+        groups_join_elsewhere,
         blocks,
     })
 }
@@ -156,8 +181,7 @@ pub fn predict(
 /// Fails for instruction sets that predictions do not cover.
 fn refuse_prediction(session: &Session, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
     let what = match prepared.family() {
-        Family::Maxwell => return Ok(()),
-        Family::Volta => "GPUs from Volta on, whose lanes wait at convergence barriers",
+        Family::Maxwell | Family::Volta => return Ok(()),
         Family::Gcn3 => "GCN3, whose waves keep masks of lanes in registers",
         Family::MiniSimt => "mini-SIMT programs",
     };
@@ -179,18 +203,47 @@ impl PredictOptions {
     }
 }
 
-/// Returns the blocks of a code, and what is known of its transfers: nothing if its graph is not known.
-fn blocks_and_transfers(code: &Code) -> (Blocks, KnownTransfers) {
-    let is_indirect = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
-    // A target of an indirect jump begins a block, so the graph must be built to find the blocks.
-    if code.ops.iter().any(is_indirect)
-        && let Ok(thread) = ThreadCfg::build(code, &Limits::default())
-    {
-        let transfers = KnownTransfers::of(&thread);
-        return (thread.space.blocks, transfers);
+/// Blocks of a kernel, and what the graphs say about its transfers.
+struct PredictedCode {
+    blocks: Blocks,
+    transfers: KnownTransfers,
+    /// Properties of the hardware that the graphs rest on.
+    assumptions: Vec<BoundAssumption>,
+}
+
+impl PredictedCode {
+    /// Finds the blocks. Nothing is known of the transfers if the graph of a thread is not known.
+    ///
+    /// # Errors
+    ///
+    /// The kernel has convergence barriers, and its graphs are refused.
+    fn find(session: &Session, prepared: &Prepared<'_>) -> Result<PredictedCode, Diagnostic> {
+        let code = &prepared.code;
+        if prepared.family().may_merge_groups() {
+            let options = BoundOptions::default();
+            let context = session.launch(prepared.kernel, &options)?.context;
+            let flow = session.flow(prepared, &context, &options)?;
+            let mut assumptions: Vec<_> = warp_graph_assumptions(&flow.warp.used).collect();
+            assumptions.extend(convergence_assumptions(code, &flow.thread));
+            return Ok(PredictedCode {
+                transfers: flow.known_transfers(code),
+                blocks: flow.thread.space.blocks.clone(),
+                assumptions,
+            });
+        }
+        let is_indirect = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
+        let mut found = PredictedCode {
+            blocks: Blocks::build(code, &BTreeSet::new()),
+            transfers: KnownTransfers::default(),
+            assumptions: Vec::new(),
+        };
+        // A target of an indirect jump begins a block, so the graph must be built to find the blocks.
+        if code.ops.iter().any(is_indirect)
+            && let Ok(thread) = ThreadCfg::build(code, &Limits::default())
+        {
+            found.transfers = KnownTransfers::of(&thread);
+            found.blocks = thread.space.blocks;
+        }
+        Ok(found)
     }
-    (
-        Blocks::build(code, &BTreeSet::new()),
-        KnownTransfers::default(),
-    )
 }

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::KernelReport;
-use crate::conditions::BoundAssumption;
+use crate::conditions::{BoundAssumption, write_assumptions};
 use crate::table::{Align, table};
 use warpbound_base::Family;
 
@@ -212,11 +212,8 @@ impl AccessReport {
             out.push_str(&format!("  note: {note}\n"));
         }
         if !self.accesses.is_empty() {
-            out.push_str("  assumed:\n");
             // They concern the numbers of the accesses, so without an access there is none to state.
-            for assumption in &self.assumptions {
-                out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
-            }
+            write_assumptions(&mut out, "assumed", &self.assumptions);
         }
         out
     }

@@ -82,3 +82,11 @@ pub struct BoundAssumption {
     /// Assumption as a sentence.
     pub text: String,
 }
+
+/// Appends a list of assumptions below a heading, one in a line.
+pub(crate) fn write_assumptions(out: &mut String, heading: &str, all: &[BoundAssumption]) {
+    out.push_str(&format!("  {heading}:\n"));
+    for assumption in all {
+        out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
+    }
+}

@@ -9,7 +9,7 @@ mod svg;
 
 use serde::Serialize;
 
-use crate::conditions::BoundAssumption;
+use crate::conditions::{BoundAssumption, write_assumptions};
 use crate::table::{Align, counted, table};
 
 /// Result for one launch.
@@ -268,10 +268,7 @@ impl CtaReport {
             }
         }
         if self.sound.is_some() {
-            out.push_str("  assumed:\n");
-            for assumption in &self.assumptions {
-                out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
-            }
+            write_assumptions(out, "assumed", &self.assumptions);
         }
     }
 }

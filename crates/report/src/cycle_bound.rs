@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use crate::conditions::{BoundAssumption, BoundConditions};
+use crate::conditions::{BoundAssumption, BoundConditions, write_assumptions};
 use crate::numbers::{cycles as in_cycles, duration, truncated_share};
 use crate::table::{Align, counted, table};
 
@@ -340,10 +340,7 @@ impl CycleBoundReport {
         if self.bound.is_none() || self.assumptions.is_empty() {
             return;
         }
-        out.push_str("  assumed for the cycles:\n");
-        for assumption in &self.assumptions {
-            out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
-        }
+        write_assumptions(out, "assumed for the cycles", &self.assumptions);
     }
 
     /// Returns the bound as a cell of a table.

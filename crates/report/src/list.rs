@@ -184,7 +184,7 @@ impl ImageSummary {
         match (self.supported, self.decoded, self.listed) {
             (true, ..) if self.measured => "",
             (true, ..) if self.runs => {
-                "kernels can be bounded and run, neither measured nor rewritten"
+                "kernels can be bounded, run and predicted, neither measured nor rewritten"
             }
             (true, ..) => "kernels can be bounded in instructions, not run",
             (false, true, _) => "kernels can be listed or disassembled, not bounded",

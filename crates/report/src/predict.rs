@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::conditions::{BoundAssumption, write_assumptions};
 use crate::table::{Align, counted, section};
 
 /// Predicted counts of a kernel in one launch.
@@ -24,6 +25,12 @@ pub struct PredictReport {
     pub contents: &'static str,
     /// Buffers on whose contents the counts rest.
     pub buffers: Vec<String>,
+    /// Properties of the hardware that the counts rest on: of groups of lanes and convergence barriers, for GPUs that have
+    /// them (SOUNDNESS 15.9).
+    pub assumptions: Vec<BoundAssumption>,
+    /// Whether groups of lanes of a warp may come together at other places than the ends of regions. The executions of
+    /// blocks in which lanes run apart are then unknown, although their lanes are known.
+    pub groups_join_elsewhere: bool,
     /// Warps of the launch.
     pub warps: u64,
     /// Warps that were executed. Each other warp is equal to one of them.
@@ -243,6 +250,9 @@ impl PredictReport {
         }
         self.add_totals(&mut out);
         self.add_paper(&mut out);
+        if !self.assumptions.is_empty() {
+            write_assumptions(&mut out, "assumed", &self.assumptions);
+        }
         out
     }
 
@@ -292,12 +302,21 @@ impl PredictReport {
 
     fn add_totals(&self, out: &mut String) {
         let known = self.blocks.iter();
-        let known = known.filter(|block| block.unknown_at.is_empty()).count();
+        let known = known.filter(|block| block.unknown_at.is_empty() && block.issues.is_some());
         out.push_str(&format!(
             "\n{} of {} known\n",
-            known,
+            known.count(),
             counted(self.blocks.len(), "block")
         ));
+        let apart = self.blocks.iter();
+        let apart = apart.filter(|block| block.lanes.is_some() && block.issues.is_none());
+        match apart.count() {
+            0 => {}
+            blocks => out.push_str(&format!(
+                "executions of {} unknown, because groups of lanes may come together at YIELD, NANOSLEEP or WARPSYNC, or in a region that is left early\n",
+                counted(blocks, "block")
+            )),
+        }
         if let (Some(issued), Some(lanes)) = (self.issued, self.lanes) {
             out.push_str(&format!("{issued} warp instructions, {lanes} of lanes\n"));
         }

@@ -5,11 +5,13 @@
 //! the stacks of `simt`.
 
 mod machine;
+mod predicted;
 mod profiled;
 mod programs;
 mod recorded;
 
 pub use machine::{BarrierMeaning, GroupMachine, GroupRun};
+pub use predicted::{PredictionCheck, check_prediction};
 pub use profiled::{ProfileCheck, ProfileFault, check_profile, executions_of_code};
 pub use programs::{BarrierProgram, Shapes};
 pub use recorded::{LaneMask, PointStep, RecordedCode, StackRun};

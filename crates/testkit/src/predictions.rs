@@ -3,32 +3,29 @@
 use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::prediction::LaunchTally;
 use warpbound_ir::OpIndex;
-use warpbound_launch::{LaunchFile, PathOrder, bind};
-use warpbound_load::Image;
+use warpbound_launch::{LaunchFile, PathOrder};
 use warpbound_measure::Prediction;
-use warpbound_query::Prepared;
+use warpbound_query::{Prepared, Session};
 use warpbound_simulate::functional::{Counts, launch};
 
 use crate::launch_profiles::ProgramLaunch;
 use crate::launch_profiles::programs::ProfiledProgram;
 
-/// Counts of each operation in a functional run of a launch of a cubin.
+/// Counts of each operation in a functional run of a launch.
 ///
 /// # Errors
 ///
 /// The fault of a run that has one.
 pub fn counts_of_run(
-    cubin: &[u8],
+    session: &Session,
     prepared: &Prepared<'_>,
     launched: &LaunchFile,
     order: PathOrder,
     max_instructions: u64,
 ) -> Result<Counts, String> {
-    let image = Image::parse(cubin).map_err(|why| why.to_string())?;
-    let (kernel, code) = (prepared.kernel, &prepared.code);
-    let bound = bind(launched, &image, kernel, code, order, max_instructions);
+    let bound = session.bind(prepared, launched, order, max_instructions);
     let (run, mut memory) = bound.map_err(|why| why.to_string())?;
-    launch(code, &run, &mut memory).map_err(|fault| format!("{fault:?}"))
+    launch(&prepared.code, &run, &mut memory).map_err(|fault| format!("{fault:?}"))
 }
 
 /// Returns the first operations of the blocks of a kernel.

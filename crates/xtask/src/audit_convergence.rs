@@ -3,8 +3,8 @@
 
 use anyhow::{Context, bail};
 use warpbound_testkit::convergence::{
-    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, ProfileCheck, ProfileFault, Shapes,
-    check, check_profile,
+    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, PredictionCheck, ProfileCheck,
+    ProfileFault, Shapes, check, check_prediction, check_profile,
 };
 
 use crate::repository::Repository;
@@ -16,8 +16,9 @@ usage: cargo run --release -p warpbound-xtask -- audit-convergence [--programs C
 Generates random programs with convergence barriers as compilers emit them, runs each on a machine whose groups of lanes
 run in any order, with and without merges, and compares the executions of each run with the bound of all instructions
 and of one block (SOUNDNESS 21). Programs without functions and YIELD also run on a machine with one mask for each
-barrier. Programs in which the launch decides some branches are compared with the profile of the warp as well. Fails if a
-run executes more than a bound or a profile, or if a program is refused.
+barrier. Programs in which the launch decides some branches are compared with the profile of the warp as well, and with
+predicted counts of their blocks. Fails if a run executes more than a bound or a profile, or not what is predicted, or if a
+program is refused.
 
   --programs COUNT  programs (20000)
   --first NUMBER    number of the first program (0), to go on where a campaign was stopped
@@ -43,6 +44,8 @@ struct Tally {
     exact: usize,
     /// Programs whose slowest run reached the profile.
     reached: usize,
+    /// Predicted blocks with both counts, with lanes only, and with no count.
+    predicted: [u64; 3],
     problems: Vec<String>,
 }
 
@@ -81,6 +84,10 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     println!(
         "{} profiles, {} of them exact; the slowest run reached {}",
         total.profiled, total.exact, total.reached
+    );
+    let [known, lanes_only, unknown] = total.predicted;
+    println!(
+        "{known} predicted blocks with both counts, {lanes_only} with their lanes only, {unknown} with none"
     );
     for problem in total.problems.iter().take(SHOWN) {
         println!("  {problem}");
@@ -156,6 +163,24 @@ impl Tally {
                         .push(format!("profile of program {seed}: {what}"));
                 }
             }
+            match check_prediction(&program, runs, ProfileFault::None) {
+                PredictionCheck::None => {}
+                PredictionCheck::Holds {
+                    known,
+                    lanes_only,
+                    unknown,
+                    ..
+                } => {
+                    let counts = [known, lanes_only, unknown];
+                    for (sum, count) in self.predicted.iter_mut().zip(counts) {
+                        *sum += count;
+                    }
+                }
+                PredictionCheck::Violated(what) => {
+                    self.problems
+                        .push(format!("prediction of program {seed}: {what}"));
+                }
+            }
         }
     }
 
@@ -163,6 +188,9 @@ impl Tally {
         self.profiled += part.profiled;
         self.exact += part.exact;
         self.reached += part.reached;
+        for (sum, count) in self.predicted.iter_mut().zip(part.predicted) {
+            *sum += count;
+        }
         self.checked += part.checked;
         self.attained += part.attained;
         self.ratios += part.ratios;

@@ -20,10 +20,10 @@ mod formulas;
 mod journal;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- predict-check [--variations N] [--seed S] [--journal FILE] [--minutes M] [--speed | --formulas [--launches N]] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- predict-check [--variations N] [--seed S] [--journal FILE] [--minutes M] [--in FOLDER --build SM] [--speed | --formulas [--launches N]] [NAME...]
 
 Predicts the counts of the launches in kernels/launches (only those whose names begin so, if names are given), as built
-for sm_61, and of N variations of each (default 2), for any contents of buffers and for those as given, and compares
+for sm_61 (with --in and --build, as built for another GPU in that folder), and of N variations of each (default 2), for any contents of buffers and for those as given, and compares
 each known count with that of a functional run. Goes round by round: all launches as given, then all with five
 variations, then all with the next five. Prints a row for each launch with unknown counts (with which counts are known
 for any contents, and with those as given), and how many kernels are wholly known in all launches as given; fails on
@@ -31,6 +31,8 @@ any difference.
 
   --journal FILE   append a line for each launch and round, and take over what is there: a campaign in parts
   --minutes M      begin no launch after so long; what was reached is printed
+  --in FOLDER      cubins of this folder, as `kernels --wide FOLDER` writes them; a launch without one is left out
+  --build SM       build of the cubins, for example sm_90
   --speed          compares the time of a prediction and of a functional run of nbody with 2^20 threads instead
   --formulas       compares the closed forms of counts with predictions in random launches of each kernel instead
   --launches N     random launches of each kernel (1000)";
@@ -55,6 +57,7 @@ struct CheckOptions {
     journal: Option<PathBuf>,
     end: Deadline,
     names: Vec<String>,
+    cubins: CubinFolder,
     /// Whether closed forms are compared, and in how many launches of each kernel.
     formulas: bool,
     launches: u64,
@@ -67,6 +70,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         journal: None,
         end: Deadline::default(),
         names: Vec::new(),
+        cubins: CubinFolder {
+            folder: repository.built_kernels(),
+            // Some sources are for the older compiler only.
+            builds: vec!["sm_61".to_owned(), "nvrtc11.sm_61".to_owned()],
+        },
         formulas: false,
         launches: 1000,
     };
@@ -81,7 +89,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 let minutes: u64 = value()?.parse()?;
                 options.end = Deadline::after(Duration::from_secs(minutes.saturating_mul(60)));
             }
-            "--speed" => return speed(repository),
+            "--in" => options.cubins.folder = value()?.into(),
+            "--build" => options.cubins.builds = vec![value()?.clone()],
+            "--speed" => return speed(repository, &options.cubins),
             "--formulas" => options.formulas = true,
             "--launches" => options.launches = value()?.parse()?,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
@@ -89,7 +99,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
     }
     match options.formulas {
-        true => formulas::check(repository, &options.names, options.launches, options.seed),
+        true => formulas::check(
+            repository,
+            &options.cubins,
+            &options.names,
+            options.launches,
+            options.seed,
+        ),
         false => campaign(repository, &options),
     }
 }
@@ -116,7 +132,9 @@ fn campaign(repository: &Repository, options: &CheckOptions) -> anyhow::Result<(
                 println!("the time has passed in round {round}");
                 break 'rounds;
             }
-            let row = check(repository, name, round, options).with_context(|| name.clone())?;
+            let committed = CommittedLaunch::read(repository, name, &options.cubins)?;
+            let Some(committed) = committed else { continue };
+            let row = check(&committed, name, round, options).with_context(|| name.clone())?;
             for wrong in &row.wrong {
                 println!("    wrong: {name}: {wrong}");
             }
@@ -138,8 +156,19 @@ struct CommittedLaunch {
     cubin: Vec<u8>,
 }
 
+/// Folder with cubins, and the builds that are taken, the first one that is there.
+struct CubinFolder {
+    folder: PathBuf,
+    builds: Vec<String>,
+}
+
 impl CommittedLaunch {
-    fn read(repository: &Repository, name: &str) -> anyhow::Result<CommittedLaunch> {
+    /// Reads a launch and the cubin of its kernel; `None` if the folder has no cubin of that source.
+    fn read(
+        repository: &Repository,
+        name: &str,
+        cubins: &CubinFolder,
+    ) -> anyhow::Result<Option<CommittedLaunch>> {
         let folder = repository.launches();
         let files = |file: &str| {
             fs::read(folder.join(file)).map_err(|error| Diagnostic::new(error.to_string()))
@@ -147,23 +176,21 @@ impl CommittedLaunch {
         let text = fs::read_to_string(folder.join(name))?;
         let launch = LaunchFile::parse(name, &text, &files)?;
         let source = name.split('.').next().unwrap_or_default();
-        // Some sources are for the older compiler only.
-        let builds = ["sm_61", "nvrtc11.sm_61"].map(|build| format!("{source}.{build}.cubin"));
-        let read = |cubin: String| fs::read(repository.built_kernels().join(cubin)).ok();
-        let cubin = builds.into_iter().find_map(read).context("no cubin")?;
-        Ok(CommittedLaunch { launch, cubin })
+        let mut builds = cubins.builds.iter();
+        let cubin = builds
+            .find_map(|build| fs::read(cubins.folder.join(format!("{source}.{build}.cubin"))).ok());
+        Ok(cubin.map(|cubin| CommittedLaunch { launch, cubin }))
     }
 }
 
 /// Compares one round of a launch: as given in both orders in round 0, with a few variations in each later one.
 fn check(
-    repository: &Repository,
+    CommittedLaunch { launch, cubin }: &CommittedLaunch,
     name: &str,
     round: u64,
     options: &CheckOptions,
 ) -> anyhow::Result<CheckedRound> {
-    let CommittedLaunch { launch, cubin } = CommittedLaunch::read(repository, name)?;
-    let session = Session::open(name, &cubin)?;
+    let session = Session::open(name, cubin)?;
     let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
     let prepared = session.prepare(kernel)?;
     let limits = |contents| PredictOptions {
@@ -178,21 +205,28 @@ fn check(
         kernel: format!("{source}.{}", kernel.name),
         ..CheckedRound::default()
     };
+    // Kernels whose barriers are not nested are refused, and their neighbours are compared all the same.
+    let any = match predict(&session, &prepared, launch, &limits(Contents::Any)) {
+        Ok(any) => any,
+        Err(why) => {
+            row.lost = Some(why.message);
+            return Ok(row);
+        }
+    };
     let mut runs: Vec<(LaunchFile, PathOrder)> = Vec::new();
     if let Some(before) = round.checked_sub(1) {
         let first = before * ROUND;
         runs.extend(
             (first..options.variations.min(first + ROUND)).map(|number| {
                 let seed = options.seed.wrapping_mul(1_000_003).wrapping_add(number);
-                let varied = variation(&launch, seed);
+                let varied = variation(launch, seed);
                 (varied.launch, varied.order)
             }),
         );
     } else {
         let orders = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
         runs.extend(orders.map(|order| (launch.clone(), order)));
-        let any = predict(&session, &prepared, &launch, &limits(Contents::Any))?;
-        let given = predict(&session, &prepared, &launch, &limits(Contents::AsGiven))?;
+        let given = predict(&session, &prepared, launch, &limits(Contents::AsGiven))?;
         row.blocks = any.counts.len() as u64;
         row.known = [&any, &given].map(known_blocks);
         row.lost = any.lost.map(|(_, why)| format!("{:?}", why.reason));
@@ -201,7 +235,7 @@ fn check(
     let mut known: Vec<EqualNumbers> = Vec::new();
     for (run, order) in runs {
         let start = Instant::now();
-        let counts = counts_of_run(&cubin, &prepared, &run, order, MOST_INSTRUCTIONS);
+        let counts = counts_of_run(&session, &prepared, &run, order, MOST_INSTRUCTIONS);
         row.running += start.elapsed();
         // Other contents may make a kernel fault.
         let Ok(counts) = counts else { continue };
@@ -367,9 +401,10 @@ impl PredictionTotal {
 }
 
 /// Compares the times of a prediction and a run of nbody with 2^20 threads.
-fn speed(repository: &Repository) -> anyhow::Result<()> {
+fn speed(repository: &Repository, cubins: &CubinFolder) -> anyhow::Result<()> {
     let name = "nbody.nbody_advance.1.toml";
-    let CommittedLaunch { mut launch, cubin } = CommittedLaunch::read(repository, name)?;
+    let committed = CommittedLaunch::read(repository, name, cubins)?;
+    let CommittedLaunch { mut launch, cubin } = committed.context("no cubin")?;
     let threads = 1usize << 20;
     let [width, ..] = launch.block;
     launch.grid = [(threads as u32) / width, 1, 1];
@@ -387,7 +422,7 @@ fn speed(repository: &Repository) -> anyhow::Result<()> {
     let predicting = start.elapsed();
     let start = Instant::now();
     let order = PathOrder::TakenFirst;
-    let counts = counts_of_run(&cubin, &prepared, &launch, order, u64::MAX);
+    let counts = counts_of_run(&session, &prepared, &launch, order, u64::MAX);
     let running = start.elapsed();
     let compared = compare(&prediction, &counts.map_err(|why| anyhow::anyhow!(why))?);
     println!(

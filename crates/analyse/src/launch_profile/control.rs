@@ -9,6 +9,7 @@ use warpbound_base::CodeAddr;
 use warpbound_ir::{Code, ControlEffect, ControlTarget, Op, OpIndex, OpScope};
 use warpbound_simt::{ControlTransfer, Mask, Tag, lanes_of};
 
+use super::effects::OpLanes;
 use crate::convergence::BarrierEffects;
 use crate::indirect::IndirectTargets;
 use crate::thread_cfg::ThreadCfg;
@@ -49,6 +50,24 @@ impl KnownTransfers {
         }
     }
 
+    /// Operations that an indirect jump can reach; none if they are unknown.
+    pub(crate) fn targets(&self, at: OpIndex) -> impl Iterator<Item = OpIndex> {
+        self.indirect.get(&at).into_iter().flatten().copied()
+    }
+
+    /// Whether groups of lanes may come together at other places than the ends of regions that the stack joins: at a
+    /// demoted region or a WARPSYNC, say. The stack then executes an operation more often than a run may.
+    pub fn groups_join_elsewhere(&self, code: &Code) -> bool {
+        let joins = |op: &Op| {
+            matches!(
+                op.control,
+                ControlEffect::Release | ControlEffect::Collective(_)
+            )
+        };
+        code.family.may_merge_groups()
+            && (!self.barriers.ignored.is_empty() || code.ops.iter().any(joins))
+    }
+
     /// Collects the knowledge of the graph of a lane.
     pub fn of(thread: &ThreadCfg) -> KnownTransfers {
         let targets = thread.indirect.iter();
@@ -65,7 +84,7 @@ impl KnownTransfers {
 
     /// Returns the transfer of an operation in a warp with a stack, as [`transfer_of`]. Convergence barriers push and pop
     /// entries, and linked calls jump (SOUNDNESS 21.2).
-    pub(super) fn transfer<P>(
+    pub(crate) fn transfer<P>(
         &self,
         op: &Op,
         at: OpIndex,
@@ -160,4 +179,17 @@ pub(crate) fn indirect_targets(
         }
     }
     Some(targets)
+}
+
+/// Whether some of the active lanes may take the transfer of an operation and others may go on. Lanes that end are no group.
+pub(crate) fn splits(op: &Op, lanes: OpLanes) -> bool {
+    let moves_lanes = !matches!(
+        op.control,
+        ControlEffect::Exit
+            | ControlEffect::BreakBarrier(_)
+            | ControlEffect::SaveBarrier(..)
+            | ControlEffect::WriteBarrier { .. }
+            | ControlEffect::Release
+    );
+    moves_lanes && lanes.any() && (lanes.possible != 0 || lanes.certain != lanes.active.mask)
 }

@@ -12,7 +12,7 @@ use crate::indirect::IndirectJump;
 use super::accesses::AccessRecorder;
 use super::alternative::{Alternative, Alternatives, StampedPoint};
 use super::candidates::Candidates;
-use super::control::indirect_targets;
+use super::control::{indirect_targets, splits};
 use super::decisive_cells::{DecisiveCells, is_of_global_memory};
 use super::effects::{ActiveLanes, OpLanes};
 use super::executions::ExecutionRecorder;
@@ -468,17 +468,4 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         *one = sides.pop().ok_or(NoProfileReason::IndirectJump)?;
         Ok(RunStep::Fork(sides))
     }
-}
-
-/// Whether some of the active lanes may take the transfer of an operation and others may go on. Lanes that end are no group.
-fn splits(op: &Op, lanes: OpLanes) -> bool {
-    let moves_lanes = !matches!(
-        op.control,
-        ControlEffect::Exit
-            | ControlEffect::BreakBarrier(_)
-            | ControlEffect::SaveBarrier(..)
-            | ControlEffect::WriteBarrier { .. }
-            | ControlEffect::Release
-    );
-    moves_lanes && lanes.any() && (lanes.possible != 0 || lanes.certain != lanes.active.mask)
 }

@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use warpbound_ir::{Code, ControlEffect, OpIndex};
+use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
 use warpbound_simt::uncertain_lanes::Departure;
 use warpbound_simt::{ControlTransfer, Tag};
 
 use super::slice::Slice;
-use crate::launch_profile::NoProfileReason;
-use crate::launch_profile::control::transfer_of;
+use crate::launch_profile::{KnownTransfers, NoProfileReason};
 
 /// Largest number of pairs of a block and entries that were pushed in a region.
 const MAX_STATES: usize = 1 << 15;
@@ -28,8 +27,9 @@ pub(super) struct Region {
     pub(super) writes: BTreeSet<usize>,
     /// Whether operations may write global memory.
     pub(super) writes_memory: bool,
-    /// Whether stacks were merged, so that some departures may belong to no run.
-    pub(super) is_merged: bool,
+    /// Whether some departures may belong to no run: stacks were merged, or a function that lanes were in before returns
+    /// to each place from which it is called.
+    pub(super) some_may_miss: bool,
 }
 
 /// Beginning of a region.
@@ -55,6 +55,7 @@ struct PushedEntry {
 /// Exploration of a region.
 pub(super) struct RegionSearch<'r> {
     code: &'r Code,
+    transfers: &'r KnownTransfers,
     slice: &'r Slice,
     /// Entries with their heights; number N is at index N - 1.
     entries: Vec<(PushedEntry, u32)>,
@@ -64,6 +65,7 @@ pub(super) struct RegionSearch<'r> {
     departures: BTreeSet<Departure>,
     /// Entries that were pushed and tags that were popped so far, whatever the stack, if stacks are merged.
     merged: Option<MergedStacks>,
+    some_may_miss: bool,
 }
 
 /// Stacks of a region that are not kept apart, as in recursion: each pop may find each entry that any lane pushed.
@@ -81,18 +83,21 @@ impl<'r> RegionSearch<'r> {
     /// A control operation whose effects are unknown, or a region of too many states.
     pub(super) fn find(
         code: &'r Code,
+        transfers: &'r KnownTransfers,
         slice: &'r Slice,
         start: RegionStart,
     ) -> Result<Region, NoProfileReason> {
-        let search = |merged| {
+        let search = |merged: Option<MergedStacks>| {
             let search = RegionSearch {
                 code,
+                transfers,
                 slice,
                 entries: Vec::new(),
                 numbers: HashMap::new(),
                 seen: HashSet::new(),
                 open: Vec::new(),
                 departures: BTreeSet::new(),
+                some_may_miss: merged.is_some(),
                 merged,
             };
             search.explore(start)
@@ -108,10 +113,7 @@ impl<'r> RegionSearch<'r> {
             RegionStart::Before(block) => self.reach(block, 0)?,
             RegionStart::After(block) => self.leave_block(block, 0)?,
         }
-        let mut region = Region {
-            is_merged: self.merged.is_some(),
-            ..Region::default()
-        };
+        let mut region = Region::default();
         while let Some((block, pushed)) = self.open.pop() {
             if region.blocks.insert(block) {
                 let effects = self.slice.effects(block);
@@ -121,6 +123,7 @@ impl<'r> RegionSearch<'r> {
             self.leave_block(block, pushed)?;
         }
         region.departures = self.departures.into_iter().collect();
+        region.some_may_miss = self.some_may_miss;
         Ok(region)
     }
 
@@ -153,18 +156,28 @@ impl<'r> RegionSearch<'r> {
         if op.condition.is_never() {
             return Ok(());
         }
-        if matches!(op.control, ControlEffect::Indirect { .. }) {
-            let targets = self.slice.targets(last).to_vec();
-            if targets.is_empty() {
-                return Err(NoProfileReason::IndirectJump);
+        match &op.control {
+            ControlEffect::Return { .. } => return self.return_linked(pushed),
+            ControlEffect::Indirect { .. } => return self.reach_targets(last, pushed),
+            ControlEffect::LinkedIndirect { .. } => {
+                let above = self.link(pushed, next)?;
+                return self.reach_targets(last, above);
             }
-            for to in targets {
-                self.reach(self.block_at(to)?, pushed)?;
+            ControlEffect::LinkedCall(ControlTarget::Op(to)) => {
+                let above = self.link(pushed, next)?;
+                return self.reach(self.block_at(*to)?, above);
             }
-            return Ok(());
+            ControlEffect::Collective(ControlTarget::Op(to))
+            | ControlEffect::FreeJump(ControlTarget::Op(to)) => {
+                self.reach(next, pushed)?;
+                return self.reach(self.block_at(*to)?, pushed);
+            }
+            _ => {}
         }
-        let transfer = transfer_of(op, true, |at| self.slice.block_at(at));
+        let block_at = |at| self.slice.block_at(at);
+        let transfer = self.transfers.transfer(op, last, true, block_at);
         match transfer.ok_or(NoProfileReason::Unsupported)? {
+            ControlTransfer::Next => self.reach(next, pushed),
             ControlTransfer::Jump(to) => self.reach(to, pushed),
             ControlTransfer::Exit => {
                 self.departures.insert(Departure::Exit);
@@ -181,6 +194,48 @@ impl<'r> RegionSearch<'r> {
             }
             _ => Err(NoProfileReason::Unsupported),
         }
+    }
+
+    /// Adds the targets of an indirect jump.
+    fn reach_targets(&mut self, at: OpIndex, pushed: Pushed) -> Result<(), NoProfileReason> {
+        let targets: Vec<OpIndex> = self.transfers.targets(at).collect();
+        if targets.is_empty() {
+            return Err(NoProfileReason::IndirectJump);
+        }
+        for to in targets {
+            self.reach(self.block_at(to)?, pushed)?;
+        }
+        Ok(())
+    }
+
+    /// Notes where a linked call returns. The stack of the warp has no entry for it: this one only tells the calls of a
+    /// function apart, so that lanes return to the call that they made (`calling-convention`).
+    fn link(&mut self, below: Pushed, next: usize) -> Result<Pushed, NoProfileReason> {
+        match self.merged {
+            Some(_) => Ok(0),
+            None => self.push(below, Tag::Ret, next),
+        }
+    }
+
+    /// Returns from a linked call: to the call in the region, or to each one if the function was called before it.
+    fn return_linked(&mut self, pushed: Pushed) -> Result<(), NoProfileReason> {
+        if let Some((entry, _)) = self
+            .entry(pushed)
+            .filter(|(entry, _)| entry.tag == Tag::Ret)
+        {
+            return self.reach(entry.resume, entry.below);
+        }
+        self.some_may_miss = true;
+        for (at, op) in (0..).map(OpIndex).zip(&self.code.ops) {
+            let is_call = matches!(
+                op.control,
+                ControlEffect::LinkedCall(_) | ControlEffect::LinkedIndirect { .. }
+            );
+            if is_call {
+                self.reach(self.block_at(at.next())?, pushed)?;
+            }
+        }
+        Ok(())
     }
 
     fn block_at(&self, at: OpIndex) -> Result<usize, NoProfileReason> {

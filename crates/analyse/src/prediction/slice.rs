@@ -1,6 +1,6 @@
 //! Slice of a kernel that predictions execute: for each block the operations that may decide which blocks run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use warpbound_ir::{Code, OpIndex};
 
@@ -25,18 +25,11 @@ pub(super) struct Slice {
     effects: Vec<BlockEffects>,
     /// Block that begins at each operation.
     starts: Vec<Option<usize>>,
-    indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>,
 }
 
 impl Slice {
     /// Cuts the code into blocks and collects their operations. With `memory`, writes of global memory matter.
-    pub(super) fn new(
-        code: &Code,
-        blocks: &Blocks,
-        cells: &DecisiveCells,
-        memory: bool,
-        indirect: &BTreeMap<OpIndex, BTreeSet<OpIndex>>,
-    ) -> Slice {
+    pub(super) fn new(code: &Code, blocks: &Blocks, cells: &DecisiveCells, memory: bool) -> Slice {
         let mut starts = vec![None; code.ops.len()];
         let mut effects = Vec::with_capacity(blocks.len());
         for index in 0..blocks.len() {
@@ -61,7 +54,6 @@ impl Slice {
             blocks: blocks.clone(),
             effects,
             starts,
-            indirect: indirect.clone(),
         }
     }
 
@@ -83,11 +75,5 @@ impl Slice {
     /// Index of the block that begins at an operation.
     pub(super) fn block_at(&self, at: OpIndex) -> Option<usize> {
         self.starts.get(at.index()).copied().flatten()
-    }
-
-    /// Operations that an indirect jump can reach; none if they are unknown.
-    pub(super) fn targets(&self, at: OpIndex) -> Vec<OpIndex> {
-        let targets = self.indirect.get(&at);
-        targets.map_or(Vec::new(), |targets| targets.iter().copied().collect())
     }
 }

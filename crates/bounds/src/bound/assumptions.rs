@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use crate::assumptions::{
-    assumption, lanes_assumption, launch_assumptions, warp_graph_assumptions,
+    assumption, convergence_assumptions, lanes_assumption, launch_assumptions,
+    warp_graph_assumptions,
 };
 use warpbound_analyse::indirect::IndirectTargets;
-use warpbound_base::Reconvergence;
 use warpbound_ir::{ControlEffect, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_load::Kernel;
@@ -40,59 +40,9 @@ impl BoundQuery<'_> {
             self.analysed.options,
         ));
         self.add_segment_assumptions(loops, &mut all);
-        self.add_convergence_assumptions(&mut all);
-        all
-    }
-
-    /// Adds the assumptions about convergence barriers and uniform registers (SOUNDNESS 21.1).
-    fn add_convergence_assumptions(&self, all: &mut Vec<BoundAssumption>) {
         let code = &self.analysed.prepared.code;
-        if code.family.facts().reconvergence != Reconvergence::ConvergenceBarriers {
-            return;
-        }
-        let thread = &self.analysed.flow.thread;
-        let reached = thread.space.ids().filter(|&node| thread.is_reached(node));
-        let ops: Vec<&Op> = reached
-            .flat_map(|node| thread.space.block(node).ops().collect::<Vec<_>>())
-            .filter_map(|at| code.get(at))
-            .collect();
-        let any = |has: fn(&Op) -> bool| ops.iter().any(|op| has(op));
-        let regions = &thread.regions;
-        let joins = regions.ends.len() > regions.demoted.len();
-        let used = [
-            (
-                true,
-                "groups-whole",
-                "lanes that execute an instruction together stay together as long as they go to the same place",
-            ),
-            (
-                joins,
-                "bsync-joins",
-                "lanes that executed a BSSY together leave its BSYNC together, unless one of them executes YIELD, NANOSLEEP or WARPSYNC before",
-            ),
-            (
-                any(|op| op.reads.iter().any(|cell| cell.is_uniform())),
-                "uniform-private",
-                "lanes read from a uniform register what they, or the lanes that they were together with, wrote last; lanes that write one together agree on the guard",
-            ),
-            (
-                any(|op| matches!(op.control, ControlEffect::SaveBarrier(_, Some(_)))),
-                "barrier-spill",
-                "a convergence barrier that is moved to a register and back has the same lanes as before",
-            ),
-            (
-                any(|op| matches!(op.control, ControlEffect::Collective(_))),
-                "collective",
-                "a group of lanes executes the code after WARPSYNC.COLLECTIVE at most once for each time that it arrives there",
-            ),
-            (
-                any(|op| matches!(op.control, ControlEffect::Return { .. })),
-                "calling-convention",
-                "functions return to the instruction after their call",
-            ),
-        ];
-        let used = used.into_iter().filter(|(is_used, ..)| *is_used);
-        all.extend(used.map(|(_, id, text)| assumption(id, text)));
+        all.extend(convergence_assumptions(code, &self.analysed.flow.thread));
+        all
     }
 
     /// States that nothing interrupts the run, and names accesses of the launch at which a run may end in a fault.

@@ -89,7 +89,7 @@ fn launches_of_kernels_that_require_clusters_are_refused() {
 fn a_library_names_its_images() {
     let file = format!("{DATA}wide.fatbin");
     let text = run(&["list", &file]).done();
-    let note = "kernels can be bounded and run, neither measured nor rewritten";
+    let note = "kernels can be bounded, run and predicted, neither measured nor rewritten";
     for isa in ["sm_75", "sm_90", "sm_100a", "sm_120f"] {
         let is_row = |line: &&str| line.contains(&format!("cubin  {isa}")) && line.ends_with(note);
         assert_eq!(text.lines().filter(is_row).count(), 1, "{isa}: {text}");
@@ -169,12 +169,28 @@ fn kernels_run_and_are_audited() {
 
 #[test]
 fn what_measures_kernels_is_refused_by_name() {
-    let why = "kernels for NVIDIA GPUs from Volta on are bounded and run, but neither measured, predicted nor rewritten yet";
+    let why = "kernels for NVIDIA GPUs from Volta on are bounded, run and predicted, but neither measured nor rewritten yet";
     let file = format!("{KERNELS}vote.sm_90.cubin");
-    let launch = format!("{LAUNCHES}vote.vote.1.toml");
-    let output = run(&["predict", &file, "--launch", &launch]);
+    let output = run(&["probes", "--kernel", "vote", &file]);
     assert_eq!(output.code, Some(3), "{}", output.stdout);
     assert!(output.stderr.contains(why), "{}", output.stderr);
+}
+
+#[test]
+fn counts_are_predicted_with_their_assumptions() {
+    let launch = format!("{LAUNCHES}vote.vote.1.toml");
+    for chip in ["sm_75", "sm_90", "sm_120"] {
+        let file = format!("{KERNELS}vote.{chip}.cubin");
+        let predict = ["predict", &file, "--launch", &launch];
+        let text = run(&[&predict[..], &["--contents", "as-given"]].concat()).done();
+        assert!(text.contains("6 of 6 blocks known"), "{text}");
+        assert!(text.contains("(groups-whole)"), "{text}");
+        let tree = run(&[&predict[..], &["--tree"]].concat()).done();
+        assert!(tree.contains("tid.x"), "{tree}");
+    }
+    let file = format!("{KERNELS}nested_loops.sm_90.cubin");
+    let formula = run(&["predict", "--formula", &file]).done();
+    assert!(formula.contains("blocks with a formula"), "{formula}");
 }
 
 /// Fails if control words of compiled kernels have findings, or if a chip has no table.

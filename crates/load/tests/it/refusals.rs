@@ -64,7 +64,7 @@ fn other_architectures_are_read_or_refused_by_name() {
         assert_eq!(image.kernels().map(<[_]>::len), Ok(1));
         assert_eq!(image.isa().check_supported(), Ok(()));
         assert_eq!(image.isa().check_timed(), Ok(()));
-        let said = "kernels for NVIDIA GPUs from Volta on are bounded and run, but neither measured, predicted nor rewritten yet";
+        let said = "kernels for NVIDIA GPUs from Volta on are bounded, run and predicted, but neither measured nor rewritten yet";
         assert_eq!(image.isa().check_measured().unwrap_err().to_string(), said);
     }
     // No table has the instructions of sm_72.

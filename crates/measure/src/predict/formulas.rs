@@ -15,7 +15,7 @@ use warpbound_report::count_formulas::{
     BlockFormulaReport, CountFormulaReport, FormulaLoopReport, FormulaValue, NoFormulaReport,
 };
 
-use super::{PredictOptions, PredictedCount, Prediction};
+use super::{PredictOptions, PredictedCode, PredictedCount, Prediction};
 use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session};
 
 /// Maximum number of atoms of words that are evaluated for the formula of one block in a launch.
@@ -108,10 +108,10 @@ pub fn count_formula_report(
     launch: Option<&LaunchFile>,
     options: &PredictOptions,
 ) -> Result<CountFormulaReport, Diagnostic> {
-    let prepared = session.prepare_measured(kernel)?;
+    let prepared = session.prepare(kernel)?;
     let inputs = formula_inputs(session, &prepared, launch)?;
     let formulas = inputs.find(&prepared);
-    let (blocks, _) = super::blocks_and_transfers(&prepared.code);
+    let blocks = PredictedCode::find(session, &prepared)?.blocks;
     let all: Vec<OpIndex> = (0..blocks.len()).map(|at| blocks.get(at).first).collect();
     let checked = launch.map(|launch| {
         let prediction = predict(session, &prepared, launch, options)?;

@@ -129,18 +129,30 @@ fn ranges(
         }
     });
     let mut next = || found.next().unwrap_or_default();
-    let blocks = unknown.into_iter().map(|first| (first, [next(), next()]));
+    // Where groups come together, a run executes less often than the rows say, but each lane is in some execution.
+    let width = u64::from(prepared.code.lanes());
+    let executions = |range: CountRange, lanes: CountRange| match prediction.groups_join_elsewhere {
+        true => CountRange {
+            least: lanes.least.div_ceil(width),
+            ..range
+        },
+        false => range,
+    };
+    let blocks = unknown.into_iter().map(|first| {
+        let (issues, lanes) = (next(), next());
+        (first, [executions(issues, lanes), lanes])
+    });
+    let blocks = blocks.collect();
+    let (issued, lanes, accesses) = (next(), next(), next());
+    // Possibly no instruction with a generic address accesses global memory.
+    let is_upper_limit = has_generic || prediction.groups_join_elsewhere;
     Ok(CountIntervals {
-        blocks: blocks.collect(),
-        issued: next(),
-        lanes: next(),
-        // Possibly no instruction with a generic address accesses global memory.
-        accesses: match (next(), has_generic) {
-            (accesses, false) => accesses,
-            (accesses, true) => CountRange {
-                least: 0,
-                ..accesses
-            },
+        blocks,
+        issued: executions(issued, lanes),
+        lanes,
+        accesses: CountRange {
+            least: if is_upper_limit { 0 } else { accesses.least },
+            ..accesses
         },
     })
 }

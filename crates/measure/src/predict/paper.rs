@@ -13,7 +13,7 @@ use warpbound_bounds::profile::with_launch_values;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 
-use super::{PredictOptions, Prediction, blocks_and_transfers};
+use super::{PredictOptions, PredictedCode, Prediction};
 use warpbound_query::{Prepared, Session};
 
 /// Verdict of the rule on a block.
@@ -69,7 +69,9 @@ pub fn predict_by_paper(
     options: &PredictOptions,
 ) -> Result<PaperPrediction, Diagnostic> {
     refuse_prediction(session, prepared)?;
-    let (blocks, transfers) = blocks_and_transfers(&prepared.code);
+    let PredictedCode {
+        blocks, transfers, ..
+    } = PredictedCode::find(session, prepared)?;
     let limits = options.limits(transfers);
     let tainted = session.determinacy(prepared)?.tainted_blocks();
     let (tally, _) = with_launch_values(session, prepared, launch, &limits, |values| {

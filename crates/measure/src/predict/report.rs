@@ -36,7 +36,7 @@ pub fn predict_report(
     launch: &LaunchFile,
     options: &PredictOptions,
 ) -> Result<PredictReport, Diagnostic> {
-    let prepared = session.prepare_measured(kernel)?;
+    let prepared = session.prepare(kernel)?;
     let prediction = predict(session, &prepared, launch, options)?;
     // Without the graph of a thread, the reasons are addresses only.
     let determinacy = session.determinacy(&prepared).ok();
@@ -81,6 +81,8 @@ pub fn predict_report(
         block: launch.block,
         contents: options.contents.name(),
         buffers: prediction.buffers.clone(),
+        assumptions: prediction.assumptions.clone(),
+        groups_join_elsewhere: prediction.groups_join_elsewhere,
         warps: prediction.warps,
         executed: prediction.executed,
         lost: writer.lost(),

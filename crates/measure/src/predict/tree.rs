@@ -13,7 +13,7 @@ use warpbound_query::{Prepared, Session};
 use warpbound_report::TreeReport;
 use warpbound_report::predict_tree::{StatementReport, TreeEdgeReport};
 
-use super::{PredictOptions, Prediction};
+use super::{PredictOptions, PredictedCode, Prediction};
 use crate::predict::predict;
 
 /// Reports the computation tree of a kernel: its control statements with their symbolic conditions, and the blocks
@@ -28,11 +28,11 @@ pub fn computation_tree(
     launch: Option<&LaunchFile>,
     options: &PredictOptions,
 ) -> Result<TreeReport, Diagnostic> {
-    let prepared = session.prepare_measured(kernel)?;
+    let prepared = session.prepare(kernel)?;
     let prediction = launch.map(|launch| predict(session, &prepared, launch, options));
     let prediction = prediction.transpose()?;
     let determinacy = session.determinacy(&prepared)?;
-    let (blocks, _) = super::blocks_and_transfers(&prepared.code);
+    let blocks = PredictedCode::find(session, &prepared)?.blocks;
     let all = (0..blocks.len()).map(|index| blocks.get(index));
     let writer = TreeWriter {
         prepared: &prepared,
@@ -41,6 +41,7 @@ pub fn computation_tree(
         blocks: all.map(|block| (block.first, block)).collect(),
         numbers: determinacy.branches.keys().copied().collect(),
         determinacy: &determinacy,
+        launch_block: session.image.isa().launch_block(),
     };
     Ok(writer.report(kernel))
 }
@@ -54,6 +55,8 @@ struct TreeWriter<'a> {
     blocks: BTreeMap<OpIndex, Block>,
     /// Statements in order of address.
     numbers: Vec<OpIndex>,
+    /// Layout of the constants of a launch.
+    launch_block: Option<&'static LaunchBlock>,
 }
 
 impl TreeWriter<'_> {
@@ -129,22 +132,20 @@ impl TreeWriter<'_> {
         let axes = ["x", "y", "z"];
         let banks = ConstantBanks::OF_CUBINS;
         let launch = banks.launch;
-        let block = LaunchBlock::OF_GROUPED_CODE;
         let mut text = text.to_owned();
         for (word, axis) in (0..).step_by(4).zip(axes) {
-            let [size, grid] = [block.block_size, block.grid_size].map(|at| at + word);
-            for (from, to) in [
+            let mut names = vec![
                 (format!("special.thread_{axis}"), format!("tid.{axis}")),
                 (format!("special.block_{axis}"), format!("ctaid.{axis}")),
-                (
-                    format!("c[{launch}][{}]", constant_offset(size)),
-                    format!("ntid.{axis}"),
-                ),
-                (
-                    format!("c[{launch}][{}]", constant_offset(grid)),
-                    format!("nctaid.{axis}"),
-                ),
-            ] {
+            ];
+            if let Some(block) = self.launch_block {
+                let sizes = [("ntid", block.block_size), ("nctaid", block.grid_size)];
+                names.extend(sizes.map(|(name, at)| {
+                    let offset = constant_offset(at + word);
+                    (format!("c[{launch}][{offset}]"), format!("{name}.{axis}"))
+                }));
+            }
+            for (from, to) in names {
                 text = text.replace(&from, &to);
             }
         }

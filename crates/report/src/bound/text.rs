@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::bound::{BoundVerdict, KernelBound, LoopReport, Origin, PathBlock, ProfileReport};
+use crate::conditions::write_assumptions;
 use crate::numbers::truncated_share;
 use crate::table::{Align, counted, table};
 use crate::terms::MachineTerms;
@@ -81,10 +82,7 @@ impl KernelBound {
             out.push_str(&format!("  note: {note}\n"));
         }
         if self.verdict.bound().is_some() || !self.assumptions.is_empty() {
-            out.push_str("  assumed:\n");
-            for assumption in &self.assumptions {
-                out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
-            }
+            write_assumptions(&mut out, "assumed", &self.assumptions);
         }
         if let Some(cycles) = &self.cycles {
             cycles.write_assumptions(&mut out);

@@ -32,6 +32,8 @@ pub struct GroupMachine {
 pub struct GroupRun {
     /// For each operation, number of its executions by the warp.
     pub executions: Vec<u64>,
+    /// For each operation, number of lanes, summed over its executions.
+    pub lanes: Vec<u64>,
     /// Whether it ended because all groups wait for each other.
     pub is_stuck: bool,
 }
@@ -99,6 +101,7 @@ impl GroupMachine {
             groups: vec![(0..LANES).collect()],
             run: GroupRun {
                 executions: vec![0; program.code.ops.len()],
+                lanes: vec![0; program.code.ops.len()],
                 is_stuck: false,
             },
         };
@@ -234,6 +237,7 @@ impl Warp<'_> {
         let lanes = self.groups.swap_remove(group);
         let at = self.lane(*lanes.first().expect("groups have lanes")).at;
         self.run.executions[at] += 1;
+        self.run.lanes[at] += lanes.len() as u64;
         let of_group = self.rng.bool();
         let control = self.program.code.ops[at].control.clone();
         self.open_barrier(at, &control, &lanes);

@@ -241,6 +241,59 @@ pub fn executions_of_code(code: &Code) -> Option<LaunchExecutions> {
     executions_of(values_of(code, &transfers, &[]))
 }
 
+/// Code of a program and what its graphs say, perhaps with a planted fault.
+pub(super) struct PlantedCode {
+    code: Code,
+    pub(super) flow: KernelFlow,
+    transfers: KnownTransfers,
+}
+
+impl PlantedCode {
+    /// Analyses a code and plants a fault; `None` if the code is refused.
+    pub(super) fn new(code: &Code, fault: ProfileFault) -> Option<PlantedCode> {
+        let mut code = code.clone();
+        let mut flow = flow_of(&code)?;
+        let mut transfers = flow.known_transfers(&code);
+        match fault {
+            ProfileFault::None => {}
+            ProfileFault::GroupsStayApart => code.family = Family::Maxwell,
+            ProfileFault::NothingDemoted => transfers.barriers.ignored = BTreeSet::new(),
+            ProfileFault::UniformKeptByLanes => keep_by_lanes(&mut code),
+            ProfileFault::AllSkipsAgreed => {
+                flow.warp.divergent.clear();
+                transfers = flow.known_transfers(&code);
+            }
+            ProfileFault::NothingSkipped => {
+                for at in std::mem::take(&mut transfers.agreed_skips).into_keys() {
+                    code.ops[at.index()].control = ControlEffect::Next;
+                }
+            }
+            ProfileFault::NoneMissing => {
+                for op in &mut code.ops {
+                    if let Some(Meaning::Ask(mask)) = &mut op.meaning {
+                        *mask = Expr::Const(0);
+                    }
+                }
+            }
+        }
+        Some(PlantedCode {
+            code,
+            flow,
+            transfers,
+        })
+    }
+
+    /// Launch of one warp without parameters.
+    pub(super) fn values<'a>(&'a self, loops: &'a [StatedLoop]) -> LaunchValues<'a> {
+        values_of(&self.code, &self.transfers, loops)
+    }
+
+    /// Whether groups of lanes may come together at other places than the ends of regions.
+    pub(super) fn groups_join_elsewhere(&self) -> bool {
+        self.transfers.groups_join_elsewhere(&self.code)
+    }
+}
+
 /// Runs a program `runs` times and compares each run with the profile of the warp, which may have a planted fault.
 pub fn check_profile(
     program: &BarrierProgram,
@@ -248,38 +301,14 @@ pub fn check_profile(
     runs: u64,
     fault: ProfileFault,
 ) -> ProfileCheck {
-    let mut code = program.code.clone();
-    let Some(mut flow) = flow_of(&code) else {
+    let Some(planted) = PlantedCode::new(&program.code, fault) else {
         return ProfileCheck::None;
     };
-    let mut transfers = flow.known_transfers(&code);
-    match fault {
-        ProfileFault::None => {}
-        ProfileFault::GroupsStayApart => code.family = Family::Maxwell,
-        ProfileFault::NothingDemoted => transfers.barriers.ignored = BTreeSet::new(),
-        ProfileFault::UniformKeptByLanes => keep_by_lanes(&mut code),
-        ProfileFault::AllSkipsAgreed => {
-            flow.warp.divergent.clear();
-            transfers = flow.known_transfers(&code);
-        }
-        ProfileFault::NothingSkipped => {
-            for at in std::mem::take(&mut transfers.agreed_skips).into_keys() {
-                code.ops[at.index()].control = ControlEffect::Next;
-            }
-        }
-        ProfileFault::NoneMissing => {
-            for op in &mut code.ops {
-                if let Some(Meaning::Ask(mask)) = &mut op.meaning {
-                    *mask = Expr::Const(0);
-                }
-            }
-        }
-    }
-    let bounds = vec![Some(program.loop_bound); flow.loops.sites.len()];
-    let loops = stated_loops(&flow, &bounds);
-    let values = values_of(&code, &transfers, &loops);
+    let bounds = vec![Some(program.loop_bound); planted.flow.loops.sites.len()];
+    let loops = stated_loops(&planted.flow, &bounds);
+    let values = planted.values(&loops);
     let profile = LaunchProfiler::new(values).profile_all();
-    let executions = executions_of(values_of(&code, &transfers, &loops));
+    let executions = executions_of(planted.values(&loops));
     let (Some(profile), Some(executions)) = (profile.bound(), executions) else {
         return ProfileCheck::None;
     };

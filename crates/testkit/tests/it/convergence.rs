@@ -3,8 +3,9 @@
 use warpbound_ir::{Code, ControlEffect, FurtherTest, OpIndex, text};
 use warpbound_isa::instr::StackToken;
 use warpbound_testkit::convergence::{
-    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, ProfileCheck, ProfileFault, Shapes,
-    check, check_profile, executions_of_code, with_demotions, without_barriers,
+    BarrierMeaning, BarrierProgram, BoundCheck, GroupMachine, PredictionCheck, ProfileCheck,
+    ProfileFault, Shapes, check, check_prediction, check_profile, executions_of_code,
+    with_demotions, without_barriers,
 };
 
 const INSTANCES: GroupMachine = GroupMachine {
@@ -356,6 +357,70 @@ fn planted_skips_on_which_lanes_need_not_agree_are_found_in_profiles() {
 fn planted_skips_that_never_happen_are_found_in_profiles() {
     let found = profiles(Shapes::DECIDED, ProfileFault::NothingSkipped);
     assert!(!found.violated.is_empty(), "{found:?}");
+}
+
+/// Predictions of random programs.
+#[derive(Default, Debug)]
+struct Predictions {
+    known: u64,
+    apart: u64,
+    lanes_only: u64,
+    unknown: u64,
+    violated: Vec<String>,
+}
+
+fn predictions(shapes: Shapes, fault: ProfileFault) -> Predictions {
+    let mut found = Predictions::default();
+    for seed in 0..PROGRAMS {
+        let program = BarrierProgram::random(seed, shapes).with_values();
+        match check_prediction(&program, RUNS, fault) {
+            PredictionCheck::None => {}
+            PredictionCheck::Holds {
+                known,
+                apart,
+                lanes_only,
+                unknown,
+            } => {
+                found.known += known;
+                found.apart += apart;
+                found.lanes_only += lanes_only;
+                found.unknown += unknown;
+            }
+            PredictionCheck::Violated(what) => {
+                found.violated.push(format!("program {seed}: {what}"));
+                // One is enough to find a planted fault.
+                if fault != ProfileFault::None {
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_run_has_the_predicted_counts() {
+    for shapes in [Shapes::WITH_VALUES, Shapes::DECIDED] {
+        let found = predictions(shapes, ProfileFault::None);
+        assert_eq!(found.violated, Vec::<String>::new());
+        assert!(found.known > 1000 && found.apart > 100, "{found:?}");
+        assert!(found.lanes_only > 100 && found.unknown > 1000, "{found:?}");
+    }
+}
+
+#[test]
+fn planted_faults_are_found_in_predictions() {
+    for (shapes, fault) in [
+        (Shapes::DECIDED, ProfileFault::GroupsStayApart),
+        (Shapes::DECIDED, ProfileFault::NothingDemoted),
+        (Shapes::DECIDED, ProfileFault::UniformKeptByLanes),
+        (Shapes::DECIDED, ProfileFault::NoneMissing),
+        (Shapes::WITH_VALUES, ProfileFault::AllSkipsAgreed),
+        (Shapes::DECIDED, ProfileFault::NothingSkipped),
+    ] {
+        let found = predictions(shapes, fault);
+        assert!(!found.violated.is_empty(), "{fault:?}: {found:?}");
+    }
 }
 
 /// Of a warp whose lanes have parted, some may be at a barrier before the others have ended, whichever side the stack runs

@@ -143,7 +143,7 @@ fn compare_launch(
     }));
     for (run, order) in runs {
         // Other contents may make a kernel fault.
-        let counts = counts_of_run(cubin, &prepared, &run, order, MOST_INSTRUCTIONS);
+        let counts = counts_of_run(&session, &prepared, &run, order, MOST_INSTRUCTIONS);
         let Ok(counts) = counts else { continue };
         for contents in [Contents::Any, Contents::AsGiven] {
             let options = PredictOptions {
@@ -189,7 +189,7 @@ fn with_runs(
     let prediction = predict(&session, &prepared, launch, &PredictOptions::default());
     let prediction = prediction.expect("the launch suits the kernel");
     let runs = ORDERS.iter().filter_map(|&order| {
-        counts_of_run(cubin, &prepared, launch, order, MOST_INSTRUCTIONS).ok()
+        counts_of_run(&session, &prepared, launch, order, MOST_INSTRUCTIONS).ok()
     });
     check(&session, &prepared, &prediction, &runs.collect::<Vec<_>>());
 }

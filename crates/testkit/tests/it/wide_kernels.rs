@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use warpbound_audit::audit::{AuditOptions, PathOrder, audit};
 use warpbound_ir::{ControlEffect, Expr, Meaning, Op, WarpReduction};
 use warpbound_launch::LaunchFile;
-use warpbound_query::{BoundOptions, Session};
+use warpbound_measure::{PredictOptions, predict};
+use warpbound_query::{BoundOptions, Contents, Session};
 use warpbound_runs::{RunOptions, execute, execute_prepared};
 use warpbound_testkit::kernels::{self, KernelReference};
+use warpbound_testkit::predictions::{ComparedCounts, compare, counts_of_run};
 
 /// Chips whose cubins are in the repository.
 const CHIPS: [&str; 4] = ["sm_75", "sm_87", "sm_90", "sm_120"];
@@ -100,6 +102,40 @@ fn runs_keep_the_claims() {
         ran += usize::from(report.warp_instructions > 0);
     });
     assert!(ran * 10 > launches * 9, "{ran} of {launches}");
+}
+
+#[test]
+fn runs_have_the_predicted_counts() {
+    let mut all = ComparedCounts::default();
+    for_each_launch(|name, session, reference, launch| {
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
+        let prepared = session.prepare(kernel.expect("the kernel"));
+        let prepared = prepared.expect("it decodes");
+        for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
+            let counts = counts_of_run(session, &prepared, launch, order, u64::MAX);
+            let counts = counts.unwrap_or_else(|why| panic!("{name}: {why}"));
+            for contents in [Contents::Any, Contents::AsGiven] {
+                let options = PredictOptions {
+                    contents,
+                    ..PredictOptions::default()
+                };
+                let prediction = match predict(session, &prepared, launch, &options) {
+                    Ok(prediction) => prediction,
+                    // Recursion is refused by every analysis of these GPUs.
+                    Err(_) if reference.source == "recursion" => return,
+                    Err(why) => panic!("{name}: {why}"),
+                };
+                let mut compared = compare(&prediction, &counts);
+                for wrong in &mut compared.wrong {
+                    *wrong = format!("{name}, {contents:?}, {order:?}: {wrong}");
+                }
+                all.append(compared);
+            }
+        }
+    });
+    assert!(all.wrong.is_empty(), "{:?}", all.wrong.first());
+    let ComparedCounts { right, unknown, .. } = all;
+    assert!(right > 10_000 && right > unknown, "{right} {unknown}");
 }
 
 /// Returns the faults and differences of the launches that have other results, or none, after a change of the instructions

@@ -7,7 +7,7 @@ use warpbound_measure::formula_inputs;
 use warpbound_query::Session;
 use warpbound_testkit::count_formulas::ComparedFormulas;
 
-use super::CommittedLaunch;
+use super::{CommittedLaunch, CubinFolder};
 use crate::repository::Repository;
 
 /// Differences of a kernel that are printed.
@@ -33,13 +33,16 @@ struct FormulaTotal {
 /// Compares the formulas of all kernels in `launches` random launches of each.
 pub(super) fn check(
     repository: &Repository,
+    cubins: &CubinFolder,
     names: &[String],
     launches: u64,
     seed: u64,
 ) -> anyhow::Result<()> {
     let mut total = FormulaTotal::default();
     for committed in first_launches(repository, names)? {
-        total.add_kernel(repository, &committed, launches, seed)?;
+        if let Some(found) = CommittedLaunch::read(repository, &committed, cubins)? {
+            total.add_kernel(&committed, &found, launches, seed)?;
+        }
     }
     total.print();
     match total.compared.wrong.len() {
@@ -69,13 +72,12 @@ fn first_launches(repository: &Repository, names: &[String]) -> anyhow::Result<V
 impl FormulaTotal {
     fn add_kernel(
         &mut self,
-        repository: &Repository,
         name: &str,
+        CommittedLaunch { launch, cubin }: &CommittedLaunch,
         launches: u64,
         seed: u64,
     ) -> anyhow::Result<()> {
-        let CommittedLaunch { launch, cubin } = CommittedLaunch::read(repository, name)?;
-        let session = Session::open(name, &cubin)?;
+        let session = Session::open(name, cubin)?;
         let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
         let prepared = session.prepare(kernel)?;
         self.kernels += 1;
@@ -107,7 +109,7 @@ impl FormulaTotal {
         self.with_sum += with_sum.count() as u64;
         let mut rng = Rng::with_seed(seed);
         let compared = ComparedFormulas::of_kernel(
-            &session, &prepared, &formulas, &launch, launches, &mut rng,
+            &session, &prepared, &formulas, launch, launches, &mut rng,
         )?;
         println!(
             "{name}: {} of {blocks} blocks with a formula, {} launches",
