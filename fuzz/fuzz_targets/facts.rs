@@ -32,14 +32,19 @@ fuzz_target!(|text: &str| {
             Ok(bounds) => assert_eq!(bounds.len(), loops.len()),
             Err(refusal) => assert!(!refusal.to_string().contains(char::is_control)),
         }
-        let calls: Vec<String> = kernel.calls().iter().map(|c| format_call(&c.name)).collect();
+        let calls: Vec<String> = kernel
+            .calls()
+            .iter()
+            .map(|c| format_call(&c.name))
+            .collect();
         let accesses: Vec<String> = kernel.accesses().iter().map(line).collect();
         let again = KernelLines {
             accesses: &accesses,
             calls: &calls,
             ..KernelLines::new(&kernel.name, &kernel.code)
         };
-        let again = FactsFile::parse("again", &again.format()).expect("what is written can be read");
+        let again =
+            FactsFile::parse("again", &again.format()).expect("what is written can be read");
         let [same] = again.kernels() else {
             panic!("one kernel is written, {} are read", again.kernels().len());
         };

@@ -3,9 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::Diagnostic;
-use warpbound_query::{BoundOptions, CfgLevel, Session};
 use warpbound_bounds::FactsExtent;
 use warpbound_ipet::FactsFile;
+use warpbound_query::{BoundOptions, CfgLevel, Session};
 use warpbound_report::{BoundFormat, BoundWriter};
 
 const FILE: &str = "fuzzed.cubin";
@@ -21,7 +21,8 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;
-        let facts = warpbound_bounds::facts_template(&session, kernel, &options, FactsExtent::Accesses)?;
+        let facts =
+            warpbound_bounds::facts_template(&session, kernel, &options, FactsExtent::Accesses)?;
         FactsFile::parse("own.facts", &facts).expect("what is written can be read");
         // A refused kernel has no graph, but a report.
         for level in [CfgLevel::Thread, CfgLevel::Warp] {

@@ -56,6 +56,6 @@ pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, Tex
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, further_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BarrierArrival, BarrierReduction, BinaryOp, BufferOperand, Expr, Meaning, ShuffleMode,
-    TernaryOp, UnaryOp, VoteMode, WarpReduction, Width, WordHalf,
+    Address, BarrierArrival, BarrierReduction, BinaryOp, BufferOperand, Expr, MatchMode, Meaning,
+    ShuffleMode, TernaryOp, UnaryOp, VoteMode, WarpReduction, Width, WordHalf,
 };

@@ -372,6 +372,30 @@ pub enum VoteMode {
     Same,
 }
 
+/// Comparison of the values of the active lanes (PTX manual, `match`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MatchMode {
+    /// The lanes whose value is that of the own lane.
+    Any,
+    /// All active lanes if all have one value, else none.
+    All,
+}
+
+impl MatchMode {
+    /// Mask that lane `own` receives, if `value` gives the values of the `active` lanes.
+    pub fn mask<V: PartialEq>(self, own: usize, active: u32, value: impl Fn(usize) -> V) -> u32 {
+        let is_active = |lane: &usize| active >> lane & 1 == 1;
+        let of_own = value(own);
+        let lanes = (0..u32::BITS as usize).filter(is_active);
+        let equal = lanes.filter(|&lane| value(lane) == of_own);
+        let equal = equal.fold(0, |mask, lane| mask | 1 << lane);
+        match self {
+            MatchMode::All if equal != active => 0,
+            MatchMode::Any | MatchMode::All => equal,
+        }
+    }
+}
+
 /// Reduction of a word over the active lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WarpReduction {
@@ -490,6 +514,17 @@ pub enum Meaning {
         /// Value that each lane provides.
         value: Expr,
     },
+    /// Comparison of a value with the other active lanes (`MATCH`; PTX manual, `match`).
+    Match {
+        /// Destination of the mask.
+        mask: Option<Cell>,
+        /// Destination of the truth: 1 if all active lanes have one value, else 0.
+        all_equal: Option<Cell>,
+        /// Comparison.
+        mode: MatchMode,
+        /// Words of the value that each lane provides, one or two, the low one first.
+        words: SmallVec<[Expr; 2]>,
+    },
     /// Atomic read-modify-write of memory (`ATOM`, `ATOMS`, `RED`; PTX manual, `atom`).
     Atomic {
         /// Destination cells of the old value, the low word first; none for RZ and RED.
@@ -541,8 +576,9 @@ pub enum Meaning {
     /// Lanes that met to execute some code as one group go on apart (`ENDCOLLECTIVE`; compilers' code).
     Part,
     /// Lanes for which a branch asks (`BRA.DIV`; compilers' code): it is taken if some of them do not execute it with the
-    /// others. The condition of the operation has [`FurtherTest::Group`](crate::FurtherTest::Group).
-    Ask(Expr),
+    /// others. Without a mask it asks for all that have not exited. The condition of the operation has
+    /// [`FurtherTest::Group`](crate::FurtherTest::Group).
+    Ask(Option<Expr>),
     /// End of the launch with an error (`BPT.TRAP`; PTX manual, `trap`).
     Trap,
 }

@@ -66,8 +66,9 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Cs2r => logic::zeros(o),
 
         Opcode::Isetp | Opcode::Uisetp => compare::integer_set_predicates(m, o),
-        Opcode::Fsetp => maxwell_float::single_set_predicates(m, o),
+        Opcode::Fsetp | Opcode::Ufsetp => maxwell_float::single_set_predicates(m, o),
         Opcode::Dsetp => compare::double_set_predicates(m, o),
+        Opcode::Hset2 => half::set(m, o),
         Opcode::Hsetp2 => half::set_predicate_pair(m, o),
 
         Opcode::Fadd | Opcode::Ufadd => maxwell_float::single_sum(m, o),
@@ -122,6 +123,7 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Shfl => maxwell_warp_wide::shuffle(m, o),
         Opcode::Vote | Opcode::Voteu => maxwell_warp_wide::vote(m, o),
         Opcode::Redux | Opcode::Credux => warp_wide::reduction(m, o),
+        Opcode::Match => warp_wide::matching(m, o),
         Opcode::R2ur => plain(m).and_then(|()| warp_wide::first_lane(o)),
 
         // Control operations, fences, waits and hints for caches have no effect on data.

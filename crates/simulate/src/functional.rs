@@ -15,6 +15,7 @@ mod checks;
 mod compile;
 mod compile_wave;
 mod counts;
+mod exchanges;
 mod fault;
 mod images;
 mod lanes;

@@ -8,7 +8,7 @@
 //!
 //! * launches without time, generic over the execution model (`pastis-2022` 4): `simulate/src/functional.rs`,
 //!   `simulate/src/functional/program.rs`, `compile.rs`, `steps.rs`
-//! * blocks and their barriers: `simulate/src/functional/block.rs`, `barrier.rs`
+//! * blocks and their barriers: `simulate/src/functional/block.rs`, `barrier.rs`; exchanges between lanes: `exchanges.rs`
 //! * waves of AMD's GPUs (operations executed once for the warp): `simulate/src/functional/once.rs`, `once_access.rs`
 //! * memory of waves (windows, scratch, buffers, LDS): `simulate/src/functional/wave_access.rs`, `wave_shared.rs`,
 //!   `buffer.rs`

@@ -27,7 +27,12 @@ pub(super) fn origins(code: &Code, definition: Definition, fault: DeterminacyFau
 /// Whether the result of an operation in a lane depends on other lanes, and so on which lanes are active.
 pub(super) fn exchanges_lanes(op: &Op) -> bool {
     match &op.meaning {
-        Some(Meaning::Shuffle { .. } | Meaning::Vote { .. } | Meaning::Reduce { .. }) => true,
+        Some(
+            Meaning::Shuffle { .. }
+            | Meaning::Vote { .. }
+            | Meaning::Reduce { .. }
+            | Meaning::Match { .. },
+        ) => true,
         Some(Meaning::Set(sets)) => sets.iter().any(|(_, value)| {
             any_part(value, |part| {
                 matches!(part, Expr::Ballot(..) | Expr::FromLane(..))
@@ -68,6 +73,11 @@ fn of_op(code: &Code, op: &Op) -> Origins {
         Some(Meaning::Vote { predicate, .. }) => of_expr(code, predicate),
         // The last warp of a block may have fewer lanes.
         Some(Meaning::Reduce { value, .. }) => of_expr(code, value).with(Origins::THREAD),
+        // The mask differs among lanes with different values.
+        Some(Meaning::Match { words, .. }) => {
+            let words = words.iter().map(|word| of_expr(code, word));
+            words.fold(Origins::THREAD, Origins::with)
+        }
         Some(Meaning::Load { space, address, .. }) => {
             let high = address.high.as_ref().map(|high| of_expr(code, high));
             let address = of_expr(code, &address.low).with(high.unwrap_or_default());

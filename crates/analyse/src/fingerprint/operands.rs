@@ -263,6 +263,7 @@ fn has_dests(meaning: &Meaning) -> bool {
         Meaning::Shuffle { .. }
         | Meaning::Vote { .. }
         | Meaning::Reduce { .. }
+        | Meaning::Match { .. }
         | Meaning::BarrierResult { .. } => true,
         Meaning::Set(_)
         | Meaning::Store { .. }

@@ -225,6 +225,7 @@ impl Search<'_, '_> {
             Meaning::Shuffle { .. }
             | Meaning::Vote { .. }
             | Meaning::Reduce { .. }
+            | Meaning::Match { .. }
             | Meaning::BarrierResult { .. } => Err(Obstacle::OtherLanes(op.addr)),
         }
     }

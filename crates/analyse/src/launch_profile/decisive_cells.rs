@@ -32,7 +32,7 @@ impl DecisiveCells {
             if let Some(base) = IndirectJump::of(&op.control).and_then(|jump| jump.base) {
                 cells.insert(base.index());
             }
-            if let Some(Meaning::Ask(mask)) = &op.meaning {
+            if let Some(Meaning::Ask(Some(mask))) = &op.meaning {
                 mask.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
             }
             if accesses && is_access(op) {

@@ -83,7 +83,9 @@ impl WarpInputs<'_, '_> {
             let row = match (further_test(condition), &op.meaning) {
                 (Some(test), _) => self.evaluate(rows, &test),
                 (None, Some(Meaning::Ask(mask))) => {
-                    let mask = self.evaluate(rows, mask);
+                    // No document says whether lanes that have exited are missing, so a mask of all lanes stands for none.
+                    let all = Expr::Const(u32::MAX);
+                    let mask = self.evaluate(rows, mask.as_ref().unwrap_or(&all));
                     is_missing(&mask, active)
                 }
                 (None, _) => LaneRow::UNKNOWN,

@@ -63,7 +63,8 @@ pub(crate) fn operation(modifiers: &[Modifier]) -> Option<(AtomicOp, AtomicKind)
         [] => AtomicKind::U32,
         [M::S32] => AtomicKind::S32,
         [M::U64] => AtomicKind::U64,
-        [M::B64] if op == AtomicOp::CompareSwap => AtomicKind::U64,
+        // Up to Pascal only a compare-and-swap is spelled so; from Volta on each operation on 64 bits without a sign.
+        [M::B64] => AtomicKind::U64,
         [M::S64] => AtomicKind::S64,
         [M::F32, M::Ftz, M::Rn] => AtomicKind::F32,
         [M::F16x2, M::Rn] => AtomicKind::F16x2(Flush::Keep),

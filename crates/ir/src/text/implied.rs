@@ -107,6 +107,7 @@ impl Found {
                 ValueDependence::Function
             }
             Meaning::Shuffle { .. }
+            | Meaning::Match { .. }
             | Meaning::Atomic { .. }
             | Meaning::Texture(_)
             | Meaning::TextureSize { .. }
@@ -139,33 +140,13 @@ impl Found {
                 self.add_all(values);
                 self.add_address(address);
             }
-            Meaning::Shuffle {
-                dest,
-                in_range,
-                value,
-                lane,
-                limit,
-                ..
-            } => {
-                self.writes.extend([dest, in_range].into_iter().flatten());
-                self.add_all([value, lane, limit]);
-            }
-            Meaning::Vote {
-                ballot,
-                result,
-                predicate,
-                ..
-            } => {
-                self.writes.extend([ballot, result].into_iter().flatten());
-                self.add(predicate);
-            }
+            Meaning::Shuffle { .. }
+            | Meaning::Vote { .. }
+            | Meaning::Reduce { .. }
+            | Meaning::Match { .. } => self.add_exchange(meaning),
             Meaning::Meet(lanes) => self.add_all(lanes),
-            Meaning::Ask(lanes) => self.add(lanes),
+            Meaning::Ask(lanes) => self.add_all(lanes),
             Meaning::Part => {}
-            Meaning::Reduce { dest, value, .. } => {
-                self.writes.extend(dest);
-                self.add(value);
-            }
             Meaning::Atomic {
                 dests,
                 address,
@@ -200,6 +181,46 @@ impl Found {
                 self.writes.extend([dest, truth].into_iter().flatten());
             }
             Meaning::Trap => {}
+        }
+    }
+
+    /// Adds the cells of an exchange between lanes; none for other meanings.
+    fn add_exchange(&mut self, meaning: &Meaning) {
+        match meaning {
+            Meaning::Shuffle {
+                dest,
+                in_range,
+                value,
+                lane,
+                limit,
+                ..
+            } => {
+                self.writes.extend([dest, in_range].into_iter().flatten());
+                self.add_all([value, lane, limit]);
+            }
+            Meaning::Vote {
+                ballot,
+                result,
+                predicate,
+                ..
+            } => {
+                self.writes.extend([ballot, result].into_iter().flatten());
+                self.add(predicate);
+            }
+            Meaning::Reduce { dest, value, .. } => {
+                self.writes.extend(dest);
+                self.add(value);
+            }
+            Meaning::Match {
+                mask,
+                all_equal,
+                words,
+                ..
+            } => {
+                self.writes.extend([mask, all_equal].into_iter().flatten());
+                self.add_all(words);
+            }
+            _ => {}
         }
     }
 

@@ -8,8 +8,8 @@ use crate::float::single::Scale;
 use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, Flush, Format, Rounding};
 use crate::{
-    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, ImageKind, OutOfBounds, ShuffleMode, UnaryOp,
-    VoteMode, WarpReduction, Width, WordHalf,
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, ImageKind, MatchMode, OutOfBounds,
+    ShuffleMode, UnaryOp, VoteMode, WarpReduction, Width, WordHalf,
 };
 
 /// Returns the name in text, for types that also have other names.
@@ -36,6 +36,7 @@ names!(BinaryOp,
     Ne "ne" MinU "min_u" MaxU "max_u" MinS "min_s" MaxS "max_s"
 );
 names!(ShuffleMode, Index "index" Up "up" Down "down" Butterfly "butterfly");
+names!(MatchMode, Any "any" All "all");
 names!(VoteMode, All "all" Any "any" Same "same");
 names!(WarpReduction, First "first" Sum "sum" MinUnsigned "min_unsigned" MaxUnsigned "max_unsigned"
     MinSigned "min_signed" MaxSigned "max_signed" And "and" Or "or" Xor "xor");

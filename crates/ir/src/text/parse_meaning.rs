@@ -154,12 +154,14 @@ fn meaning(cursor: &mut Cursor<'_>, dests: &[Destination]) -> Result<Meaning, Pr
         "shuffle" => shuffle(cursor, dests, parts)?,
         "vote" => vote(cursor, dests, parts)?,
         "reduce" => reduction(cursor, dests, parts)?,
-        "meet" => meeting(cursor)?,
+        "match" => matching(cursor, dests, parts)?,
+        "meet" => {
+            cursor.advance();
+            Some(Meaning::Meet(lanes_of_mask(cursor)?))
+        }
         "ask" => {
             cursor.advance();
-            cursor.one_of(&["lanes"], "write lanes(MASK)")?;
-            let [lanes] = arguments(cursor)?;
-            Some(Meaning::Ask(lanes))
+            Some(Meaning::Ask(lanes_of_mask(cursor)?))
         }
         "part" => {
             cursor.advance();
@@ -311,13 +313,13 @@ fn vote(
     }))
 }
 
-fn meeting(cursor: &mut Cursor<'_>) -> Result<Option<Meaning>, Problem> {
-    cursor.advance();
+/// Lanes that meet or are asked for: all that have not exited (`None`), or the lanes of a mask.
+fn lanes_of_mask(cursor: &mut Cursor<'_>) -> Result<Option<Expr>, Problem> {
     match cursor.one_of(&["all", "lanes"], "write all, or lanes(MASK)")? {
-        "all" => Ok(Some(Meaning::Meet(None))),
+        "all" => Ok(None),
         _ => {
             let [lanes] = arguments(cursor)?;
-            Ok(Some(Meaning::Meet(Some(lanes))))
+            Ok(Some(lanes))
         }
     }
 }
@@ -347,6 +349,30 @@ fn reduction(
         dest: *dest,
         op,
         value,
+    }))
+}
+
+fn matching(
+    cursor: &mut Cursor<'_>,
+    dests: &[Destination],
+    parts: &[&str],
+) -> Result<Option<Meaning>, Problem> {
+    let [mask, all_equal] = pair(cursor, dests)?;
+    cursor.advance();
+    let [mode] = parts else { return Ok(None) };
+    let Some(mode) = Named::from_name(mode) else {
+        return Ok(None);
+    };
+    let words = cursor.in_parentheses(expr)?;
+    if !(1..=2).contains(&words.len()) {
+        let hint = "write one word, or two";
+        return Err(cursor.problem_before("a comparison is of one value".to_owned(), hint));
+    }
+    Ok(Some(Meaning::Match {
+        mask,
+        all_equal,
+        mode,
+        words: words.into(),
     }))
 }
 

@@ -434,31 +434,12 @@ impl Display for Meaning {
             Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. } => {
                 write_access(f, self)
             }
-            Meaning::Shuffle {
-                dest,
-                in_range,
-                mode,
-                value,
-                lane,
-                limit,
-            } => {
-                write_dests(f, [*dest, *in_range].map(Dest))?;
-                write!(f, "shuffle.{}({value}, {lane}, {limit})", mode.name())
-            }
-            Meaning::Vote {
-                ballot,
-                result,
-                mode,
-                predicate,
-            } => {
-                write_dests(f, [*ballot, *result].map(Dest))?;
-                write!(f, "vote.{}({predicate})", mode.name())
-            }
-            Meaning::Reduce { dest, op, value } => {
-                write_dests(f, [Dest(*dest)])?;
-                write!(f, "reduce.{}({value})", op.name())
-            }
-            Meaning::Ask(lanes) => write!(f, "ask lanes({lanes})"),
+            Meaning::Shuffle { .. }
+            | Meaning::Vote { .. }
+            | Meaning::Reduce { .. }
+            | Meaning::Match { .. } => write_exchange(f, self),
+            Meaning::Ask(None) => f.write_str("ask all"),
+            Meaning::Ask(Some(lanes)) => write!(f, "ask lanes({lanes})"),
             Meaning::Part => f.write_str("part"),
             Meaning::Meet(None) => f.write_str("meet all"),
             Meaning::Meet(Some(lanes)) => write!(f, "meet lanes({lanes})"),
@@ -494,6 +475,47 @@ impl Display for Meaning {
             }
             Meaning::Trap => f.write_str("trap"),
         }
+    }
+}
+
+/// Writes an exchange between lanes; nothing for other meanings.
+fn write_exchange(f: &mut fmt::Formatter<'_>, meaning: &Meaning) -> fmt::Result {
+    match meaning {
+        Meaning::Shuffle {
+            dest,
+            in_range,
+            mode,
+            value,
+            lane,
+            limit,
+        } => {
+            write_dests(f, [*dest, *in_range].map(Dest))?;
+            write!(f, "shuffle.{}({value}, {lane}, {limit})", mode.name())
+        }
+        Meaning::Vote {
+            ballot,
+            result,
+            mode,
+            predicate,
+        } => {
+            write_dests(f, [*ballot, *result].map(Dest))?;
+            write!(f, "vote.{}({predicate})", mode.name())
+        }
+        Meaning::Reduce { dest, op, value } => {
+            write_dests(f, [Dest(*dest)])?;
+            write!(f, "reduce.{}({value})", op.name())
+        }
+        Meaning::Match {
+            mask,
+            all_equal,
+            mode,
+            words,
+        } => {
+            write_dests(f, [*mask, *all_equal].map(Dest))?;
+            let words: Vec<String> = words.iter().map(Expr::to_string).collect();
+            write!(f, "match.{}({})", mode.name(), words.join(", "))
+        }
+        _ => Ok(()),
     }
 }
 

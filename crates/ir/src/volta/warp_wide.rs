@@ -1,10 +1,11 @@
-//! Operations of the warp as a whole with a result in a uniform register: REDUX, R2UR. For example, `REDUX.SUM UR4, R2` adds
+//! Operations of the warp as a whole: REDUX, R2UR, MATCH, and meetings of lanes. For example, `REDUX.SUM UR4, R2` adds
 //! a register over the lanes that are active.
 
+use smallvec::{SmallVec, smallvec};
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use crate::nvidia::operands::Operands;
-use crate::{Expr, Meaning, WarpReduction};
+use crate::{Expr, MatchMode, Meaning, WarpReduction};
 
 /// REDUX and CREDUX (PTX manual, `redux.sync`).
 pub(super) fn reduction(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
@@ -12,7 +13,7 @@ pub(super) fn reduction(modifiers: &[Modifier], operands: &Operands<'_>) -> Opti
         [] | [M::And] => WarpReduction::And,
         [M::Or] => WarpReduction::Or,
         [M::Xor] => WarpReduction::Xor,
-        [M::Sum] => WarpReduction::Sum,
+        [M::Sum] | [M::Sum, M::S32] => WarpReduction::Sum,
         [M::Min] => WarpReduction::MinUnsigned,
         [M::Max] => WarpReduction::MaxUnsigned,
         [M::Min, M::S32] => WarpReduction::MinSigned,
@@ -62,12 +63,34 @@ pub(super) fn parting(operands: &Operands<'_>) -> Option<Meaning> {
         .then_some(Meaning::Part)
 }
 
-/// BRA: with `.DIV` and a mask, it is taken if lanes of the mask are missing. Compilers let it lead to a
-/// WARPSYNC.COLLECTIVE, and have an operation for all of these lanes after it.
-pub(super) fn branch(modifiers: &[Modifier], operands: &Operands<'_>) -> Meaning {
-    let mask = match modifiers {
-        [M::Div] => (0..operands.reads.len()).find_map(|index| operands.bits(index)),
-        _ => None,
+/// MATCH (PTX manual, `match.sync`).
+pub(super) fn matching(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (mode, rest) = match modifiers {
+        [M::Any, rest @ ..] => (MatchMode::Any, rest),
+        [M::All, rest @ ..] => (MatchMode::All, rest),
+        _ => return None,
     };
-    mask.map_or(Meaning::nothing(), Meaning::Ask)
+    let words: SmallVec<[Expr; 2]> = match rest {
+        [] => smallvec![operands.word(0)?],
+        [M::U64] => operands.long(0)?.into(),
+        _ => return None,
+    };
+    Some(Meaning::Match {
+        mask: operands.register()?,
+        all_equal: operands.predicates().first().copied().flatten(),
+        mode,
+        words,
+    })
+}
+
+/// BRA: with `.DIV` it is taken if lanes of a mask are missing. Compilers let it lead to a WARPSYNC, and have an operation
+/// for all of these lanes after it. On sm_75 it has no mask and asks for all lanes of the warp.
+pub(super) fn branch(modifiers: &[Modifier], operands: &Operands<'_>) -> Meaning {
+    match modifiers {
+        [M::Div] => {
+            let mut masks = (0..operands.reads.len()).map(|index| operands.bits(index));
+            Meaning::Ask(masks.find_map(|mask| mask))
+        }
+        _ => Meaning::nothing(),
+    }
 }

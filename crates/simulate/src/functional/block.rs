@@ -1,7 +1,7 @@
 //! Execution of one block of threads.
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{OpIndex, VoteMode, WarpReduction};
+use warpbound_ir::OpIndex;
 use warpbound_launch::{Launch, Size};
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
@@ -14,7 +14,7 @@ use super::lanes::{
 use super::memory::{GlobalAccess, SharedMemory};
 use super::program::{
     BarrierEffect, BarrierSource, ClockRegister, CompiledOp, Dest, Effect, Extent, Flow, Guard,
-    PREDICATE_MASKS, Program, ShuffleEffect, Step, ValueSlot, VoteEffect,
+    PREDICATE_MASKS, Program, Step, ValueSlot,
 };
 use super::warp::{ArrivedThreads, Rows, Wait, Warp};
 use super::{Counts, ExecutionListener, Issue};
@@ -180,8 +180,15 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 }
                 let row = self.rows(warp_index).get(test.result);
                 match test.asks {
-                    false => taken & gather(row),
-                    true => self.lanes_that_miss_others(warp_index, at, row, [taken, active])?,
+                    None => taken & gather(row),
+                    Some(asked) => {
+                        let op = WarpOp {
+                            warp_index,
+                            at,
+                            taken,
+                        };
+                        self.lanes_that_miss_others(op, asked, row, active)?
+                    }
                 }
             }
         };
@@ -296,26 +303,6 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Flow::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
         };
         self.apply_transfer(warp_index, at, transfer, taken, counts)
-    }
-
-    /// Lanes of a branch that asks for the lanes of a mask: all whose guard holds, if they lack one, else none.
-    fn lanes_that_miss_others(
-        &self,
-        warp_index: usize,
-        at: u32,
-        masks: &LaneValues<W>,
-        [taken, active]: [Mask; 2],
-    ) -> Result<Mask, Fault> {
-        if taken == 0 {
-            return Ok(0);
-        }
-        let mask = Mask::from(masks[taken.trailing_zeros() as usize % W]);
-        match self.warps[warp_index].model.misses_lanes(taken | !mask) {
-            true => Ok(taken),
-            false if taken == mask && taken == active => Ok(0),
-            // No document says whether lanes that have exited, or do not exist, are missing.
-            false => Err(self.fault(at, FaultKind::UncertainGroup)),
-        }
     }
 
     /// Numbers of the barriers that a register names in each lane.
@@ -441,6 +428,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Effect::Reduce(op, dest, value) => {
                 self.reduce_lanes(warp_index, *op, *dest, *value, taken)
             }
+            Effect::Match(compared) => self.match_lanes(warp_index, compared, taken),
             Effect::Texture(_) | Effect::TextureSize(..) | Effect::Surface(_) => {
                 self.execute_image_op(
                     WarpOp {
@@ -476,65 +464,6 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Effect::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
         }
         Ok(())
-    }
-
-    /// Exchanges values between the lanes of a warp of 32 (programs for wider warps have no shuffles). The value of an
-    /// inactive source lane is read as it is (PTX leaves it undefined).
-    #[inline]
-    fn shuffle(&mut self, warp_index: usize, shuffle: &ShuffleEffect, taken: Mask) {
-        let rows = self.rows(warp_index);
-        let [value, lane, limit] =
-            [shuffle.value, shuffle.lane, shuffle.limit].map(|slot| rows.get(slot));
-        let (mut result, mut in_range) = ([0; W], [0; W]);
-        for own in 0..W {
-            let (source, is_in_range) = shuffle.mode.source(own as u32, lane[own], limit[own]);
-            result[own] = value[source as usize % W];
-            in_range[own] = is_in_range.into();
-        }
-        let warp = &mut self.warps[warp_index];
-        if let Some(to) = shuffle.dest {
-            warp.write(to, &result, taken);
-        }
-        if let Some(to) = shuffle.in_range {
-            warp.write(to, &in_range, taken);
-        }
-    }
-
-    /// Reduces a predicate over the `taken` lanes of a warp of 32, whose ballot is one register (programs for wider
-    /// warps have no votes).
-    #[inline]
-    fn vote(&mut self, warp_index: usize, vote: &VoteEffect, taken: Mask) {
-        let ballot = gather(self.rows(warp_index).get(vote.predicate)) & taken;
-        let result = match vote.mode {
-            VoteMode::All => ballot == taken,
-            VoteMode::Any => ballot != 0,
-            VoteMode::Same => ballot == taken || ballot == 0,
-        };
-        let warp = &mut self.warps[warp_index];
-        if let Some(to) = vote.ballot {
-            warp.write(to, &[ballot as u32; W], taken);
-        }
-        if let Some(to) = vote.result {
-            warp.write(to, &[result.into(); W], taken);
-        }
-    }
-
-    /// Reduces a value over the `taken` lanes. All of them receive the result.
-    fn reduce_lanes(
-        &mut self,
-        warp_index: usize,
-        op: WarpReduction,
-        dest: Option<Dest>,
-        value: ValueSlot,
-        taken: Mask,
-    ) {
-        let row = self.rows(warp_index).get(value);
-        let values = lanes_of::<W>(taken)
-            .filter_map(|lane| row.get(lane))
-            .copied();
-        if let (Some(result), Some(to)) = (values.reduce(|a, b| op.combine(a, b)), dest) {
-            self.warps[warp_index].write(to, &[result; W], taken);
-        }
     }
 
     /// Arrives at a barrier; blocks the warp if it waits. The first taken lane gives the number of the barrier and

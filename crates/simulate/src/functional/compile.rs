@@ -16,9 +16,10 @@ use warpbound_simt::ControlTransfer;
 use super::Launch;
 use super::lanes::LaneValues;
 use super::program::{
-    BarrierEffect, BarrierSource, ClockRegister, CompiledOp, CompiledTest, Dest, Effect, Extent,
-    ExtraRegister, Flow, Guard, MemoryOperand, RegisterRows, ShuffleEffect, Step, SurfaceEffect,
-    SurfaceOperation, TextureEffect, ValueSlot, VoteEffect, predicate_mask,
+    AskedLanes, BarrierEffect, BarrierSource, ClockRegister, CompiledOp, CompiledTest, Dest,
+    Effect, Extent, ExtraRegister, Flow, Guard, MatchEffect, MemoryOperand, RegisterRows,
+    ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot, VoteEffect,
+    predicate_mask,
 };
 use super::steps::{Operand, Steps};
 
@@ -99,9 +100,13 @@ impl<const W: usize> Compiler<'_, W> {
         // The test has steps of its own: it is evaluated first, in all active lanes, and its scratch slots are reused.
         let (asks, value) = match (condition.further, meaning) {
             (Some(FurtherTest::Group), Some(Meaning::Ask(lanes))) if !condition.tests_cc() => {
-                (true, lanes.clone())
+                let asked = match lanes {
+                    Some(_) => AskedLanes::OfMask,
+                    None => AskedLanes::Live,
+                };
+                (Some(asked), lanes.clone().unwrap_or(Expr::Const(u32::MAX)))
             }
-            _ => (false, further_test(condition)?),
+            _ => (None, further_test(condition)?),
         };
         let row = self.compile_expr(&value, &mut steps)?;
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
@@ -281,7 +286,20 @@ impl<const W: usize> Compiler<'_, W> {
             },
             // Instructions of warps of 32 lanes: shuffles have segments of up to 32 lanes, ballots are one register
             // with a bit per lane (PTX manual, `shfl`, `vote`).
-            Meaning::Shuffle { .. } | Meaning::Vote { .. } if W > 32 => return None,
+            Meaning::Shuffle { .. } | Meaning::Vote { .. } | Meaning::Match { .. } if W > 32 => {
+                return None;
+            }
+            Meaning::Match {
+                mask,
+                all_equal,
+                mode,
+                words,
+            } => Effect::Match(MatchEffect {
+                words: self.compile_exprs(words, steps)?,
+                mask: self.optional_dest(*mask)?,
+                all_equal: self.optional_dest(*all_equal)?,
+                mode: *mode,
+            }),
             Meaning::Reduce { dest, op, value } => {
                 let value = self.compile_slot(value, steps)?;
                 Effect::Reduce(*op, self.optional_dest(*dest)?, value)

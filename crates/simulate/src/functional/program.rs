@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Cell, Code, ImageKind, Op, OpIndex, OpScope,
-    OutOfBounds, ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, WarpReduction, Width,
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Cell, Code, ImageKind, MatchMode, Op,
+    OpIndex, OpScope, OutOfBounds, ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode,
+    WarpReduction, Width,
 };
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{RegisterKind, SpecialReg};
@@ -258,6 +259,7 @@ pub(super) enum Effect {
     Wave(Box<WaveAccess>),
     Shuffle(ShuffleEffect),
     Vote(VoteEffect),
+    Match(MatchEffect),
     /// Reduction of a value over the active lanes.
     Reduce(WarpReduction, Option<Dest>, ValueSlot),
     Texture(Box<TextureEffect>),
@@ -292,6 +294,16 @@ pub(super) struct VoteEffect {
     pub(super) result: Option<Dest>,
     pub(super) mode: VoteMode,
     pub(super) predicate: ValueSlot,
+}
+
+/// A comparison of a value with the other active lanes (PTX `match`).
+#[derive(Clone, Debug)]
+pub(super) struct MatchEffect {
+    /// Words of the value, the low one first.
+    pub(super) words: Vec<ValueSlot>,
+    pub(super) mask: Option<Dest>,
+    pub(super) all_equal: Option<Dest>,
+    pub(super) mode: MatchMode,
 }
 
 /// A barrier of the block: PTX `barrier.sync`, `barrier.arrive` (not `waits`) or `barrier.red` (with a question).
@@ -422,6 +434,15 @@ pub(super) enum BarrierSource {
     Register(u8),
 }
 
+/// Lanes for which a branch asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AskedLanes {
+    /// The lanes of a mask, whether they have exited or not.
+    OfMask,
+    /// All lanes that have not exited.
+    Live,
+}
+
 /// Test of the condition code, of another predicate or of the lanes that execute an operation together.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledTest {
@@ -429,8 +450,9 @@ pub(super) struct CompiledTest {
     pub(super) steps: Vec<(u16, Step)>,
     /// Slot of the result; lanes with 0 do not take part.
     pub(super) result: ValueSlot,
-    /// Whether the result is a mask of lanes instead; all lanes take part if one of the mask is not among them, or none.
-    pub(super) asks: bool,
+    /// Lanes that the test asks for, if the result is a mask of lanes: all lanes take part if one of them is not among them, or
+    /// none.
+    pub(super) asks: Option<AskedLanes>,
 }
 
 /// A compiled operation.

@@ -270,7 +270,7 @@ impl PlantedCode {
             }
             ProfileFault::NoneMissing => {
                 for op in &mut code.ops {
-                    if let Some(Meaning::Ask(mask)) = &mut op.meaning {
+                    if let Some(Meaning::Ask(Some(mask))) = &mut op.meaning {
                         *mask = Expr::Const(0);
                     }
                 }

@@ -511,7 +511,7 @@ impl Maker {
                 };
                 let decision = LaneDecision::Missing(mask);
                 let at = self.to(condition, ControlEffect::Jump, target, decision);
-                self.ops[at].meaning = Some(Meaning::Ask(Expr::Const(mask)));
+                self.ops[at].meaning = Some(Meaning::Ask(Some(Expr::Const(mask))));
             }
         }
         // Either the lanes that jump execute more, or those that go on.

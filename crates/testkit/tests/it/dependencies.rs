@@ -79,3 +79,30 @@ fn upper_bounds_are_stated_by_the_crate_of_bounds() {
     assert!(inside > 1, "only {inside} sources");
     assert!(outside.is_empty(), "{outside:?}");
 }
+
+/// Packages with their features, as cargo builds them for `selection`.
+fn built_packages(selection: &[&str]) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let output = std::process::Command::new(cargo)
+        .args(["tree", "--offline", "--prefix", "none", "--no-dedupe"])
+        .args(["--format", "{p} {f}"])
+        .args(selection)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// With other features of one library, each crate above it would be built again for the wheel.
+#[test]
+fn a_wheel_is_built_from_the_libraries_of_the_tests() {
+    let tested = built_packages(&["--workspace"]);
+    let of_wheel = built_packages(&["--package", "warpbound-python", "--edges", "normal,build"]);
+    let others: Vec<&String> = of_wheel.difference(&tested).collect();
+    assert!(
+        others.is_empty(),
+        "state these features in crates/python/Cargo.toml as the workspace has them: {others:?}"
+    );
+}

@@ -84,6 +84,7 @@ mod wide_cycles;
 mod wide_floats;
 mod wide_kernels;
 mod wide_launches;
+mod wide_matches;
 mod wide_meanings;
 mod wide_sequences;
 mod words;

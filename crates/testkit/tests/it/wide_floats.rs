@@ -43,6 +43,7 @@ fn evaluate(expr: &Expr, registers: &Registers) -> u32 {
         }
         Expr::Unary(UnaryOp::Neg, a) => eval(a).wrapping_neg(),
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
+        Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
         Expr::Float(op, words, half) => {
             let mut all = [0; 6];
             for (place, word) in all.iter_mut().zip(words.iter()) {
@@ -121,6 +122,30 @@ fn by_pairs(registers: [u32; 3], of: impl Fn([f32; 3]) -> f32) -> u32 {
 
 fn single(registers: &Registers, number: usize) -> f32 {
     f32::from_bits(registers[number])
+}
+
+/// `HSET2.BF.LT.AND R5, R0, R5, PT`
+#[test]
+fn comparisons_of_halves_write_ones_and_zeros() {
+    for (sm, high) in [(75, 0x004f_d000_0380_1080), (120, 0x004f_ca00_0380_1080)] {
+        check(
+            &written(sm, 5, 0x0000_0005_0005_7233, high),
+            |random| half(small(random)) << 16 | half(small(random)),
+            |registers| {
+                // Of whole numbers with a sign, the patterns order the magnitudes.
+                let number = |pattern: u32| match pattern & 0x8000 {
+                    0 => i64::from(pattern),
+                    _ => -i64::from(pattern & 0x7fff),
+                };
+                let is_less = |shift: u32| {
+                    let halves = [registers[0], registers[5]].map(|pair| pair >> shift & 0xffff);
+                    number(halves[0]) < number(halves[1])
+                };
+                let one = |shift| u32::from(is_less(shift)) * 0x3c00;
+                one(16) << 16 | one(0)
+            },
+        );
+    }
 }
 
 #[test]

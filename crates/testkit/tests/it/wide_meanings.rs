@@ -56,10 +56,10 @@ const FIRST_SM: u32 = 75;
 const NO_REFERENCE: &str = "no reference";
 
 /// Instructions with floating-point operands or results, which `ir/tests/it/float` compares.
-const FLOATS: [&str; 29] = [
+const FLOATS: [&str; 31] = [
     "DADD", "DFMA", "DMUL", "DSETP", "F2F", "F2FP", "F2I", "F2IP", "FADD", "FCHK", "FFMA", "FMNMX",
-    "FMNMX3", "FMUL", "FRND", "FSEL", "FSETP", "HADD2", "HFMA2", "HMUL2", "HSETP2", "I2F", "I2FP",
-    "MUFU", "UF2I", "UFADD", "UFFMA", "UFMUL", "UFSEL",
+    "FMNMX3", "FMUL", "FRND", "FSEL", "FSETP", "HADD2", "HFMA2", "HMUL2", "HSET2", "HSETP2", "I2F",
+    "I2FP", "MUFU", "UF2I", "UFADD", "UFFMA", "UFMUL", "UFSEL", "UFSETP",
 ];
 
 /// Recorded word on an architecture, with its meaning.
@@ -337,6 +337,9 @@ fn destinations(meaning: &Meaning) -> Vec<Cell> {
         Meaning::Shuffle { dest, in_range, .. } => some(&[*dest, *in_range]),
         Meaning::Vote { ballot, result, .. } => some(&[*ballot, *result]),
         Meaning::Reduce { dest, .. } => some(&[*dest]),
+        Meaning::Match {
+            mask, all_equal, ..
+        } => some(&[*mask, *all_equal]),
         Meaning::BarrierResult { dest, truth } => some(&[*dest, *truth]),
         Meaning::Texture(read) => read.dests.iter().map(|(_, cell)| *cell).collect(),
         Meaning::TextureSize { dests, .. } => dests.iter().map(|(_, cell)| *cell).collect(),
