@@ -26,10 +26,10 @@ Makes oracle/bin/llvm-mc-14 start LLVM's assembler and disassembler 14: the inst
 llvm-14 and libllvm14, which apt-get downloads and dpkg unpacks into oracle/llvm-14.
 The folder is ignored by git; the tools stay under their own licences. Linux on x86-64 only.
 
-  --libraries   also libraries with kernels for Maxwell and Pascal, into oracle/libraries (1.6 GB to download,
-                2.7 GB unpacked): cuFFT 10.9.0.58, cuSOLVER 11.4.1.48, cuSPARSE 11.7.5.86; and into the folders
+  --libraries   also libraries with kernels for Maxwell to Blackwell, into oracle/libraries (2.1 GB to download,
+                3.3 GB unpacked): cuFFT 10.9.0.58, cuSOLVER 11.4.1.48, cuSPARSE 11.7.5.86; and into the folders
                 cu11 and cu12 below it cuBLAS and cuBLASLt 11.10.3.66 and 12.4.5.8, NCCL 2.21.5, cuRAND
-                10.3.0.86 and 10.3.5.147
+                10.3.0.86 and 10.3.5.147, and into wide cuSPARSE 12.5.10.65, cuRAND 10.4.5.25, nvJPEG 13.3.2.43
   --llvm-22     also oracle/bin/llvm-mc-22, as a second opinion (packages llvm-22 and libllvm22)
   --force       download again even if everything is there";
 
@@ -131,7 +131,7 @@ const WHEELS: &[Wheel] = &[
     },
 ];
 
-/// NVIDIA's libraries with kernels for Maxwell and Pascal.
+/// NVIDIA's libraries with kernels for Maxwell and Pascal, and for Turing to Blackwell.
 const LIBRARIES: &[Wheel] = &[
     Wheel {
         requirement: "nvidia-cufft-cu11==10.9.0.58",
@@ -232,6 +232,33 @@ const LIBRARIES: &[Wheel] = &[
         members: &[(
             "nvidia/curand/lib/libcurand.so.10",
             "libraries/cu12/libcurand.so.10",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-cusparse-cu12==12.5.10.65",
+        sha256: "73060ce019ac064a057267c585bf1fd5a353734151f87472ff02b2c5c9984e78",
+        members: &[(
+            "nvidia/cusparse/lib/libcusparse.so.12",
+            "libraries/wide/libcusparse.so.12",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-curand==10.4.5.25",
+        sha256: "22bb226a857e5888fe6b54ae465fc4371296bcff13a35f79e19691bcf454f529",
+        members: &[(
+            "nvidia/cu13/lib/libcurand.so.10",
+            "libraries/wide/libcurand.so.10",
+            false,
+        )],
+    },
+    Wheel {
+        requirement: "nvidia-nvjpeg==13.3.2.43",
+        sha256: "27f9c4a25a73f1d1ad35c342c8d657c8ff43e23877f338ef15fb2602ac2e5aa8",
+        members: &[(
+            "nvidia/cu13/lib/libnvjpeg.so.13",
+            "libraries/wide/libnvjpeg.so.13",
             false,
         )],
     },
