@@ -38,8 +38,7 @@ use warpbound_report::BoundAssumption;
 use warpbound_runs::{block_counts::BlockCount, block_counts::BlockCounts};
 
 /// Assumption of counts in blocks that groups of lanes execute apart.
-const JOINS_ONLY_THERE: &str =
-    "groups of lanes of a warp come together only at the BSYNC that ends a region";
+const JOINS_ONLY_THERE: &str = "groups of lanes of a warp come together only at the BSYNC that ends a region, those that executed its BSSY together";
 
 /// Options of a prediction.
 #[derive(Clone, Debug)]
@@ -137,11 +136,17 @@ pub fn predict(
         transfers,
         mut assumptions,
     } = PredictedCode::find(session, prepared)?;
-    let groups_join_elsewhere = transfers.groups_join_elsewhere(&prepared.code);
+    let joins_in_code = transfers.groups_join_elsewhere(&prepared.code);
     let limits = options.limits(transfers);
     let (tally, buffers) = with_launch_values(session, prepared, launch, &limits, |values| {
         CountPredictor::new(values, &blocks).predict_all()
     })?;
+    // Groups that wait apart at one BAR may go on together.
+    let waits_apart = |(index, tally): (usize, &BlockTally)| {
+        let block = blocks.get(index);
+        tally.is_apart && block.ops().any(|at| prepared.code.get(at).is_some_and(|op| op.barrier))
+    };
+    let groups_join_elsewhere = joins_in_code || tally.blocks.iter().enumerate().any(waits_apart);
     // In other blocks no lane of the warp is elsewhere, so that no group can join.
     let is_exact = |tally: &BlockTally| tally.unknown_at.is_empty() && !tally.is_apart;
     let may_join = prepared.family().may_merge_groups() && !tally.blocks.iter().all(is_exact);

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::conditions::{BoundAssumption, write_assumptions};
 use crate::table::{Align, counted, section, wrapped};
 
 /// Formulas of the counts of a kernel.
@@ -24,6 +25,8 @@ pub struct CountFormulaReport {
     pub loops: Vec<FormulaLoopReport>,
     /// Blocks in order of address.
     pub blocks: Vec<BlockFormulaReport>,
+    /// Properties of the hardware that the formulas and their values rest on (SOUNDNESS 15.9).
+    pub assumptions: Vec<BoundAssumption>,
 }
 
 /// Number of iterations of a loop.
@@ -146,6 +149,9 @@ impl CountFormulaReport {
         out.push_str(&format!("\n{known} of {blocks} with a formula\n"));
         if has_values {
             out.push_str(&self.check_text());
+        }
+        if !self.assumptions.is_empty() {
+            write_assumptions(&mut out, "assumed", &self.assumptions);
         }
         out
     }

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::conditions::{BoundAssumption, write_assumptions};
 use crate::escape::quoted;
 
 /// Computation tree of a kernel. A statement occurs once, even if several paths reach it.
@@ -16,6 +17,8 @@ pub struct TreeReport {
     pub statements: Vec<StatementReport>,
     /// Blocks between two statements.
     pub edges: Vec<TreeEdgeReport>,
+    /// Properties of the hardware that the counts of the edges rest on (SOUNDNESS 15.9).
+    pub assumptions: Vec<BoundAssumption>,
 }
 
 /// Control statement.
@@ -61,6 +64,9 @@ impl TreeReport {
         for (index, statement) in self.statements.iter().enumerate() {
             out.push_str(&format!("S{index} {}\n", statement.label(" ")));
             self.add_edges(&mut out, Some(index));
+        }
+        if !self.assumptions.is_empty() {
+            write_assumptions(&mut out, "assumed", &self.assumptions);
         }
         out
     }

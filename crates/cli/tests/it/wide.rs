@@ -186,11 +186,13 @@ fn counts_are_predicted_with_their_assumptions() {
         assert!(text.contains("6 of 6 blocks known"), "{text}");
         assert!(text.contains("(groups-whole)"), "{text}");
         let tree = run(&[&predict[..], &["--tree"]].concat()).done();
-        assert!(tree.contains("tid.x"), "{tree}");
+        assert!(tree.contains(" times -> S0"), "{tree}");
+        assert!(tree.contains("(groups-whole)"), "{tree}");
     }
     let file = format!("{KERNELS}nested_loops.sm_90.cubin");
     let formula = run(&["predict", "--formula", &file]).done();
     assert!(formula.contains("blocks with a formula"), "{formula}");
+    assert!(formula.contains("(groups-whole)"), "{formula}");
 }
 
 /// Fails if control words of compiled kernels have findings, or if a chip has no table.

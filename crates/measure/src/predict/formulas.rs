@@ -111,7 +111,11 @@ pub fn count_formula_report(
     let prepared = session.prepare(kernel)?;
     let inputs = formula_inputs(session, &prepared, launch)?;
     let formulas = inputs.find(&prepared);
-    let blocks = PredictedCode::find(session, &prepared)?.blocks;
+    let PredictedCode {
+        blocks,
+        mut assumptions,
+        ..
+    } = PredictedCode::find(session, &prepared)?;
     let all: Vec<OpIndex> = (0..blocks.len()).map(|at| blocks.get(at).first).collect();
     let checked = launch.map(|launch| {
         let prediction = predict(session, &prepared, launch, options)?;
@@ -119,6 +123,9 @@ pub fn count_formula_report(
         Ok::<_, Diagnostic>((prediction, totals))
     });
     let checked = checked.transpose()?;
+    if let Some((prediction, _)) = &checked {
+        assumptions.clone_from(&prediction.assumptions);
+    }
     let writer = FormulaWriter {
         prepared: &prepared,
         formulas: &formulas,
@@ -138,6 +145,7 @@ pub fn count_formula_report(
         block: launch.map(|launch| launch.block),
         loops: writer.loops(&reports),
         blocks: reports,
+        assumptions,
     })
 }
 

@@ -78,15 +78,16 @@ pub fn count_intervals(
     });
     let lanes = context.live_lanes();
     let summed = SummedCounts::new(&flow, &facts, sums, lanes, known.collect());
-    ranges(prepared, &flow, prediction, &summed)
+    ranges(prepared, &flow, prediction, &summed, lanes)
 }
 
-/// Computes the ranges.
+/// Computes the ranges. A warp has at most `width` threads.
 fn ranges(
     prepared: &Prepared<'_>,
     flow: &warpbound_query::KernelFlow,
     prediction: &Prediction,
     summed: &SummedCounts<'_>,
+    width: u64,
 ) -> Result<CountIntervals, Diagnostic> {
     let space = &flow.thread.space;
     let mut forms: Vec<Vec<(CountVar, i64)>> = Vec::new();
@@ -130,10 +131,9 @@ fn ranges(
     });
     let mut next = || found.next().unwrap_or_default();
     // Where groups come together, a run executes less often than the rows say, but each lane is in some execution.
-    let width = u64::from(prepared.code.lanes());
     let executions = |range: CountRange, lanes: CountRange| match prediction.groups_join_elsewhere {
         true => CountRange {
-            least: lanes.least.div_ceil(width),
+            least: lanes.least.div_ceil(width.max(1)),
             ..range
         },
         false => range,

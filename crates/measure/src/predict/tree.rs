@@ -75,6 +75,9 @@ impl TreeWriter<'_> {
                 .map(|(&at, found)| self.statement(at, found))
                 .collect(),
             edges,
+            assumptions: self
+                .prediction
+                .map_or(Vec::new(), |all| all.assumptions.clone()),
         }
     }
 
