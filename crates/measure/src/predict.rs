@@ -144,7 +144,10 @@ pub fn predict(
     // Groups that wait apart at one BAR may go on together.
     let waits_apart = |(index, tally): (usize, &BlockTally)| {
         let block = blocks.get(index);
-        tally.is_apart && block.ops().any(|at| prepared.code.get(at).is_some_and(|op| op.barrier))
+        tally.is_apart
+            && block
+                .ops()
+                .any(|at| prepared.code.get(at).is_some_and(|op| op.barrier))
     };
     let groups_join_elsewhere = joins_in_code || tally.blocks.iter().enumerate().any(waits_apart);
     // In other blocks no lane of the warp is elsewhere, so that no group can join.

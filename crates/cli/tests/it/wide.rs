@@ -190,7 +190,7 @@ fn counts_are_predicted_with_their_assumptions() {
         assert!(tree.contains("(groups-whole)"), "{tree}");
     }
     let file = format!("{KERNELS}nested_loops.sm_90.cubin");
-    let formula = run(&["predict", "--formula", &file]).done();
+    let formula = run(&["predict", "--kernel", "nested_fixed", "--formula", &file]).done();
     assert!(formula.contains("blocks with a formula"), "{formula}");
     assert!(formula.contains("(groups-whole)"), "{formula}");
 }
