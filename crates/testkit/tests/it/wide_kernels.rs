@@ -153,13 +153,13 @@ fn ranges(change: impl Fn(&mut Prediction)) -> (usize, Vec<String>) {
         let prepared = session.prepare(kernel.expect("the kernel"));
         let prepared = prepared.expect("it decodes");
         let prediction = predict(session, &prepared, launch, &PredictOptions::default());
-        let mut prediction = prediction.unwrap_or_else(|why| panic!("{name}: {why}"));
+        let mut prediction = prediction.expect(name);
         change(&mut prediction);
         let found = count_intervals(session, &prepared, launch, &prediction);
-        let found = found.unwrap_or_else(|why| panic!("{name}: {why}"));
+        let found = found.expect(name);
         for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
             let counts = counts_of_run(session, &prepared, launch, order, u64::MAX);
-            let counts = counts.unwrap_or_else(|why| panic!("{name}: {why}"));
+            let counts = counts.expect(name);
             for (&first, limits) in &found.blocks {
                 let of_run = [&counts.issues, &counts.active];
                 let of_run = of_run.map(|all| all.get(first.index()).copied().unwrap_or(0));
