@@ -1,5 +1,6 @@
 //! Fuzz target: bytes as a code section of each architecture.
 #![no_main]
+#![allow(clippy::expect_used, reason = "a target that fails is a finding")]
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::{CodeAddr, Family};
@@ -45,7 +46,10 @@ fn decode_sass(arch: Arch, bytes: &[u8]) {
 }
 
 fn decode_gcn(bytes: &[u8]) {
-    assert_eq!(GcnProgram::decode(bytes).is_err(), bytes.len() % 4 != 0);
+    assert_eq!(
+        GcnProgram::decode(bytes).is_err(),
+        !bytes.len().is_multiple_of(4)
+    );
     let program = GcnProgram::decode(&bytes[..bytes.len() / 4 * 4]).expect("whole dwords");
     let mut next = 0;
     for (index, instr) in program.instrs.iter().enumerate() {
