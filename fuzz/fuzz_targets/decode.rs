@@ -1,6 +1,5 @@
 //! Fuzz target: bytes as a code section of each architecture.
 #![no_main]
-#![allow(clippy::expect_used, reason = "a target that fails is a finding")]
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::{CodeAddr, Family};

@@ -1,6 +1,5 @@
 //! Fuzz target: text as a facts file, with a round trip of the parsed facts.
 #![no_main]
-#![allow(clippy::expect_used, reason = "a target that fails is a finding")]
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::CodeAddr;

@@ -1,6 +1,5 @@
 //! Fuzz target: bytes as a cubin, through all commands for cubins.
 #![no_main]
-#![allow(clippy::expect_used, reason = "a target that fails is a finding")]
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::Diagnostic;
