@@ -375,7 +375,7 @@ pub enum VoteMode {
 /// Comparison of the values of the active lanes (PTX manual, `match`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MatchMode {
-    /// The lanes whose value is that of the own lane.
+    /// The lanes with the same value as the own lane.
     Any,
     /// All active lanes if all have one value, else none.
     All,

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use warpbound_base::{CodeAddr, ConstantBanks, Diagnostic, Family, GroupedCode};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
 use warpbound_isa::nvidia::{Opcode, SassProgram};
-use warpbound_isa::{self as isa, Effects, FurtherCondition, SassInstr, View};
+use warpbound_isa::{self as isa, Effects, FurtherCondition, RegisterKind, SassInstr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
@@ -533,7 +533,18 @@ fn value_dependence(effects: &Effects) -> ValueDependence {
         (ValueSource::Memory, Some(access)) => ValueDependence::Load(access.space),
         // A load without an access would be a fault of the table; the weakest dependence is sound.
         (ValueSource::Memory, None) | (ValueSource::Lane, _) => ValueDependence::Lane,
-        (ValueSource::Special(number), _) => ValueDependence::Special(number),
+        // No document says which lane gives the number that a uniform register receives, so nothing is known of it.
+        (ValueSource::Special(register), _)
+            if register.differs_between_lanes() && writes_uniform(effects) =>
+        {
+            ValueDependence::Lane
+        }
+        (ValueSource::Special(register), _) => ValueDependence::Special(register),
         (ValueSource::Uniform, _) => ValueDependence::Uniform,
     }
+}
+
+fn writes_uniform(effects: &Effects) -> bool {
+    let mut writes = effects.writes.iter();
+    writes.any(|register| register.kind == RegisterKind::Uniform)
 }

@@ -131,59 +131,7 @@ pub fn predict(
     options: &PredictOptions,
 ) -> Result<Prediction, Diagnostic> {
     refuse_prediction(session, prepared)?;
-    let PredictedCode {
-        blocks,
-        transfers,
-        mut assumptions,
-    } = PredictedCode::find(session, prepared)?;
-    let joins_in_code = transfers.groups_join_elsewhere(&prepared.code);
-    let limits = options.limits(transfers);
-    let (tally, buffers) = with_launch_values(session, prepared, launch, &limits, |values| {
-        CountPredictor::new(values, &blocks).predict_all()
-    })?;
-    // Groups that wait apart at one BAR may go on together.
-    let waits_apart = |(index, tally): (usize, &BlockTally)| {
-        let block = blocks.get(index);
-        tally.is_apart
-            && block
-                .ops()
-                .any(|at| prepared.code.get(at).is_some_and(|op| op.barrier))
-    };
-    let groups_join_elsewhere = joins_in_code || tally.blocks.iter().enumerate().any(waits_apart);
-    // In other blocks no lane of the warp is elsewhere, so that no group can join.
-    let is_exact = |tally: &BlockTally| tally.unknown_at.is_empty() && !tally.is_apart;
-    let may_join = prepared.family().may_merge_groups() && !tally.blocks.iter().all(is_exact);
-    if may_join && !groups_join_elsewhere {
-        assumptions.push(assumption("joins-only-there", JOINS_ONLY_THERE));
-    }
-    let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
-        let first = blocks.get(index).first;
-        let known = |count| match tally.unknown_at.is_empty() {
-            // Counts are summed in 128 bits, and a sum beyond 64 bits is unknown.
-            true => u64::try_from(count).ok(),
-            false => None,
-        };
-        let count = PredictedCount {
-            issues: known(tally.issues).filter(|_| !(tally.is_apart && groups_join_elsewhere)),
-            lanes: known(tally.lanes),
-            unknown_at: tally.unknown_at.clone(),
-        };
-        (first, count)
-    });
-    Ok(Prediction {
-        counts: counts.collect(),
-        warps: tally.warps,
-        executed: tally.executed,
-        lost: tally.lost,
-        // If no content of a buffer decided anything, the counts hold for all contents.
-        buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
-            true => buffers,
-            false => Vec::new(),
-        },
-        assumptions,
-        groups_join_elsewhere,
-        blocks,
-    })
+    PredictedCode::find(session, prepared)?.predict(session, prepared, launch, options)
 }
 
 /// Fails for instruction sets that predictions do not cover.
@@ -253,5 +201,68 @@ impl PredictedCode {
             found.blocks = thread.space.blocks;
         }
         Ok(found)
+    }
+
+    /// Predicts the counts in a launch, as [`predict`].
+    fn predict(
+        &self,
+        session: &Session,
+        prepared: &Prepared<'_>,
+        launch: &LaunchFile,
+        options: &PredictOptions,
+    ) -> Result<Prediction, Diagnostic> {
+        let PredictedCode {
+            blocks, transfers, ..
+        } = self;
+        let joins_in_code = transfers.groups_join_elsewhere(&prepared.code);
+        let limits = options.limits(transfers.clone());
+        let (tally, buffers) = with_launch_values(session, prepared, launch, &limits, |values| {
+            CountPredictor::new(values, blocks).predict_all()
+        })?;
+        // Groups that wait apart at one BAR may go on together.
+        let waits_apart = |(index, tally): (usize, &BlockTally)| {
+            let block = blocks.get(index);
+            tally.is_apart
+                && block
+                    .ops()
+                    .any(|at| prepared.code.get(at).is_some_and(|op| op.barrier))
+        };
+        let groups_join_elsewhere =
+            joins_in_code || tally.blocks.iter().enumerate().any(waits_apart);
+        // In other blocks no lane of the warp is elsewhere, so that no group can join.
+        let is_exact = |tally: &BlockTally| tally.unknown_at.is_empty() && !tally.is_apart;
+        let mut assumptions = self.assumptions.clone();
+        let may_join = prepared.family().may_merge_groups() && !tally.blocks.iter().all(is_exact);
+        if may_join && !groups_join_elsewhere {
+            assumptions.push(assumption("joins-only-there", JOINS_ONLY_THERE));
+        }
+        let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
+            let first = blocks.get(index).first;
+            let known = |count| match tally.unknown_at.is_empty() {
+                // Counts are summed in 128 bits, and a sum beyond 64 bits is unknown.
+                true => u64::try_from(count).ok(),
+                false => None,
+            };
+            let count = PredictedCount {
+                issues: known(tally.issues).filter(|_| !(tally.is_apart && groups_join_elsewhere)),
+                lanes: known(tally.lanes),
+                unknown_at: tally.unknown_at.clone(),
+            };
+            (first, count)
+        });
+        Ok(Prediction {
+            counts: counts.collect(),
+            warps: tally.warps,
+            executed: tally.executed,
+            lost: tally.lost,
+            // If no content of a buffer decided anything, the counts hold for all contents.
+            buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
+                true => buffers,
+                false => Vec::new(),
+            },
+            assumptions,
+            groups_join_elsewhere,
+            blocks: blocks.clone(),
+        })
     }
 }

@@ -29,7 +29,7 @@ pub struct PredictReport {
     /// them (SOUNDNESS 15.9).
     pub assumptions: Vec<BoundAssumption>,
     /// Whether groups of lanes of a warp may come together at other places than the ends of regions. The executions of
-    /// blocks in which lanes run apart are then unknown, although their lanes are known.
+    /// blocks that lanes execute apart are then unknown, although their lanes are known.
     pub groups_join_elsewhere: bool,
     /// Warps of the launch.
     pub warps: u64,
@@ -292,7 +292,7 @@ impl PredictReport {
             papers.clone().filter(|paper| is(paper)).count()
         };
         out.push_str(&format!(
-            "{} measured, {} undecided, {} stated, of which {} wrong\n",
+            "{} measured, {} undecided, {} stated, {} wrong\n",
             count(&|paper| paper.rule == "measured"),
             count(&|paper| paper.rule == "undecided"),
             count(&|paper| paper.rule == "stated"),

@@ -55,8 +55,8 @@ impl KnownTransfers {
         self.indirect.get(&at).into_iter().flatten().copied()
     }
 
-    /// Whether groups of lanes may come together at other places than the ends of regions that the stack joins: at a
-    /// demoted region or a WARPSYNC, say. The stack then executes an operation more often than a run may.
+    /// Whether groups of lanes may come together at other places than the ends of regions that the stack joins, for example at
+    /// a WARPSYNC. The stack then executes an operation more often than a run may.
     pub fn groups_join_elsewhere(&self, code: &Code) -> bool {
         let joins = |op: &Op| {
             matches!(

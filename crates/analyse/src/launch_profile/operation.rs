@@ -144,7 +144,7 @@ impl WarpInputs<'_, '_> {
                 continue;
             };
             // All active lanes read what some of them wrote (SOUNDNESS 21.11).
-            if cell.is_uniform() && !(writes_one_word(&row, lanes) && is_of_group(op, lanes)) {
+            if cell.is_uniform() && !writes_one_word(&row, lanes) {
                 old.forget(lanes.active.mask);
                 old.origin = old.origin.with(row.origin).with(origin);
                 continue;
@@ -194,16 +194,6 @@ fn writes_one_word(row: &LaneRow, lanes: OpLanes) -> bool {
     let mut words = lanes_of(active.into()).map(|lane| row.word(lane));
     let first = words.next().flatten();
     lanes.certain == active && first.is_some() && words.all(|word| word == first)
-}
-
-/// Whether an operation on a uniform register reads the same for the lanes of S alone and together with others, which a GPU may
-/// execute it with. For example, `S2UR UR4, SR_TID.Y` reads the row of one lane, and lanes of another group may have others.
-fn is_of_group(op: &Op, lanes: OpLanes) -> bool {
-    let differs = match op.value {
-        ValueDependence::Special(register) => register.differs_between_lanes(),
-        _ => false,
-    };
-    lanes.active.are_group || !differs
 }
 
 /// Whether a lane of a mask is not among the active ones, as far as it is known: none is if the mask has no other lanes.

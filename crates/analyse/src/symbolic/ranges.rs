@@ -81,8 +81,8 @@ impl Atoms {
         Some(span.meet(by_parts).unwrap_or(span))
     }
 
-    /// Limits of a word in which right shifts are subtracted from the shifted words: `x - (x >> k)` grows with x. `None` if there is
-    /// no such shift, or if the limits are too large to be computed.
+    /// Limits of a word such as `x - (x >> k)`, which grows with x. `None` if the word subtracts no right shift of a word that it
+    /// contains, or if the limits are too large to be computed.
     fn limits_with_shifts(
         &self,
         word: &WordPolynomial,

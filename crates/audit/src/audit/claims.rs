@@ -200,7 +200,7 @@ impl<'a> Claims<'a> {
             list
         };
         self.active_agreement = thread.space.ids().map(agreements).collect();
-        // Of a wave, a lane has code of its own.
+        // The lanes of a wave execute code of their own.
         self.named = named_cells(self.code);
         self.named.union(&named_cells(thread.lane_code(self.code)));
         let mut block_starts = OpIndex::default();

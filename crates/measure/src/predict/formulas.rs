@@ -2,7 +2,7 @@
 //! (SOUNDNESS 15.8). With a launch the report has the values of the formulas, and leaves out formulas that disagree
 //! with the prediction. For example, a loop from 0 to a parameter `n` gives its body the formula `n`.
 
-use crate::{predict::predict, predict::refuse_prediction};
+use crate::predict::refuse_prediction;
 use warpbound_analyse::LaunchRanges;
 use warpbound_analyse::count_formulas::{CountFormulas, FormulaLaunch, FormulaTotals};
 use warpbound_analyse::divergence_by_agreement::has_pending_lanes;
@@ -101,7 +101,7 @@ pub fn formula_totals(
 ///
 /// # Errors
 ///
-/// See [`formula_inputs`] and [`predict`].
+/// See [`formula_inputs`] and [`super::predict()`].
 pub fn count_formula_report(
     session: &Session,
     kernel: &Kernel,
@@ -111,21 +111,15 @@ pub fn count_formula_report(
     let prepared = session.prepare(kernel)?;
     let inputs = formula_inputs(session, &prepared, launch)?;
     let formulas = inputs.find(&prepared);
-    let PredictedCode {
-        blocks,
-        mut assumptions,
-        ..
-    } = PredictedCode::find(session, &prepared)?;
+    let code = PredictedCode::find(session, &prepared)?;
+    let blocks = &code.blocks;
     let all: Vec<OpIndex> = (0..blocks.len()).map(|at| blocks.get(at).first).collect();
     let checked = launch.map(|launch| {
-        let prediction = predict(session, &prepared, launch, options)?;
+        let prediction = code.predict(session, &prepared, launch, options)?;
         let totals = formula_totals(session, &prepared, &formulas, launch, &all)?;
         Ok::<_, Diagnostic>((prediction, totals))
     });
     let checked = checked.transpose()?;
-    if let Some((prediction, _)) = &checked {
-        assumptions.clone_from(&prediction.assumptions);
-    }
     let writer = FormulaWriter {
         prepared: &prepared,
         formulas: &formulas,
@@ -145,7 +139,10 @@ pub fn count_formula_report(
         block: launch.map(|launch| launch.block),
         loops: writer.loops(&reports),
         blocks: reports,
-        assumptions,
+        assumptions: match &checked {
+            Some((prediction, _)) => prediction.assumptions.clone(),
+            None => code.assumptions,
+        },
     })
 }
 

@@ -144,14 +144,15 @@ fn ranges(
     });
     let blocks = blocks.collect();
     let (issued, lanes, accesses) = (next(), next(), next());
-    // Possibly no instruction with a generic address accesses global memory.
-    let is_upper_limit = has_generic || prediction.groups_join_elsewhere;
+    // Possibly no instruction with a generic address accesses global memory. Where groups come together, nothing says at which
+    // accesses they do.
+    let may_be_none = has_generic || prediction.groups_join_elsewhere;
     Ok(CountIntervals {
         blocks,
         issued: executions(issued, lanes),
         lanes,
         accesses: CountRange {
-            least: if is_upper_limit { 0 } else { accesses.least },
+            least: if may_be_none { 0 } else { accesses.least },
             ..accesses
         },
     })

@@ -14,14 +14,14 @@ use warpbound_report::TreeReport;
 use warpbound_report::predict_tree::{StatementReport, TreeEdgeReport};
 
 use super::{PredictOptions, PredictedCode, Prediction};
-use crate::predict::predict;
+use crate::predict::refuse_prediction;
 
 /// Reports the computation tree of a kernel: its control statements with their symbolic conditions, and the blocks
 /// between them; with a launch, also how often these run.
 ///
 /// # Errors
 ///
-/// The kernel is refused, or it cannot be predicted, see [`predict`].
+/// The kernel is refused, or it cannot be predicted, see [`super::predict()`].
 pub fn computation_tree(
     session: &Session,
     kernel: &Kernel,
@@ -29,11 +29,14 @@ pub fn computation_tree(
     options: &PredictOptions,
 ) -> Result<TreeReport, Diagnostic> {
     let prepared = session.prepare(kernel)?;
-    let prediction = launch.map(|launch| predict(session, &prepared, launch, options));
+    let code = PredictedCode::find(session, &prepared)?;
+    let prediction = launch.map(|launch| {
+        refuse_prediction(session, &prepared)?;
+        code.predict(session, &prepared, launch, options)
+    });
     let prediction = prediction.transpose()?;
     let determinacy = session.determinacy(&prepared)?;
-    let blocks = PredictedCode::find(session, &prepared)?.blocks;
-    let all = (0..blocks.len()).map(|index| blocks.get(index));
+    let all = (0..code.blocks.len()).map(|index| code.blocks.get(index));
     let writer = TreeWriter {
         prepared: &prepared,
         prediction: prediction.as_ref(),

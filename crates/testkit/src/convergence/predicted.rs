@@ -1,7 +1,7 @@
 //! Random programs with convergence barriers, against predictions of their counts (SOUNDNESS 15.9).
 //!
 //! For example, lanes 0, 2 and 5 of eight take a branch that follows from the number of the lane, and in it a branch on data.
-//! The counts of the inner sides are unknown, and those of all other blocks are compared with runs.
+//! The counts of the inner sides are unknown, and the counts of all other blocks are compared with runs.
 
 use warpbound_analyse::prediction::CountPredictor;
 
@@ -15,15 +15,15 @@ use super::programs::BarrierProgram;
 pub enum PredictionCheck {
     /// The code is refused, or the warp could not be followed.
     None,
-    /// All known counts are those of each run.
+    /// Each run has all known counts.
     Holds {
         /// Blocks whose lanes and executions are known.
         known: u64,
         /// Blocks among them that groups of lanes execute apart.
         apart: u64,
-        /// Blocks of which only the lanes are known.
+        /// Blocks with known lanes and unknown executions.
         lanes_only: u64,
-        /// Blocks of which nothing is known.
+        /// Blocks without a known count.
         unknown: u64,
     },
     /// A count is another one in some run.
@@ -66,7 +66,7 @@ pub fn check_prediction(
             merges,
         };
         let run = machine.run(program, seed);
-        // The claim is about runs in which all warps end.
+        // The claim is about runs whose warps all end.
         if run.is_stuck {
             continue;
         }

@@ -466,22 +466,6 @@ fn votes_of_parts_and_places_in_clusters() {
     }
 }
 
-/// A group that has left others reads the number of a lane alone or together with them.
-#[test]
-fn registers_of_lanes_are_unknown_to_parts_of_a_warp() {
-    for (register, may_fail) in [("lane", true), ("block_x", false)] {
-        let text = format!(
-            "family volta\n0x0000: P0 = lt_u(special.lane, 1)\n0x0010: if !P0 jump 0x0060\n\
-             0x0020: UR4 = special.{register}\n0x0030: P1 = eq(UR4, 0)\n0x0040: if !P1 jump 0x0070\n\
-             0x0050: R2 = 1\n0x0060: exit\n0x0070: R3 = 2\n0x0080: exit\n"
-        );
-        let code = text::parse("program", &text).expect("a program");
-        let executions = executions_of_code(&code).expect("a profile");
-        let jumps = executions.of_warp.contains_key(&OpIndex(7));
-        assert_eq!(jumps, may_fail, "{register}");
-    }
-}
-
 /// Lanes that have parted may be together where some of them write a uniform register, so that the others read it, too. Fails if
 /// only lanes whose guard holds count: the campaign `audit-convergence` found these two programs.
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use warpbound_base::Family;
-use warpbound_ir::{Cell, Expr, Meaning, Op, lift};
+use warpbound_ir::{Cell, Expr, Meaning, Op, ValueDependence, lift};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, Program, Reg, RegisterKind};
 use warpbound_load::Kernel;
@@ -385,6 +385,32 @@ fn what_a_meaning_writes_is_known() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(written > 10_000 && textures > 20, "{written}, {textures}");
+}
+
+/// S2UR of a number that differs among the lanes has no meaning: which lane gives it is not known. S2R and other numbers have one.
+#[test]
+fn numbers_of_lanes_in_uniform_registers_are_unknown() {
+    // S2UR UR4 and S2R R4 of SR_LANEID, SR_TID.Y and SR_CTAID.X
+    for (word, numbers) in [
+        (
+            0x0004_79c3_u128,
+            [(0x00_u128, true), (0x22, true), (0x25, false)],
+        ),
+        (0x0004_7919, [(0x00, false), (0x22, false), (0x25, false)]),
+    ] {
+        for (number, is_unknown) in numbers {
+            for sm in [75, 90, 120] {
+                let arch = Arch::from_sm(sm).expect("a table");
+                let word = word | number << 72;
+                let program = SassProgram::decode(arch, &word.to_le_bytes()).expect("a word");
+                let code =
+                    lift(&Kernel::default(), &Program::Nvidia(program)).expect("it begins at 0");
+                let value = code.ops[0].value;
+                let found = !matches!(value, ValueDependence::Special(_));
+                assert_eq!(found, is_unknown, "sm_{sm} {word:032x}: {value:?}");
+            }
+        }
+    }
 }
 
 /// Instructions on all predicates of a file read or write each of them, unless a constant mask chooses some.
