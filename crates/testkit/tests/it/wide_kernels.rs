@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use warpbound_audit::audit::{AuditOptions, PathOrder, audit};
-use warpbound_ir::{ControlEffect, Expr, Meaning, Op, WarpReduction};
+use warpbound_base::Diagnostic;
+use warpbound_ir::{ControlEffect, Expr, Meaning, Op, OpIndex, WarpReduction};
 use warpbound_launch::LaunchFile;
 use warpbound_measure::{PredictOptions, Prediction, count_intervals, predict};
 use warpbound_query::{BoundOptions, Contents, Session};
@@ -180,6 +181,48 @@ fn ranges_have_the_counts_of_all_runs() {
     let (compared, missed) = ranges(|_| ());
     assert_eq!(missed, Vec::<String>::new());
     assert!(compared > 500, "{compared}");
+}
+
+/// Groups that wait apart at one BAR may go on together. Without its WARPSYNC, only the BAR of the kernel lets them.
+#[test]
+fn executions_after_a_barrier_for_parts_of_a_warp_are_unknown() {
+    let limits = folder().join("../limits");
+    let cubin = std::fs::read(limits.join("apart_at_barrier.sm_90.cubin")).expect("the cubin");
+    let session = Session::open("apart_at_barrier", &cubin).expect("it loads");
+    let kernel = session.kernels(None).expect("kernels")[0];
+    let mut prepared = session.prepare(kernel).expect("it decodes");
+    for op in &mut prepared.code.ops {
+        if op.control == ControlEffect::Release {
+            (op.control, op.meaning) = (ControlEffect::Next, Some(Meaning::nothing()));
+        }
+        // The lanes stay apart.
+        if matches!(
+            op.control,
+            ControlEffect::OpenBarrier(..) | ControlEffect::JoinBarrier(_)
+        ) {
+            op.control = ControlEffect::Next;
+        }
+    }
+    let text = std::fs::read_to_string(limits.join("apart_at_barrier.toml")).expect("the launch");
+    let launch = LaunchFile::parse("apart_at_barrier", &text, &|file| {
+        Err(Diagnostic::new(format!("no file {file}")))
+    });
+    let options = PredictOptions {
+        contents: Contents::AsGiven,
+        ..PredictOptions::default()
+    };
+    let prediction = predict(&session, &prepared, &launch.expect("a launch"), &options);
+    let prediction = prediction.expect("it is predicted");
+    let barrier = prepared.code.ops.iter().position(|op| op.barrier);
+    let barrier = barrier.expect("a barrier");
+    let mut before = prediction.counts.range(..=OpIndex(barrier as u32));
+    let (_, count) = before.next_back().expect("its block");
+    assert_eq!((count.issues, count.lanes), (None, Some(256)));
+    let names = prediction
+        .assumptions
+        .iter()
+        .map(|assumption| assumption.id);
+    assert!(!names.collect::<Vec<_>>().contains(&"joins-only-there"));
 }
 
 /// Returns the faults and differences of the launches that have other results, or none, after a change of the instructions
