@@ -72,10 +72,12 @@ fn apply(op: &Op, pointers: &mut CellSet) -> bool {
             let is_scalar = |dest: &Option<Cell>| dest.is_some_and(|cell| !cell.is_per_lane());
             (dests.is_empty() || !dests.iter().all(is_scalar), true)
         }
-        Some(Meaning::Store { .. } | Meaning::Atomic { .. }) => (true, true),
+        Some(meaning) => {
+            let accesses = !meaning.accesses().is_empty();
+            (accesses, accesses)
+        }
         // An operation without a meaning may be an access.
         None => (true, false),
-        Some(_) => (false, false),
     };
     let holds = match &op.meaning {
         None => true,

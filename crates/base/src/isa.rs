@@ -46,7 +46,10 @@ impl Isa {
     /// Whether kernels of this instruction set are analysed.
     pub fn is_supported(self) -> bool {
         let facts = self.family().map(Family::facts);
-        facts.is_some_and(|facts| facts.is_analysed)
+        match self {
+            Isa::Sm(sm) => sm.is_supported(),
+            Isa::Gfx(_) | Isa::MiniSimt => facts.is_some_and(|facts| facts.is_analysed),
+        }
     }
 
     /// Whether the code is for GPUs of NVIDIA.

@@ -47,6 +47,8 @@ pub struct SmFacts {
     pub generation: &'static str,
     /// Family of the machines; `None` if their instructions cannot be decoded.
     pub family: Option<Family>,
+    /// Whether kernels are analysed, as far as those of the family are. Otherwise they are listed and disassembled.
+    pub is_analysed: bool,
     /// Size of an instruction in bytes.
     pub instruction_bytes: u32,
     /// Alignment of code sections in bytes.
@@ -66,6 +68,7 @@ impl SmFacts {
             number,
             generation,
             family: Some(Family::Maxwell),
+            is_analysed: true,
             instruction_bytes: 8,
             code_alignment: 32,
             has_registers_in_section: true,
@@ -80,6 +83,7 @@ impl SmFacts {
             number,
             generation,
             family: Some(Family::Volta),
+            is_analysed: true,
             instruction_bytes: 16,
             code_alignment: 128,
             has_registers_in_section: true,
@@ -101,8 +105,22 @@ impl SmFacts {
     const fn without_table(self) -> SmFacts {
         SmFacts {
             family: None,
+            ..self.only_decoded()
+        }
+    }
+
+    /// The row of an architecture whose instructions are decoded, but were not checked for anything else.
+    const fn only_decoded(self) -> SmFacts {
+        SmFacts {
+            is_analysed: false,
             ..self
         }
+    }
+
+    /// Whether kernels are analysed.
+    fn has_analyses(&self) -> bool {
+        let of_family = |family: Family| family.facts().is_analysed;
+        self.is_analysed && self.family.is_some_and(of_family)
     }
 
     /// The row with code of another architecture.
@@ -122,8 +140,8 @@ const ARCHITECTURES: [SmFacts; 22] = [
     SmFacts::of_groups(60, "Pascal"),
     SmFacts::of_groups(61, "Pascal"),
     SmFacts::of_groups(62, "Pascal"),
-    SmFacts::of_words(70, "Volta").without_table(),
-    SmFacts::of_words(72, "Volta").without_table(),
+    SmFacts::of_words(70, "Volta").only_decoded(),
+    SmFacts::of_words(72, "Volta").only_decoded(),
     SmFacts::of_words(75, "Turing"),
     SmFacts::of_words(80, "Ampere"),
     SmFacts::of_words(86, "Ampere"),
@@ -174,23 +192,27 @@ impl Sm {
         self.facts()?.family
     }
 
+    /// Whether kernels of the architecture are analysed.
+    pub fn is_supported(self) -> bool {
+        self.facts().is_some_and(SmFacts::has_analyses)
+    }
+
     /// Refuses an architecture whose kernels are not analysed.
     ///
     /// # Errors
     ///
     /// A diagnostic with the names of the architecture and of the supported ones.
     pub fn check_supported(self) -> Result<(), Diagnostic> {
-        let is_analysed = |family: Option<Family>| family.is_some_and(|f| f.facts().is_analysed);
-        if is_analysed(self.family()) {
+        if self.is_supported() {
             return Ok(());
         }
         // Rows are sorted, so neighbours that are analysed are a range.
-        let ranges = ARCHITECTURES.chunk_by(|a, b| is_analysed(a.family) == is_analysed(b.family));
+        let ranges = ARCHITECTURES.chunk_by(|a, b| a.has_analyses() == b.has_analyses());
         let ranges = ranges.filter_map(|rows| match rows {
-            [first, .., last] if is_analysed(first.family) => {
+            [first, .., last] if first.has_analyses() => {
                 Some((Sm::of(first.number), Sm::of(last.number)))
             }
-            [only] if is_analysed(only.family) => Some((Sm::of(only.number), Sm::of(only.number))),
+            [only] if only.has_analyses() => Some((Sm::of(only.number), Sm::of(only.number))),
             _ => None,
         });
         let supported: Vec<(Sm, Sm)> = ranges.collect();

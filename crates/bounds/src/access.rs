@@ -18,7 +18,7 @@ use warpbound_analyse::launch_profile::{
     LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
 };
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
-use warpbound_ir::OpIndex;
+use warpbound_ir::{Meaning, Op, OpIndex};
 use warpbound_isa::instr::{MemoryEffect, MemorySpace};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
@@ -471,7 +471,7 @@ impl ReportBuilder<'_> {
             exact: class.is_some_and(|class| class.is_exact),
             reason: match class {
                 Some(class) => self.reason(at, class),
-                None => not_counted(shape.space).to_owned(),
+                None => not_counted(shape.space, self.prepared.code.get(at)).to_owned(),
             },
         })
     }
@@ -621,11 +621,14 @@ pub fn report_numbers(
     }
 }
 
-/// Returns the reason why accesses to a memory space have no numbers.
-fn not_counted(space: MemorySpace) -> &'static str {
-    match space {
-        MemorySpace::Texture => "the layout of texels is not known",
-        MemorySpace::Surface => "the layout of surfaces is not known",
+/// Returns the reason why an access to a memory space has no numbers.
+fn not_counted(space: MemorySpace, op: Option<&Op>) -> &'static str {
+    match (space, op.and_then(|op| op.meaning.as_ref())) {
+        (MemorySpace::Texture, _) => "the layout of texels is not known",
+        (MemorySpace::Surface, _) => "the layout of surfaces is not known",
+        (_, Some(Meaning::MatrixAccess(_) | Meaning::MemoryCopy(_))) => {
+            "accesses of matrices and copies to shared memory are not counted"
+        }
         _ => "the instruction has no meaning here",
     }
 }

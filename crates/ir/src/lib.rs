@@ -21,6 +21,7 @@
 //! * floating-point operations on bit patterns: `ir/src/float.rs`; of GCN3: `ir/src/float/gcn.rs`; approximated
 //!   functions: `ir/src/float/special.rs`, with the bits of NVIDIA's GPUs
 //! * atomic operations: `ir/src/atomic.rs`
+//! * products of matrices, fragments in registers, arithmetic of matrix units: `ir/src/matrix.rs`, `ir/src/matrix/`
 //! * textures and surfaces as operands: `ir/src/image.rs`
 //! * code as text, printed and parsed: `ir/src/text.rs`; programs in it, with what the analyses find:
 //!   `testkit/tests/ir`
@@ -33,10 +34,12 @@ mod atomic;
 mod cell;
 mod code;
 mod eval;
+mod expr;
 pub mod float;
 mod gcn3;
 mod image;
 mod lift;
+mod matrix;
 mod maxwell;
 mod meaning;
 mod mini;
@@ -51,11 +54,16 @@ pub use code::{
     OpIndex, OpScope, ValueDependence, tag_of,
 };
 pub use eval::{ValueDomain, eval};
+pub use expr::{BinaryOp, Expr, TernaryOp, UnaryOp, WordHalf};
 pub use gcn3::meaning_with_mode;
 pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, TextureRead};
 pub use lift::{lift, lift_flow};
+pub use matrix::{
+    ElementFormat, ElementKind, Fragment, MatrixAccess, MatrixProduct, MatrixRegisters,
+    MatrixTranspose, MemoryCopy, SumFormat, SumRule, transposed,
+};
 pub use maxwell::{cc_test, further_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BarrierArrival, BarrierReduction, BinaryOp, BufferOperand, Expr, MatchMode, Meaning,
-    ShuffleMode, TernaryOp, UnaryOp, VoteMode, WarpReduction, Width, WordHalf,
+    Address, AddressedAccess, BarrierArrival, BarrierReduction, BufferOperand, MatchMode, Meaning,
+    ShuffleMode, VoteMode, WarpReduction, Width,
 };

@@ -170,7 +170,7 @@ impl Lifter<'_> {
             _ => None,
         };
         match self.program.arch().family() {
-            Family::Volta => volta::meaning(&view?),
+            Family::Volta => volta::meaning(&view?, self.program.arch()),
             Family::Maxwell | Family::Gcn3 | Family::MiniSimt => maxwell::meaning(&view?),
         }
     }

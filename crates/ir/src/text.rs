@@ -64,8 +64,12 @@ mod implied;
 mod lexer;
 mod names;
 mod parse;
+mod parse_exchange;
+mod parse_matrix;
 mod parse_meaning;
+mod parse_operands;
 mod print;
+mod print_matrix;
 
 pub use parse::parse;
 pub use print::print;

@@ -12,12 +12,13 @@ mod convert;
 mod float;
 mod integer;
 mod logic;
+mod matrix;
 mod memory;
 mod texture;
 mod warp_wide;
 
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::{Modifier, Opcode};
+use warpbound_isa::nvidia::{Arch, Modifier, Opcode};
 use warpbound_isa::{OperandValue, View};
 
 use crate::Meaning;
@@ -27,9 +28,10 @@ use crate::maxwell::{
 };
 use crate::nvidia::operands::Operands;
 
-/// Returns the meaning of an instruction; `None` if it is unknown.
+/// Returns the meaning of an instruction of an architecture; `None` if it is unknown. Only the arithmetic of matrix units differs
+/// between architectures.
 #[allow(clippy::too_many_lines, reason = "a table: one row per opcode")]
-pub(crate) fn meaning(view: &View) -> Option<Meaning> {
+pub(crate) fn meaning(view: &View, arch: Arch) -> Option<Meaning> {
     let o = &mut Operands::new(view);
     // Some forms have a field for a predicate that they do not write. Compilers put P0 there.
     o.writes.retain(|operand| {
@@ -112,6 +114,16 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::B2r => maxwell_memory::barrier_result(m, o),
         Opcode::Bpt => maxwell_memory::breakpoint(m),
 
+        Opcode::Hmma => matrix::half_product(m, o, arch),
+        Opcode::Qmma => matrix::byte_product(m, o, arch),
+        Opcode::Imma => matrix::integer_product(m, o),
+        Opcode::Bmma => matrix::bit_product(m, o),
+        Opcode::Dmma => matrix::double_product(m, o),
+        Opcode::Movm => matrix::transposition(m, o),
+        Opcode::Ldsm => matrix::access(m, o, true),
+        Opcode::Stsm => matrix::access(m, o, false),
+        Opcode::Ldgsts => matrix::copy(view),
+
         Opcode::Tex => texture::sample(view, o),
         Opcode::Txd => texture::sample_gradient(view, o),
         Opcode::Tld => texture::texel(view, o),
@@ -124,12 +136,13 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Vote | Opcode::Voteu => maxwell_warp_wide::vote(m, o),
         Opcode::Redux | Opcode::Credux => warp_wide::reduction(m, o),
         Opcode::Match => warp_wide::matching(m, o),
-        Opcode::R2ur => plain(m).and_then(|()| warp_wide::first_lane(o)),
+        Opcode::R2ur => warp_wide::first_lane(view),
 
         // Control operations, fences, waits and hints for caches have no effect on data.
         Opcode::Nop
         | Opcode::Membar
         | Opcode::Depbar
+        | Opcode::Ldgdepbar
         | Opcode::Errbar
         | Opcode::Cgaerrbar
         | Opcode::Cctl
@@ -145,7 +158,7 @@ pub(crate) fn meaning(view: &View) -> Option<Meaning> {
         | Opcode::Nanosleep
         | Opcode::Exit => Some(Meaning::nothing()),
         Opcode::Bmov => memory::barrier_move(m, o),
-        Opcode::Bra => Some(warp_wide::branch(m, o)),
+        Opcode::Bra => warp_wide::branch(view),
         Opcode::Warpsync => warp_wide::meeting(m, o),
         Opcode::Endcollective => plain(m).and_then(|()| warp_wide::parting(o)),
 

@@ -1,4 +1,4 @@
-//! NVIDIA GPUs: Maxwell and Pascal (sm_50 to sm_62), and Turing to Blackwell (sm_75 to sm_121, but not sm_107).
+//! NVIDIA GPUs: Maxwell and Pascal (sm_50 to sm_62), and Volta to Blackwell (sm_70 to sm_121, but not sm_107).
 //!
 //! `shared` decodes, prints and encodes with the rows of a table; `maxwell` and `volta` have one table each, whose
 //! rows state their architectures, and the layout of words. Code is decoded into a [`SassProgram`]; each instruction

@@ -9,7 +9,7 @@ use warpbound_analyse::split_sites::{FoundSite, SiteContext, find_sites};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, ThreadCfg};
 use warpbound_base::Diagnostic;
-use warpbound_ir::{Meaning, Op, OpIndex};
+use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::amd::GcnUnit;
 use warpbound_isa::instr::MemorySpace;
@@ -72,12 +72,12 @@ fn may_use_lds(prepared: &Prepared<'_>) -> bool {
         kinds.any(|kind| kind == ArgKind::DynamicSharedPointer)
     });
     let in_lds = |op: &Op| match &op.meaning {
-        Some(
-            Meaning::Load { space, .. }
-            | Meaning::Store { space, .. }
-            | Meaning::Atomic { space, .. },
-        ) => *space == MemorySpace::Shared,
-        Some(_) => false,
+        Some(meaning) => {
+            let accesses = meaning.accesses();
+            accesses
+                .iter()
+                .any(|access| access.space == MemorySpace::Shared)
+        }
         // An operation of unknown meaning that writes a register may be a load from LDS.
         None => !op.writes.is_empty(),
     };

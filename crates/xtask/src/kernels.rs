@@ -71,8 +71,8 @@ const KEPT_WIDE_BUILDS: [&str; 4] = ["sm_75", "sm_87", "sm_90", "sm_120"];
 
 /// Kernels whose cubins for these GPUs are in the repository: atomics, shared memory, barriers with numbers and in
 /// functions, system calls, divisions by called functions, pointers to functions, irreducible loops, nested divergent
-/// loops, recursion, tables of a switch, textures, votes, and the kernels of benchmarks.
-const KEPT_WIDE_KERNELS: [&str; 17] = [
+/// loops, recursion, tables of a switch, textures (also of objects that differ among lanes), votes, and the kernels of benchmarks.
+const KEPT_WIDE_KERNELS: [&str; 18] = [
     "atomics",
     "backprop",
     "barrier_in_function",
@@ -89,6 +89,7 @@ const KEPT_WIDE_KERNELS: [&str; 17] = [
     "recursion",
     "switch_table",
     "texture",
+    "texture_kinds",
     "vote",
 ];
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 
@@ -16,8 +17,39 @@ const WIDE_NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 /// Bytes of an instruction of 128 bits.
 const WIDE: usize = 16;
 
+/// Word that every architecture of 128-bit instructions rejects.
+const WIDE_REJECTED: u128 = u128::MAX;
+
 /// Maximum number of runs for one input, each with more rejected words replaced.
 const ROUNDS: usize = 8;
+
+/// Report of a run of the tool on words of 128 bits, by index of a word.
+struct WideRun {
+    rejected: Vec<usize>,
+    /// Whether the tool stopped at a word that two of its operation classes match.
+    stopped: bool,
+    /// Texts; none if a word is rejected.
+    listed: Vec<(usize, String)>,
+}
+
+/// The words with NOP in place of the rejected ones, so that the others keep their addresses.
+fn without_rejected(words: &[u128], rejected: &[bool]) -> Vec<u128> {
+    let words = words.iter().zip(rejected);
+    words
+        .map(|(word, bad)| if *bad { WIDE_NOP } else { *word })
+        .collect()
+}
+
+/// Whether the tool names no address when it rejects the word: the low half is 0, but perhaps for bit 63. No instruction
+/// has the opcode 0.
+fn is_unnamed(word: u128) -> bool {
+    word as u64 & (u64::MAX >> 1) == 0
+}
+
+/// Whether the message says that the tool stops at a word that two operation classes match.
+fn is_stop(message: &str) -> bool {
+    message.contains("More than one pattern matched during instruction decoding")
+}
 
 /// NVIDIA's disassembler, with a directory for its input files.
 pub(crate) struct Nvdisasm {
@@ -50,90 +82,96 @@ impl Nvdisasm {
     }
 
     /// Returns the text of each word of 128 bits, at the address 16 times its index; `None` for a word that the tool
-    /// rejects or prints nothing for.
+    /// rejects, stops at or prints nothing for.
     pub(crate) fn disassemble_wide(
         &self,
         sm: u32,
         words: &[u128],
     ) -> anyhow::Result<Vec<Option<String>>> {
-        let mut texts = vec![None; words.len()];
-        let mut ranges = vec![(0, words.len())];
-        while let Some((start, end)) = ranges.pop() {
-            let range = start..end;
-            // The others keep the addresses of the range.
-            let mut batch = vec![WIDE_NOP; words.len()];
-            batch[range.clone()].copy_from_slice(&words[range.clone()]);
-            match self.disassemble_batch(sm, &batch)? {
-                Some(found) => texts[range.clone()].clone_from_slice(&found[range]),
-                // Each run reports some of the rejected words only, so smaller ranges come to an end.
-                None if range.len() > 1 => {
-                    let middle = start + range.len() / 2;
-                    ranges.extend([(start, middle), (middle, end)]);
-                }
-                None => {}
+        let mut rejected: Vec<bool> = words.iter().map(|word| is_unnamed(*word)).collect();
+        loop {
+            if rejected.iter().all(|bad| *bad) {
+                return Ok(vec![None; words.len()]);
             }
-        }
-        Ok(texts)
-    }
-
-    /// The same; `None` if there are rejected words after all rounds.
-    fn disassemble_batch(
-        &self,
-        sm: u32,
-        words: &[u128],
-    ) -> anyhow::Result<Option<Vec<Option<String>>>> {
-        let mut texts: Vec<Option<String>> = vec![None; words.len()];
-        let mut rejected = vec![false; words.len()];
-        // The tool names no address for a word whose low half is 0.
-        for (bad, word) in rejected.iter_mut().zip(words) {
-            *bad = *word as u64 == 0;
-        }
-        let input = self
-            .scratch
-            .join(format!("words.{}.bin", std::process::id()));
-        for _ in 0..ROUNDS {
-            let listed = rejected.iter().zip(words);
-            let listed = listed.map(|(bad, word)| if *bad { WIDE_NOP } else { *word });
-            let code: Vec<u8> = listed.flat_map(u128::to_le_bytes).collect();
-            fs::write(&input, &code).context("cannot write the input of nvdisasm")?;
-            let output = Command::new(&self.program)
-                .args(["--binary", &format!("SM{sm}"), "-novliw", "-ndf"])
-                .arg(&input)
-                .output()
-                .context("cannot start nvdisasm")?;
-            let _ = fs::remove_file(&input);
-            let messages = String::from_utf8_lossy(&output.stderr);
+            let run = self.run_wide(sm, &without_rejected(words, &rejected))?;
             let mut more = false;
-            for address in messages.lines().filter_map(rejected_address) {
-                if let Some(bad) = rejected.get_mut(address as usize / WIDE) {
+            for at in run.rejected {
+                if let Some(bad) = rejected.get_mut(at) {
+                    more |= !*bad;
                     *bad = true;
-                    more = true;
                 }
             }
-            if more {
-                continue;
-            }
-            if !output.status.success() {
-                bail!(
-                    "nvdisasm failed: {}",
-                    messages.lines().next().unwrap_or("no message")
-                );
-            }
-            for line in String::from_utf8_lossy(&output.stdout).lines() {
-                if let Some((address, text)) = listed_instruction(line)
-                    && let Some(at) = texts.get_mut(address as usize / WIDE)
-                {
-                    *at = Some(text);
+            if run.stopped {
+                let at = self.stopping_word(sm, words, &rejected)?;
+                *rejected.get_mut(at).context("it stops at no word")? = true;
+            } else if !more {
+                let mut texts = vec![None; words.len()];
+                for (at, text) in run.listed {
+                    if let Some(place) = texts.get_mut(at) {
+                        *place = Some(text);
+                    }
                 }
-            }
-            for (text, bad) in texts.iter_mut().zip(&rejected) {
-                if *bad {
+                for (text, _) in texts.iter_mut().zip(&rejected).filter(|(_, bad)| **bad) {
                     *text = None;
                 }
+                return Ok(texts);
             }
-            return Ok(Some(texts));
         }
-        Ok(None)
+    }
+
+    /// Index of the first word at which the tool stops. It reports all rejected words before it, so a rejected word
+    /// after each one tells how far it came.
+    fn stopping_word(&self, sm: u32, words: &[u128], rejected: &[bool]) -> anyhow::Result<usize> {
+        let words = without_rejected(words, rejected);
+        let marked: Vec<u128> = words
+            .iter()
+            .flat_map(|word| [*word, WIDE_REJECTED])
+            .collect();
+        let run = self.run_wide(sm, &marked)?;
+        if !run.stopped {
+            bail!("nvdisasm stops at a word, but not among rejected ones");
+        }
+        Ok(run.rejected.iter().max().map_or(0, |last| last / 2 + 1))
+    }
+
+    /// Runs the tool on words of 128 bits.
+    fn run_wide(&self, sm: u32, words: &[u128]) -> anyhow::Result<WideRun> {
+        /// Tells the inputs of concurrent runs of this process apart.
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let number = RUNS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("words.{}.{number}.bin", std::process::id());
+        let input = self.scratch.join(name);
+        let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        fs::write(&input, &code).context("cannot write the input of nvdisasm")?;
+        let output = Command::new(&self.program)
+            .args(["--binary", &format!("SM{sm}"), "-novliw", "-ndf"])
+            .arg(&input)
+            .output();
+        let _ = fs::remove_file(&input);
+        let output = output.context("cannot start nvdisasm")?;
+        let messages = String::from_utf8_lossy(&output.stderr);
+        // The message of a stop names an address before the word.
+        let stopped = messages.lines().any(is_stop);
+        let reports = messages.lines().filter(|line| !is_stop(line));
+        let rejected: Vec<usize> = reports
+            .filter_map(rejected_address)
+            .map(|address| address as usize / WIDE)
+            .collect();
+        if !output.status.success() && rejected.is_empty() && !stopped {
+            bail!(
+                "nvdisasm failed: {}",
+                messages.lines().next().unwrap_or("no message")
+            );
+        }
+        let listing = String::from_utf8_lossy(&output.stdout);
+        let listed = listing.lines().filter_map(listed_instruction);
+        Ok(WideRun {
+            rejected,
+            stopped,
+            listed: listed
+                .map(|(address, text)| (address as usize / WIDE, text))
+                .collect(),
+        })
     }
 
     /// Returns the text of every instruction of `code` (whole groups of a control word and three instructions) by byte

@@ -3,6 +3,7 @@
 mod counts;
 mod executions;
 mod logs;
+mod matrices;
 mod price;
 mod results;
 mod special;
@@ -20,6 +21,7 @@ usage: cargo run --release -p warpbound-xtask -- recordings --counts CSV CUBINS
        cargo run --release -p warpbound-xtask -- recordings --logs TSV PROGRAMS
        cargo run --release -p warpbound-xtask -- recordings --results JSONL CUBINS
        cargo run --release -p warpbound-xtask -- recordings --special FOLDER
+       cargo run --release -p warpbound-xtask -- recordings --matrices FOLDER [--sample N]
        cargo run --release -p warpbound-xtask -- recordings --price CUBINS
 
 Compares what a GPU did with the graphs and bounds of the kernels that it ran (SOUNDNESS 21.9).
@@ -40,6 +42,9 @@ Compares what a GPU did with the graphs and bounds of the kernels that it ran (S
                 the same launches of CUBINS/SOURCE.*.cubin without time, and compares the bits
   --special FOLDER  results of special functions: FUNCTION.bin has pairs of words, operand and result, of rcp, rsq, sqrt, lg2,
                 ex2, sin, cos (with subnormal numbers flushed; angles in radians), rcp64h or rsq64h (high words of doubles)
+  --matrices FOLDER  sums of products of matrix units of eight GPUs: the folder model_validation of
+                github.com/north-numerical-computing/MATLAB-tensor-core. With --sample N, prints the first N of each kind as
+                the lines of crates/ir/tests/data/matrix_units.txt
   --price CUBINS  bounds without each assumption about GPUs with convergence barriers, against the bounds with them
 
 Fails if a record contradicts a claim.";
@@ -59,9 +64,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             results::run(repository, &text(Path::new(lines))?, Path::new(cubins))?
         }
         [flag, folder] if flag == "--special" => special::run(Path::new(folder))?,
+        [flag, folder] if flag == "--matrices" => matrices::run(Path::new(folder), 0)?,
+        [flag, folder, option, count] if flag == "--matrices" && option == "--sample" => {
+            matrices::run(Path::new(folder), count.parse().context("--sample N")?)?
+        }
         [flag, cubins] if flag == "--price" => return price::run(repository, Path::new(cubins)),
         _ => bail!(
-            "--counts, --logs, --results, --special or --price with the paths that `--help` names"
+            "--counts, --logs, --results, --special, --matrices or --price with the paths that `--help` names"
         ),
     };
     for what in contradictions.iter().take(SHOWN) {

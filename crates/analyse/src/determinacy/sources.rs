@@ -31,7 +31,11 @@ pub(super) fn exchanges_lanes(op: &Op) -> bool {
             Meaning::Shuffle { .. }
             | Meaning::Vote { .. }
             | Meaning::Reduce { .. }
-            | Meaning::Match { .. },
+            | Meaning::Match { .. }
+            | Meaning::FirstLane { .. }
+            | Meaning::MatrixProduct(_)
+            | Meaning::MatrixTranspose(_)
+            | Meaning::MatrixAccess(_),
         ) => true,
         Some(Meaning::Set(sets)) => sets.iter().any(|(_, value)| {
             any_part(value, |part| {
@@ -72,7 +76,9 @@ fn of_op(code: &Code, op: &Op) -> Origins {
         }) => of_expr(code, predicate).with(Origins::THREAD),
         Some(Meaning::Vote { predicate, .. }) => of_expr(code, predicate),
         // The last warp of a block may have fewer lanes.
-        Some(Meaning::Reduce { value, .. }) => of_expr(code, value).with(Origins::THREAD),
+        Some(Meaning::Reduce { value, .. } | Meaning::FirstLane { value, .. }) => {
+            of_expr(code, value).with(Origins::THREAD)
+        }
         // The mask differs among lanes with different values.
         Some(Meaning::Match { words, .. }) => {
             let words = words.iter().map(|word| of_expr(code, word));
@@ -82,6 +88,19 @@ fn of_op(code: &Code, op: &Op) -> Origins {
             let high = address.high.as_ref().map(|high| of_expr(code, high));
             let address = of_expr(code, &address.low).with(high.unwrap_or_default());
             address.with(of_load(*space))
+        }
+        // Each lane holds a part of its own of the result.
+        Some(Meaning::MatrixProduct(product)) => {
+            let words = product.a.iter().chain(&product.b).chain(&product.c);
+            let words = words.map(|word| of_expr(code, word));
+            words.fold(Origins::THREAD, Origins::with)
+        }
+        Some(Meaning::MatrixTranspose(transpose)) => {
+            of_expr(code, &transpose.value).with(Origins::THREAD)
+        }
+        Some(Meaning::MatrixAccess(access)) => {
+            let address = of_expr(code, &access.address.low).with(Origins::THREAD);
+            address.with(of_load(MemorySpace::Shared))
         }
         // Results of atomics depend on the order of threads.
         Some(Meaning::Atomic { .. }) => Origins::DATA.with(Origins::OTHER),
@@ -93,10 +112,12 @@ fn of_op(code: &Code, op: &Op) -> Origins {
         // These write no cell.
         Some(
             Meaning::Store { .. }
+            | Meaning::MemoryCopy(_)
             | Meaning::Barrier { .. }
             | Meaning::Meet(_)
             | Meaning::Part
             | Meaning::Ask(_)
+            | Meaning::AnyLane(_)
             | Meaning::Trap,
         ) => Origins::CONSTANT,
         None => Origins::CONSTANT,

@@ -1,6 +1,8 @@
 //! Text of an operation with its cells and constants marked, so that a reader can replace them.
 
-use warpbound_ir::{Cell, Code, Expr, FurtherTest, Meaning, Op, SurfaceOp, ValueDependence};
+use warpbound_ir::{
+    Cell, Code, Expr, FurtherTest, MatrixRegisters, Meaning, Op, SurfaceOp, ValueDependence,
+};
 use warpbound_isa::SpecialReg;
 
 /// Part of the text of an operation.
@@ -264,13 +266,19 @@ fn has_dests(meaning: &Meaning) -> bool {
         | Meaning::Vote { .. }
         | Meaning::Reduce { .. }
         | Meaning::Match { .. }
+        | Meaning::FirstLane { .. }
+        | Meaning::MatrixProduct(_)
+        | Meaning::MatrixTranspose(_)
         | Meaning::BarrierResult { .. } => true,
+        Meaning::MatrixAccess(access) => matches!(access.registers, MatrixRegisters::Load(_)),
         Meaning::Set(_)
         | Meaning::Store { .. }
+        | Meaning::MemoryCopy(_)
         | Meaning::Barrier { .. }
         | Meaning::Meet(_)
         | Meaning::Part
         | Meaning::Ask(_)
+        | Meaning::AnyLane(_)
         | Meaning::Trap => false,
     }
 }

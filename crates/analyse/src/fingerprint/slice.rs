@@ -214,6 +214,8 @@ impl Search<'_, '_> {
                 }
             }
             Meaning::Texture(_) => self.add_memory(ReadMemory::Global),
+            // Which waits complete a copy is not part of the text, so two versions may differ in it.
+            Meaning::MemoryCopy(_) => Err(Obstacle::UnknownInstruction(op.addr)),
             Meaning::Surface(access) => match &access.op {
                 SurfaceOp::Load(_) => self.add_memory(ReadMemory::Global),
                 SurfaceOp::Store(_) | SurfaceOp::Reduce(..) => {
@@ -221,11 +223,15 @@ impl Search<'_, '_> {
                     Ok(())
                 }
             },
-            Meaning::Meet(_) | Meaning::Part | Meaning::Ask(_) => Ok(()),
+            Meaning::Meet(_) | Meaning::Part | Meaning::Ask(_) | Meaning::AnyLane(_) => Ok(()),
             Meaning::Shuffle { .. }
             | Meaning::Vote { .. }
             | Meaning::Reduce { .. }
             | Meaning::Match { .. }
+            | Meaning::FirstLane { .. }
+            | Meaning::MatrixProduct(_)
+            | Meaning::MatrixTranspose(_)
+            | Meaning::MatrixAccess(_)
             | Meaning::BarrierResult { .. } => Err(Obstacle::OtherLanes(op.addr)),
         }
     }
@@ -312,12 +318,15 @@ fn may_write(meaning: &Meaning, memory: ReadMemory) -> bool {
         (read, written) => read == written,
     };
     match meaning {
-        Meaning::Store { space, .. } | Meaning::Atomic { space, .. } => reaches(*space),
         Meaning::Surface(access) => {
             !matches!(access.op, SurfaceOp::Load(_)) && reaches(MemorySpace::Surface)
         }
         // A barrier orders the accesses of several threads, while only its own thread writes local memory.
         Meaning::Barrier { .. } => memory != ReadMemory::Local,
-        _ => false,
+        _ => {
+            let accesses = meaning.accesses();
+            let mut stores = accesses.iter().filter(|access| access.stores);
+            stores.any(|access| reaches(access.space))
+        }
     }
 }

@@ -128,14 +128,13 @@ fn insert_operands(op: &Op, cells: &mut CellSet) {
 
 /// Whether an operation accesses global memory at an address.
 pub(super) fn is_of_global_memory(op: &Op) -> bool {
-    match &op.meaning {
-        Some(
-            Meaning::Load { space, .. }
-            | Meaning::Store { space, .. }
-            | Meaning::Atomic { space, .. },
-        ) => matches!(space, MemorySpace::Global | MemorySpace::Generic),
-        _ => false,
-    }
+    let accesses = op.meaning.iter().flat_map(Meaning::accesses);
+    accesses.into_iter().any(|access| is_global(access.space))
+}
+
+/// Whether addresses of a space may lie in global memory.
+fn is_global(space: MemorySpace) -> bool {
+    matches!(space, MemorySpace::Global | MemorySpace::Generic)
 }
 
 /// Whether an operation accesses memory at an address.
@@ -167,11 +166,12 @@ fn insert_address_cells(op: &Op, cells: &mut CellSet) {
 /// Whether an operation may write global memory.
 pub(crate) fn may_write_memory(op: &Op) -> bool {
     match &op.meaning {
-        Some(Meaning::Store { space, .. } | Meaning::Atomic { space, .. }) => {
-            matches!(space, MemorySpace::Global | MemorySpace::Generic)
-        }
         Some(Meaning::Surface(_)) => true,
-        Some(_) => false,
+        Some(meaning) => {
+            let accesses = meaning.accesses();
+            let mut stores = accesses.iter().filter(|access| access.stores);
+            stores.any(|access| is_global(access.space))
+        }
         // Special registers are read; nothing is known of any other operation without a meaning.
         None => {
             op.control == ControlEffect::Next && !matches!(op.value, ValueDependence::Special(_))

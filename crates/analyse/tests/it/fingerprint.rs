@@ -345,8 +345,9 @@ fn what_cannot_be_followed_is_an_obstacle() {
             R1 = 0
             R1 = add(R1, 1)
             P0 = lt_s(R1, R2)
-            if P0 jump @3
-            exit"
+            if P0 jump @{}
+            exit",
+            2 + limit.lines().count()
         );
         fingerprints(&lines)[0].decides.clone().map(|_| ())
     };
@@ -361,6 +362,24 @@ fn what_cannot_be_followed_is_an_obstacle() {
     assert!(matches!(
         of("call external \"f\""),
         Err(FingerprintObstacle::ExternalCall)
+    ));
+    assert!(matches!(
+        of("R2, _ = matrix_product.8.16.s8.s8.s32.wrapping a(R5) b(0) c(0, 0)"),
+        Err(FingerprintObstacle::OtherLanes(_))
+    ));
+    assert!(matches!(
+        of("R2, P1 = first_lane(R5)"),
+        Err(FingerprintObstacle::OtherLanes(_))
+    ));
+    // When a copy is complete depends on waits that the text does not have.
+    let copied = "copy.4 [R5] from [R4:R3] reads(1)\n";
+    assert!(matches!(
+        of(&format!("{copied} R2 = load shared [R5]")),
+        Err(FingerprintObstacle::UnknownInstruction(_))
+    ));
+    assert!(matches!(
+        of("matrix_store [R5] values(R6)\n R2 = load shared [R5]"),
+        Err(FingerprintObstacle::OtherLanes(_))
     ));
     // A value that the loop does not depend on is none.
     assert_eq!(of("R3 = ?lane(R5)"), of("R2 = 5"));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::{CommandOutput, built, run, scratch};
 
-/// Returns a fat binary with an image for sm_61, and one for sm_72 in place of sm_62.
+/// Returns a fat binary with an image for sm_61, and one for sm_107 in place of sm_62.
 fn mixed(test: &str) -> String {
     let data = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -17,15 +17,15 @@ fn mixed(test: &str) -> String {
     let cubin = header + 64;
     for at in [header + 28, cubin + 48] {
         assert_eq!(bytes[at], 62);
-        bytes[at] = 72;
+        bytes[at] = 107;
     }
     scratch(&format!("{test}.fatbin"), bytes)
 }
 
-/// Returns a cubin for sm_72: no code of it is read.
+/// Returns a cubin for sm_107: no code of it is read.
 fn newer(name: &str) -> String {
     let mut bytes = built("vote.sm_62.cubin");
-    bytes[48] = 72;
+    bytes[48] = 107;
     scratch(name, bytes)
 }
 
@@ -44,7 +44,7 @@ fn incomplete_with(code: i32, output: CommandOutput) -> CommandOutput {
         output.stderr
     );
     let all = format!("{}{}", output.stdout, output.stderr);
-    assert!(all.contains("image 2 for sm_72 is left out"), "{all}");
+    assert!(all.contains("image 2 for sm_107 is left out"), "{all}");
     output
 }
 
@@ -60,7 +60,7 @@ fn queries_name_images_that_are_left_out() {
     assert_eq!(run(&["bound", &file, "--kernel", "if_else"]).code, Some(0));
     assert_eq!(run(&["list", &file, "--kernel", "if_else"]).code, Some(0));
     // The directory lists all.
-    assert!(run(&["list", &file]).done().contains("sm_72"));
+    assert!(run(&["list", &file]).done().contains("sm_107"));
 }
 
 #[test]
@@ -69,14 +69,14 @@ fn documents_and_rows_name_images_that_are_left_out() {
     for command in ["bound", "divergence", "access", "lint"] {
         let output = incomplete(run(&[command, &file, "--format", "json"]));
         let document: Value = serde_json::from_str(&output.stdout).expect("JSON");
-        assert_eq!(document["left_out"][0]["isa"], "sm_72", "{command}");
+        assert_eq!(document["left_out"][0]["isa"], "sm_107", "{command}");
         assert_eq!(document["left_out"][0]["images"][0], 2, "{command}");
     }
     let rows = incomplete(run(&["bound", &file, "--format", "jsonl"])).stdout;
     let last: Value = serde_json::from_str(rows.lines().last().expect("a row")).expect("JSON");
     assert_eq!(
         (&last["isa"], &last["status"], &last["image"]),
-        (&"sm_72".into(), &"refused".into(), &2.into())
+        (&"sm_107".into(), &"refused".into(), &2.into())
     );
     let page = incomplete(run(&["bound", &file, "--format", "html"])).stdout;
     assert!(page.contains("<h2>Left out</h2>"), "{page}");
@@ -107,13 +107,13 @@ fn a_gate_names_and_denies_images_that_are_left_out() {
         incomplete_with(code, run(&check));
         let junit = std::fs::read_to_string(&junit).expect("written");
         let tag = if denied { "<failure" } else { "<error" };
-        let case = junit.lines().find(|line| line.contains("name=\"sm_72\""));
+        let case = junit.lines().find(|line| line.contains("name=\"sm_107\""));
         assert!(case.is_some_and(|line| line.contains(tag)), "{junit}");
         let sarif = std::fs::read_to_string(&sarif).expect("written");
         assert!(sarif.contains("\"ruleId\": \"left-out\""), "{sarif}");
         let json = incomplete_with(code, run(&[&check[..], &["--format", "json"]].concat())).stdout;
         let json: Value = serde_json::from_str(&json).expect("JSON");
-        assert_eq!(json["left_out"][0]["isa"], "sm_72");
+        assert_eq!(json["left_out"][0]["isa"], "sm_107");
     }
     // A choice of architectures restricts what is asked about.
     let own = format!("[conditions]\narch = \"sm_61\"\n{rows}");
@@ -123,7 +123,7 @@ fn a_gate_names_and_denies_images_that_are_left_out() {
 
 #[test]
 fn builds_without_a_supported_image_are_refused() {
-    let file = newer("alone.sm_72.cubin");
+    let file = newer("alone.sm_107.cubin");
     let budget = scratch("alone.toml", Vec::new());
     for command in [
         &["gate", &file, "--budget", &budget][..],
@@ -131,7 +131,7 @@ fn builds_without_a_supported_image_are_refused() {
         &["diff", &file, &file],
     ] {
         let message = run(command).refusal();
-        assert!(message.contains("sm_72 is not supported yet"), "{message}");
+        assert!(message.contains("sm_107 is not supported yet"), "{message}");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_comparison_names_images_that_are_left_out() {
         ("a.cubin", built("vote.sm_62.cubin")),
         (
             "b.cubin",
-            std::fs::read(newer("b.sm_72.cubin")).expect("a file of the test"),
+            std::fs::read(newer("b.sm_107.cubin")).expect("a file of the test"),
         ),
     ] {
         std::fs::write(folder.join(name), bytes).expect("written");
@@ -154,7 +154,7 @@ fn a_comparison_names_images_that_are_left_out() {
     assert!(
         output
             .stdout
-            .contains("b.cubin: image 1 for sm_72 is left out"),
+            .contains("b.cubin: image 1 for sm_107 is left out"),
         "{}",
         output.stdout
     );

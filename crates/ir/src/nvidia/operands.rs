@@ -173,19 +173,7 @@ impl<'v> Operands<'v> {
 
     /// Source operand that is a predicate, as 0 or 1.
     pub(crate) fn predicate(&self, index: usize) -> Option<Expr> {
-        let (cell, negated) = match self.reads.get(index)?.value {
-            OperandValue::Pred { pred, negated } => (pred.map(Cell::pred), negated),
-            OperandValue::UniformPred { pred, negated } => {
-                (pred.map(|n| Cell::of(Reg::uniform_predicate(n))), negated)
-            }
-            _ => return None,
-        };
-        Some(match (cell, negated) {
-            // PT is always true.
-            (None, negated) => Expr::Const((!negated).into()),
-            (Some(cell), false) => Expr::Cell(cell),
-            (Some(cell), true) => Expr::binary(BinaryOp::Xor, Expr::Cell(cell), Expr::Const(1)),
-        })
+        predicate(self.reads.get(index)?)
     }
 
     /// Register that is written, general or uniform; the inner `None` is RZ or URZ.
@@ -258,6 +246,23 @@ pub(crate) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
 pub(crate) fn register_after(first: u8, offset: u8) -> Option<Cell> {
     let register = Reg::vector(first.checked_add(offset)?);
     REGISTERS.has(register).then(|| Cell::of(register))
+}
+
+/// Predicate of an operand, 0 or 1, with its negation.
+pub(crate) fn predicate(operand: &Operand) -> Option<Expr> {
+    let (cell, negated) = match operand.value {
+        OperandValue::Pred { pred, negated } => (pred.map(Cell::pred), negated),
+        OperandValue::UniformPred { pred, negated } => {
+            (pred.map(|n| Cell::of(Reg::uniform_predicate(n))), negated)
+        }
+        _ => return None,
+    };
+    Some(match (cell, negated) {
+        // PT is always true.
+        (None, negated) => Expr::Const((!negated).into()),
+        (Some(cell), false) => Expr::Cell(cell),
+        (Some(cell), true) => Expr::binary(BinaryOp::Xor, Expr::Cell(cell), Expr::Const(1)),
+    })
 }
 
 /// The uniform register `offset` places after `first`, if it exists.

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use crate::{
-    Address, BarrierArrival, Cell, ControlEffect, Expr, Meaning, SurfaceAccess, SurfaceOp,
-    TextureRead, ValueDependence,
+    Address, BarrierArrival, Cell, ControlEffect, Expr, MatrixRegisters, Meaning, SurfaceAccess,
+    SurfaceOp, TextureRead, ValueDependence,
 };
 
 /// Parts of an operation that text leaves out if they are implied.
@@ -101,6 +101,11 @@ impl Found {
             },
             Meaning::Load { space, .. } => ValueDependence::Load(*space),
             Meaning::Vote { .. } | Meaning::Reduce { .. } => ValueDependence::Uniform,
+            Meaning::MatrixAccess(access) => match access.registers {
+                // Each lane receives another part, even of one address.
+                MatrixRegisters::Load(_) => ValueDependence::Lane,
+                MatrixRegisters::Store(_) => ValueDependence::Function,
+            },
             // Reductions write no cell.
             Meaning::Atomic { dests, .. } if dests.is_empty() => ValueDependence::Function,
             Meaning::Surface(access) if !matches!(access.op, SurfaceOp::Load(_)) => {
@@ -108,16 +113,21 @@ impl Found {
             }
             Meaning::Shuffle { .. }
             | Meaning::Match { .. }
+            | Meaning::FirstLane { .. }
+            | Meaning::MatrixProduct(_)
+            | Meaning::MatrixTranspose(_)
             | Meaning::Atomic { .. }
             | Meaning::Texture(_)
             | Meaning::TextureSize { .. }
             | Meaning::Surface(_)
             | Meaning::BarrierResult { .. } => ValueDependence::Lane,
             Meaning::Store { .. }
+            | Meaning::MemoryCopy(_)
             | Meaning::Barrier { .. }
             | Meaning::Meet(_)
             | Meaning::Part
             | Meaning::Ask(_)
+            | Meaning::AnyLane(_)
             | Meaning::Trap => ValueDependence::Function,
         }
     }
@@ -143,9 +153,11 @@ impl Found {
             Meaning::Shuffle { .. }
             | Meaning::Vote { .. }
             | Meaning::Reduce { .. }
-            | Meaning::Match { .. } => self.add_exchange(meaning),
+            | Meaning::Match { .. }
+            | Meaning::FirstLane { .. } => self.add_exchange(meaning),
             Meaning::Meet(lanes) => self.add_all(lanes),
             Meaning::Ask(lanes) => self.add_all(lanes),
+            Meaning::AnyLane(holds) => self.add(holds),
             Meaning::Part => {}
             Meaning::Atomic {
                 dests,
@@ -167,6 +179,10 @@ impl Found {
                 self.add_all([handle, level]);
             }
             Meaning::Surface(access) => self.add_surface(access),
+            Meaning::MatrixProduct(_)
+            | Meaning::MatrixTranspose(_)
+            | Meaning::MatrixAccess(_)
+            | Meaning::MemoryCopy(_) => self.add_matrices(meaning),
             Meaning::Barrier {
                 number,
                 threads,
@@ -181,6 +197,33 @@ impl Found {
                 self.writes.extend([dest, truth].into_iter().flatten());
             }
             Meaning::Trap => {}
+        }
+    }
+
+    /// Adds the cells of an operation on matrices or of a copy; none for other meanings.
+    fn add_matrices(&mut self, meaning: &Meaning) {
+        match meaning {
+            Meaning::MatrixProduct(product) => {
+                self.writes.extend(product.dests.iter().flatten());
+                self.add_all(product.a.iter().chain(&product.b).chain(&product.c));
+            }
+            Meaning::MatrixTranspose(transpose) => {
+                self.writes.extend(transpose.dest);
+                self.add(&transpose.value);
+            }
+            Meaning::MatrixAccess(access) => {
+                match &access.registers {
+                    MatrixRegisters::Load(dests) => self.writes.extend(dests.iter().flatten()),
+                    MatrixRegisters::Store(values) => self.add_all(values),
+                }
+                self.add_address(&access.address);
+            }
+            Meaning::MemoryCopy(copy) => {
+                self.add_address(&copy.to);
+                self.add_address(&copy.from);
+                self.add(&copy.reads);
+            }
+            _ => {}
         }
     }
 
@@ -219,6 +262,19 @@ impl Found {
             } => {
                 self.writes.extend([mask, all_equal].into_iter().flatten());
                 self.add_all(words);
+            }
+            Meaning::FirstLane {
+                dest,
+                differs,
+                accumulates,
+                value,
+            } => {
+                self.writes.extend(dest);
+                self.writes.insert(*differs);
+                if *accumulates {
+                    self.reads.insert(*differs);
+                }
+                self.add(value);
             }
             _ => {}
         }

@@ -8,8 +8,9 @@ use crate::float::single::Scale;
 use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, Flush, Format, Rounding};
 use crate::{
-    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, ImageKind, MatchMode, OutOfBounds,
-    ShuffleMode, UnaryOp, VoteMode, WarpReduction, Width, WordHalf,
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, ElementFormat, ImageKind, MatchMode,
+    OutOfBounds, ShuffleMode, SumFormat, SumRule, UnaryOp, VoteMode, WarpReduction, Width,
+    WordHalf,
 };
 
 /// Returns the name in text, for types that also have other names.
@@ -101,6 +102,28 @@ impl Named for GcnFunction {
         (GcnFunction::DivScaleFlag, "div_scale_flag"),
         (GcnFunction::DivFmasScaled, "div_fmas_scaled"),
         (GcnFunction::DivFixup, "div_fixup"),
+    ];
+}
+
+names!(ElementFormat,
+    F16 "f16" Bf16 "bf16" Tf32 "tf32" E4m3 "e4m3" E5m2 "e5m2" F64 "f64" S8 "s8" U8 "u8" S4 "s4" U4 "u4" Bit "bit"
+);
+names!(SumFormat, F16 "f16" F32 "f32" F64 "f64" S32 "s32");
+
+/// Aligned sums have the names of what units do: products of a block, bits of the fraction.
+impl Named for SumRule {
+    const ALL: &'static [(SumRule, &'static str)] = &[
+        (SumRule::aligned(4, 23), "aligned4_23"),
+        (SumRule::aligned(4, 24), "aligned4_24"),
+        (SumRule::aligned(8, 24), "aligned8_24"),
+        (SumRule::aligned(8, 25), "aligned8_25"),
+        (SumRule::aligned(16, 13), "aligned16_13"),
+        (SumRule::aligned(16, 25), "aligned16_25"),
+        (SumRule::Fused, "fused"),
+        (SumRule::Wrapping, "wrapping"),
+        (SumRule::Saturating, "saturating"),
+        (SumRule::CountCommon, "count_common"),
+        (SumRule::CountDifferent, "count_different"),
     ];
 }
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write as _};
 use warpbound_base::{Family, Named};
 
 use super::implied::{Implied, unstated_meaning};
-use super::{float, names};
+use super::{float, names, print_matrix};
 use crate::{
     Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
     FurtherTest, Meaning, Op, OpIndex, OpScope, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp,
@@ -357,7 +357,7 @@ impl Display for Expr {
 }
 
 /// Destination; `_` if there is none.
-struct Dest(Option<Cell>);
+pub(super) struct Dest(pub(super) Option<Cell>);
 
 impl Display for Dest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -369,7 +369,7 @@ impl Display for Dest {
 }
 
 /// Writes destinations and the sign of equality; nothing if there are no destinations.
-fn write_dests<T: Display>(
+pub(super) fn write_dests<T: Display>(
     f: &mut fmt::Formatter<'_>,
     dests: impl IntoIterator<Item = T>,
 ) -> fmt::Result {
@@ -387,7 +387,7 @@ fn write_components(f: &mut fmt::Formatter<'_>, dests: &[(u8, Cell)]) -> fmt::Re
 }
 
 /// Writes a field with expressions in parentheses, unless there are none.
-fn write_field(f: &mut fmt::Formatter<'_>, name: &str, values: &[Expr]) -> fmt::Result {
+pub(super) fn write_field(f: &mut fmt::Formatter<'_>, name: &str, values: &[Expr]) -> fmt::Result {
     match values {
         [] => Ok(()),
         _ => write!(f, " {name}({})", List(values)),
@@ -437,9 +437,15 @@ impl Display for Meaning {
             Meaning::Shuffle { .. }
             | Meaning::Vote { .. }
             | Meaning::Reduce { .. }
-            | Meaning::Match { .. } => write_exchange(f, self),
+            | Meaning::Match { .. }
+            | Meaning::FirstLane { .. } => write_exchange(f, self),
+            Meaning::MatrixProduct(_)
+            | Meaning::MatrixTranspose(_)
+            | Meaning::MatrixAccess(_)
+            | Meaning::MemoryCopy(_) => print_matrix::write(f, self),
             Meaning::Ask(None) => f.write_str("ask all"),
             Meaning::Ask(Some(lanes)) => write!(f, "ask lanes({lanes})"),
+            Meaning::AnyLane(holds) => write!(f, "any_lane predicate({holds})"),
             Meaning::Part => f.write_str("part"),
             Meaning::Meet(None) => f.write_str("meet all"),
             Meaning::Meet(Some(lanes)) => write!(f, "meet lanes({lanes})"),
@@ -514,6 +520,19 @@ fn write_exchange(f: &mut fmt::Formatter<'_>, meaning: &Meaning) -> fmt::Result 
             write_dests(f, [*mask, *all_equal].map(Dest))?;
             let words: Vec<String> = words.iter().map(Expr::to_string).collect();
             write!(f, "match.{}({})", mode.name(), words.join(", "))
+        }
+        Meaning::FirstLane {
+            dest,
+            differs,
+            accumulates,
+            value,
+        } => {
+            write_dests(f, [*dest, Some(*differs)].map(Dest))?;
+            let suffix = match accumulates {
+                true => ".accumulated",
+                false => "",
+            };
+            write!(f, "first_lane{suffix}({value})")
         }
         _ => Ok(()),
     }

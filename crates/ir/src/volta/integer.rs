@@ -360,6 +360,12 @@ pub(super) fn either(choice: Expr, smaller: Expr, larger: Expr) -> Expr {
 /// with `.u16x2` and `.s16x2`) or of pairs of words.
 pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let choice = operands.predicate(2)?;
+    if let [M::Relu] = modifiers {
+        // `.relu` of signed numbers: negative results become 0 (PTX manual, `min`).
+        let of = |op| Some(Expr::binary(op, operands.word(0)?, operands.word(1)?));
+        let result = either(choice, of(BinaryOp::MinS)?, of(BinaryOp::MaxS)?);
+        return operands.set_register(Expr::binary(BinaryOp::MaxS, result, Expr::Const(0)));
+    }
     if let [M::U8x4] = modifiers {
         let [a, b] = [operands.word(0)?, operands.word(1)?];
         let of = |op| by_bytes(&a, &b, |a, b| Expr::binary(op, a, b));

@@ -2,4 +2,5 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod float;
+mod matrices;
 mod text;

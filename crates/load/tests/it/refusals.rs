@@ -67,18 +67,29 @@ fn other_architectures_are_read_or_refused_by_name() {
         let said = "kernels for NVIDIA GPUs from Volta on are bounded, run and predicted, but neither measured nor rewritten yet";
         assert_eq!(image.isa().check_measured().unwrap_err().to_string(), said);
     }
-    // No table has the instructions of sm_72.
-    let mut bytes = data("tiny.sm_75.cubin");
-    let flags = bytes[48..52].to_vec();
-    bytes[48..52].copy_from_slice(
-        &flags
-            .iter()
-            .map(|b| if *b == 75 { 72 } else { *b })
-            .collect::<Vec<_>>(),
-    );
-    let image = Image::parse(&bytes).unwrap();
+    let supported = "(sm_50 to sm_62, sm_75 to sm_103, sm_110 to sm_121 are)";
+    let renumbered = |number: u8| {
+        let mut bytes = data("tiny.sm_75.cubin");
+        for byte in &mut bytes[48..52] {
+            *byte = if *byte == 75 { number } else { *byte };
+        }
+        Image::parse(&bytes).unwrap()
+    };
+    // Code of sm_72 is disassembled; what analyses it refuses it.
+    let image = renumbered(72);
     assert_eq!(image.isa().to_string(), "sm_72");
-    let said = "sm_72 is not supported yet, only `list` and `extract` read its files (sm_50 to sm_62, sm_75 to sm_103, sm_110 to sm_121 are)";
+    assert_eq!(image.kernels().map(<[_]>::len), Ok(1));
+    let said = "kernels for sm_72 are listed and disassembled, but neither analysed nor run yet";
+    assert_eq!(
+        image.isa().check_supported().unwrap_err().to_string(),
+        format!("{said} {supported}")
+    );
+    assert!(!image.isa().is_supported() && !image.isa().is_run());
+    // No table has the instructions of sm_107.
+    let image = renumbered(107);
+    assert_eq!(image.isa().to_string(), "sm_107");
+    let said = "sm_107 is not supported yet, only `list` and `extract` read its files";
+    let said = format!("{said} {supported}");
     assert_eq!(image.kernels().unwrap_err().to_string(), said);
     assert_eq!(
         image.kernel("tiny").unwrap_err().to_string(),

@@ -385,7 +385,11 @@ const TX2_ARCHITECTURES: &str = "architectures = [\"sm_62\"]";
 #[test]
 fn machines_without_a_family_are_refused() {
     for (named, said) in [
-        ("[\"sm_70\"]", "sm_70 is not supported yet"),
+        ("[\"sm_107\"]", "sm_107 is not supported yet"),
+        (
+            "[\"sm_70\"]",
+            "kernels for sm_70 are listed and disassembled, but neither analysed nor run yet",
+        ),
         ("[\"gfx900\"]", "gfx900 is not supported"),
         ("[\"pascal\"]", "is no architecture like sm_61"),
         ("[]", "there is none"),

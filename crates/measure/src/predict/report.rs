@@ -10,7 +10,7 @@ use warpbound_analyse::blocks::Block;
 use warpbound_analyse::determinacy::{Determinacy, Determined, Origins};
 use warpbound_analyse::launch_profile::NoProfileReason;
 use warpbound_base::{Diagnostic, Named};
-use warpbound_ir::{Meaning, Op, OpIndex, ValueDependence};
+use warpbound_ir::{Op, OpIndex, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::LaunchFile;
@@ -226,12 +226,10 @@ fn last_origin<T>(chains: &BTreeMap<Origins, T>) -> Option<&T> {
 pub(crate) fn accesses_global_memory(op: &Op) -> bool {
     let is_global = |space| matches!(space, MemorySpace::Global | MemorySpace::Generic);
     match &op.meaning {
-        Some(
-            Meaning::Load { space, .. }
-            | Meaning::Store { space, .. }
-            | Meaning::Atomic { space, .. },
-        ) => is_global(*space),
-        Some(_) => false,
+        Some(meaning) => meaning
+            .accesses()
+            .iter()
+            .any(|access| is_global(access.space)),
         // Of an operation without a meaning only loads show their space.
         None => matches!(op.value, ValueDependence::Load(space) if is_global(space)),
     }

@@ -116,7 +116,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
 
     /// Reads `SIZE` bytes per lane; returns lane values for each word.
     #[inline]
-    fn gather<const SIZE: usize, const WORDS: usize>(
+    pub(super) fn gather<const SIZE: usize, const WORDS: usize>(
         &self,
         request: Request<'_>,
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
@@ -172,6 +172,39 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         Ok(rows)
     }
 
+    /// Reads the first `kept` of `size` bytes per lane; returns lane values for each word, with zeros for the other bytes.
+    pub(super) fn gather_parts(
+        &self,
+        request: Request<'_>,
+        size: usize,
+        kept: &[usize; W],
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
+    ) -> Result<[LaneValues<W>; 4], Fault> {
+        let addresses = self.addresses(request.warp_index, request.access);
+        let ExecContext {
+            memory, listener, ..
+        } = context;
+        // One event has one size, so listeners see the whole pieces.
+        listener.access(&request.memory_access(AccessKind::Load, size, &addresses));
+        let mut rows = [[0; W]; 4];
+        for lane in lanes_of::<W>(request.taken) {
+            let address = addresses[lane];
+            self.check_alignment(request, address, size, lane)?;
+            memory.record_read(address, kept[lane]);
+            let window = self.window(request, address, lane, &**memory);
+            let start = window.start(address, kept[lane]);
+            let Some(bytes) = start.and_then(|start| window.bytes.get(start..start + kept[lane]))
+            else {
+                return Err(self.out_of_bounds(request, address, lane, &**memory));
+            };
+            // A piece need not end with a word, so it is read byte by byte.
+            for (at, byte) in bytes.iter().enumerate() {
+                rows[at / 4 % 4][lane] |= u32::from(*byte) << (8 * (at % 4));
+            }
+        }
+        Ok(rows)
+    }
+
     /// Writes loaded words to registers.
     fn write_registers(
         &mut self,
@@ -197,17 +230,29 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         self.ensure_local(request);
         let each = access_size(request.access.width);
         let size = each * values.len();
+        // An access has at most 16 bytes per lane.
+        let mut rows = [[0; W]; 4];
+        for (row, &value) in rows.iter_mut().zip(values) {
+            *row = *self.rows(request.warp_index).get(value);
+        }
+        self.scatter(request, size, &rows, context)
+    }
+
+    /// Writes `size` bytes per lane from lane values for each word.
+    #[inline]
+    pub(super) fn scatter(
+        &mut self,
+        request: Request<'_>,
+        size: usize,
+        rows: &[LaneValues<W>; 4],
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
+    ) -> Result<(), Fault> {
         let addresses = self.addresses(request.warp_index, request.access);
         let ExecContext {
             memory, listener, ..
         } = context;
         let memory = &mut **memory;
         listener.access(&request.memory_access(AccessKind::Store, size, &addresses));
-        // An access has at most 16 bytes per lane.
-        let mut rows = [[0; W]; 4];
-        for (row, &value) in rows.iter_mut().zip(values) {
-            *row = *self.rows(request.warp_index).get(value);
-        }
         for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
@@ -218,7 +263,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             };
             match bytes.as_chunks_mut::<4>() {
                 (chunks, []) => {
-                    for (chunk, row) in chunks.iter_mut().zip(&rows) {
+                    for (chunk, row) in chunks.iter_mut().zip(rows) {
                         *chunk = row[lane].to_le_bytes();
                     }
                 }
@@ -445,7 +490,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
 
 /// Splits bytes into little-endian words.
 #[inline(always)]
-fn words<const SIZE: usize, const WORDS: usize>(bytes: &[u8; SIZE]) -> [u32; WORDS] {
+pub(super) fn words<const SIZE: usize, const WORDS: usize>(bytes: &[u8; SIZE]) -> [u32; WORDS] {
     let mut words = [0; WORDS];
     for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
         *word = u32::from_le_bytes(*chunk);

@@ -290,6 +290,16 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 let transfer = ControlTransfer::Meet(Some(lanes.into()));
                 return self.apply_transfer(warp_index, at, &transfer, taken, counts);
             }
+            Flow::JumpIfAny(holds, to) => {
+                // Lanes that are elsewhere do not count: they test for themselves when they come.
+                let lanes = gather(self.rows(warp_index).get(*holds)) & taken;
+                // The active lanes stay together, so one of them decides for all.
+                let transfer = match lanes {
+                    0 => ControlTransfer::Next,
+                    _ => ControlTransfer::Jump(*to),
+                };
+                return self.apply_transfer(warp_index, at, &transfer, taken, counts);
+            }
             Flow::Gather { lanes, after } => {
                 let lane = taken.trailing_zeros() as usize % W;
                 let lanes = lanes.map(|lanes| self.rows(warp_index).get(lanes)[lane].into());
@@ -400,6 +410,11 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             access,
             taken,
         };
+        let warp_op = WarpOp {
+            warp_index,
+            at,
+            taken,
+        };
         match &op.effect {
             Effect::Write(writes) => {
                 for &(to, from) in writes {
@@ -428,17 +443,16 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Effect::Reduce(op, dest, value) => {
                 self.reduce_lanes(warp_index, *op, *dest, *value, taken)
             }
+            Effect::FirstLane(first) => self.first_lane(warp_index, first, taken),
             Effect::Match(compared) => self.match_lanes(warp_index, compared, taken),
+            Effect::MatrixProduct(product) => self.multiply_matrices(warp_op, product)?,
+            Effect::MatrixTranspose(dest, value) => {
+                self.transpose_matrix(warp_op, *dest, *value)?
+            }
+            Effect::MatrixAccess(access) => self.access_matrices(warp_op, access, context)?,
+            Effect::MemoryCopy(copy) => self.copy_to_shared(warp_op, copy, context)?,
             Effect::Texture(_) | Effect::TextureSize(..) | Effect::Surface(_) => {
-                self.execute_image_op(
-                    WarpOp {
-                        warp_index,
-                        at,
-                        taken,
-                    },
-                    &op.effect,
-                    context.memory,
-                )?;
+                self.execute_image_op(warp_op, &op.effect, context.memory)?;
             }
             Effect::Barrier(barrier) => {
                 if self.warps[warp_index].model.misses_lanes(taken) {

@@ -4,20 +4,18 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BarrierArrival, Cell, ControlEffect, ControlTarget, ExecCondition, Expr, FurtherTest,
-    Meaning, Op, OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf,
-    further_test,
+    Address, BarrierArrival, Cell, ControlEffect, ExecCondition, Expr, FurtherTest, Meaning, Op,
+    OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf, further_test,
 };
-use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{RegisterKind, SpecialReg};
 use warpbound_launch::window;
-use warpbound_simt::ControlTransfer;
 
 use super::Launch;
 use super::lanes::LaneValues;
 use super::program::{
-    AskedLanes, BarrierEffect, BarrierSource, ClockRegister, CompiledOp, CompiledTest, Dest,
-    Effect, Extent, ExtraRegister, Flow, Guard, MatchEffect, MemoryOperand, RegisterRows,
+    AskedLanes, BarrierEffect, ClockRegister, CompiledOp, CompiledTest, Dest, Effect, Extent,
+    ExtraRegister, FirstLaneEffect, Flow, Guard, MatchEffect, MemoryOperand, RegisterRows,
     ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot, VoteEffect,
     predicate_mask,
 };
@@ -117,128 +115,6 @@ impl<const W: usize> Compiler<'_, W> {
         })
     }
 
-    /// Compiles a control effect. Transfers that the execution model does not have fault when they are executed.
-    fn compile_flow(&mut self, op: &Op, steps: &mut Steps) -> Flow {
-        match &op.control {
-            ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
-            // A return goes to the address in registers: waves have no stack.
-            ControlEffect::Pop(StackToken::Ret) if self.has_waves => {
-                match op.reads.iter().find_map(|cell| word_number(*cell)) {
-                    Some(number) => Flow::Indirect(ValueSlot::Word(number), 0),
-                    None => Flow::Unsupported,
-                }
-            }
-            ControlEffect::SetActive(mask) => match mask.mask_words() {
-                Some(words) => Flow::SetActive(words.map(|word| word.register().number)),
-                None => Flow::Unsupported,
-            },
-            ControlEffect::Indirect {
-                base,
-                anchor,
-                relative,
-            }
-            | ControlEffect::LinkedIndirect {
-                base,
-                anchor,
-                relative,
-            }
-            | ControlEffect::Return {
-                base,
-                anchor,
-                relative,
-            } if *relative || self.has_waves => {
-                let base = match base {
-                    // Without a register, the anchor is the address.
-                    None => Operand::Const(0),
-                    Some(cell) => match self.cell_slot(*cell, steps) {
-                        Some(at) => Operand::Slot(at),
-                        None => return Flow::Unsupported,
-                    },
-                };
-                Flow::Indirect(self.slot_of(base), *anchor)
-            }
-            ControlEffect::Indirect {
-                relative: false, ..
-            }
-            | ControlEffect::LinkedIndirect {
-                relative: false, ..
-            } => Flow::External("a function outside the file".to_owned()),
-            ControlEffect::LinkedCall(ControlTarget::External(name)) => {
-                Flow::External(name.clone())
-            }
-            ControlEffect::LinkedCall(ControlTarget::Op(to)) => {
-                Flow::Transfer(ControlTransfer::Jump(to.0))
-            }
-            ControlEffect::Next if op.meaning == Some(Meaning::Part) => {
-                Flow::Transfer(ControlTransfer::Scatter)
-            }
-            direct => {
-                let transfer = direct.transfer(|to| Some(to.0));
-                let flow = transfer.map(Flow::Transfer);
-                flow.or_else(|| self.compile_barrier(op, steps))
-                    .unwrap_or(Flow::Unsupported)
-            }
-        }
-    }
-
-    /// Compiles a control effect on convergence barriers or groups of lanes; `None` for others, and where an operand is not
-    /// in a register.
-    fn compile_barrier(&mut self, op: &Op, steps: &mut Steps) -> Option<Flow> {
-        Some(match &op.control {
-            ControlEffect::OpenBarrier(register, _) => {
-                Flow::Transfer(ControlTransfer::OpenBarrier(*register))
-            }
-            ControlEffect::JoinBarrier(register) => {
-                Flow::Transfer(ControlTransfer::JoinBarrier(*register))
-            }
-            ControlEffect::BreakBarrier(register) => {
-                Flow::Transfer(ControlTransfer::BreakBarrier(*register))
-            }
-            ControlEffect::SaveBarrier(register, dest) => match dest {
-                None => Flow::SaveBarrier(*register, None),
-                Some(cell) => match self.register_slot(*cell)? {
-                    ValueSlot::Warp(row) => Flow::SaveBarrier(*register, Some(row)),
-                    _ => return None,
-                },
-            },
-            ControlEffect::WriteBarrier {
-                barrier,
-                source,
-                cleared,
-            } => {
-                let from = match (source, cleared) {
-                    (None, None) => BarrierSource::Nothing,
-                    (None, Some(other)) => BarrierSource::Register(*other),
-                    (Some(cell), _) => BarrierSource::Slot(self.cell_slot(*cell, steps)?),
-                };
-                Flow::WriteBarrier {
-                    register: *barrier,
-                    from,
-                    cleared: *cleared,
-                }
-            }
-            ControlEffect::Release => match &op.meaning {
-                Some(Meaning::Meet(None)) => Flow::Meet(None),
-                Some(Meaning::Meet(Some(lanes))) => {
-                    Flow::Meet(Some(self.compile_slot(lanes, steps)?))
-                }
-                _ => Flow::Transfer(ControlTransfer::Yield),
-            },
-            ControlEffect::Collective(ControlTarget::Op(after)) => {
-                let lanes = match &op.meaning {
-                    Some(Meaning::Meet(None)) => None,
-                    Some(Meaning::Meet(Some(lanes))) => Some(self.compile_slot(lanes, steps)?),
-                    _ => return None,
-                };
-                Flow::Gather {
-                    lanes,
-                    after: after.0,
-                }
-            }
-            _ => return None,
-        })
-    }
-
     /// Compiles the meaning of an operation; `None` if some part is not modelled.
     #[allow(clippy::too_many_lines, reason = "a table: one arm per meaning")]
     fn compile_effect(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<Effect> {
@@ -275,10 +151,7 @@ impl<const W: usize> Compiler<'_, W> {
                 address,
                 operands,
             } => Effect::Atomic {
-                dests: dests
-                    .iter()
-                    .map(|dest| self.optional_dest(*dest))
-                    .collect::<Option<_>>()?,
+                dests: self.optional_dests(dests)?,
                 op: *op,
                 kind: *kind,
                 operands: self.compile_exprs(operands, steps)?,
@@ -299,6 +172,21 @@ impl<const W: usize> Compiler<'_, W> {
                 mask: self.optional_dest(*mask)?,
                 all_equal: self.optional_dest(*all_equal)?,
                 mode: *mode,
+            }),
+            Meaning::FirstLane {
+                dest,
+                differs,
+                accumulates,
+                value,
+            } => Effect::FirstLane(FirstLaneEffect {
+                value: self.compile_slot(value, steps)?,
+                dest: self.optional_dest(*dest)?,
+                // Without `.OR` the old truth is overwritten, so it must not be read.
+                kept: match accumulates {
+                    true => Some(self.compile_slot(&Expr::Cell(*differs), steps)?),
+                    false => None,
+                },
+                differs: self.dest(*differs)?,
             }),
             Meaning::Reduce { dest, op, value } => {
                 let value = self.compile_slot(value, steps)?;
@@ -330,6 +218,19 @@ impl<const W: usize> Compiler<'_, W> {
                 result: self.optional_dest(*result)?,
                 mode: *mode,
             }),
+            Meaning::MatrixProduct(product) => {
+                Effect::MatrixProduct(Box::new(self.compile_product(product, steps)?))
+            }
+            Meaning::MatrixTranspose(transpose) => {
+                let value = self.compile_slot(&transpose.value, steps)?;
+                Effect::MatrixTranspose(self.optional_dest(transpose.dest)?, value)
+            }
+            Meaning::MatrixAccess(access) => {
+                Effect::MatrixAccess(Box::new(self.compile_matrix_access(access, steps)?))
+            }
+            Meaning::MemoryCopy(copy) => {
+                Effect::MemoryCopy(Box::new(self.compile_copy(copy, steps)?))
+            }
             Meaning::Texture(read) => self.compile_texture(read, steps)?,
             Meaning::TextureSize { handle, dests, .. } => {
                 let handle = self.compile_slot(handle, steps)?;
@@ -358,7 +259,9 @@ impl<const W: usize> Compiler<'_, W> {
                 Effect::BarrierResult(self.optional_dest(*dest)?, self.optional_dest(*truth)?)
             }
             // The flow of the operation lets the lanes wait.
-            Meaning::Meet(_) | Meaning::Part | Meaning::Ask(_) => Effect::Write(Vec::new()),
+            Meaning::Meet(_) | Meaning::Part | Meaning::Ask(_) | Meaning::AnyLane(_) => {
+                Effect::Write(Vec::new())
+            }
             Meaning::Trap => Effect::Trap,
         })
     }
@@ -429,7 +332,7 @@ impl<const W: usize> Compiler<'_, W> {
 
     /// Returns the slot of a cell in an operation. Words of the warp have slots only where the operation is executed
     /// once.
-    fn cell_slot(&self, cell: Cell, steps: &Steps) -> Option<ValueSlot> {
+    pub(super) fn cell_slot(&self, cell: Cell, steps: &Steps) -> Option<ValueSlot> {
         match steps.extent {
             Extent::Once => word_number(cell).map(ValueSlot::Word),
             _ => self.register_slot(cell),
@@ -499,7 +402,7 @@ impl<const W: usize> Compiler<'_, W> {
     }
 
     /// Compiles the address of a memory access.
-    fn memory_operand(
+    pub(super) fn memory_operand(
         &mut self,
         space: MemorySpace,
         width: Width,
@@ -539,6 +442,11 @@ impl<const W: usize> Compiler<'_, W> {
             None => Some(None),
             Some(cell) => self.dest(cell).map(Some),
         }
+    }
+
+    /// Destinations of optional cells; `None` if one of them is not modelled.
+    pub(super) fn optional_dests(&self, cells: &[Option<Cell>]) -> Option<Vec<Option<Dest>>> {
+        cells.iter().map(|cell| self.optional_dest(*cell)).collect()
     }
 
     /// Destination of a cell; `None` if the cell is not modelled.

@@ -7,7 +7,9 @@ use super::block::Block;
 use super::fault::{Fault, FaultKind};
 use super::images::WarpOp;
 use super::lanes::{LaneValues, gather, lanes_of};
-use super::program::{AskedLanes, Dest, MatchEffect, ShuffleEffect, ValueSlot, VoteEffect};
+use super::program::{
+    AskedLanes, Dest, FirstLaneEffect, MatchEffect, ShuffleEffect, ValueSlot, VoteEffect,
+};
 
 impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// Exchanges values between the lanes of a warp of 32 (programs for wider warps have no shuffles). The value of an
@@ -67,6 +69,27 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         if let (Some(result), Some(to)) = (values.reduce(|a, b| op.combine(a, b)), dest) {
             self.warps[warp_index].write(to, &[result; W], taken);
         }
+    }
+
+    /// Gives the `taken` lanes the value of the first of them, and tells those whose own value differs.
+    pub(super) fn first_lane(&mut self, warp_index: usize, first: &FirstLaneEffect, taken: Mask) {
+        let rows = self.rows(warp_index);
+        let own = rows.get(first.value);
+        // Which lane the hardware takes is not documented; code that repeats for each value ends the same with any.
+        let value = own[taken.trailing_zeros() as usize % W];
+        let mut differs: LaneValues<W> = std::array::from_fn(|lane| (own[lane] != value).into());
+        if let Some(kept) = first.kept {
+            let kept = rows.get(kept).iter();
+            differs
+                .iter_mut()
+                .zip(kept)
+                .for_each(|(differs, kept)| *differs |= kept);
+        }
+        let warp = &mut self.warps[warp_index];
+        if let Some(to) = first.dest {
+            warp.write(to, &[value; W], taken);
+        }
+        warp.write(first.differs, &differs, taken);
     }
 
     /// Compares a value of the `taken` lanes of a warp of 32.

@@ -28,6 +28,8 @@ pub enum FaultKind {
     Unsupported,
     /// The operation reads a clock or the number of an SM or warp slot, which only a simulation with time defines.
     NeedsTime,
+    /// No source gives a time of the operation, which a simulation with time needs.
+    WithoutTime,
     /// The program executed a trap.
     Trap,
     /// An access out of bounds of its memory.
@@ -93,6 +95,8 @@ pub enum FaultKind {
     /// Lanes of a warp arrive at a barrier that counts threads, without lanes that have not exited. How the hardware counts
     /// them is not modelled.
     PartOfWarpAtBarrier,
+    /// A part of the lanes of a warp executes an operation that all of them must execute together.
+    PartOfWarp,
     /// An indirect jump to an address without an instruction.
     InvalidJumpTarget(i64),
     /// A jump or call to code outside the file.
@@ -181,6 +185,9 @@ impl fmt::Display for FaultKind {
             FaultKind::NeedsTime => {
                 f.write_str("clocks and the numbers of SMs and warps need a run with time")
             }
+            FaultKind::WithoutTime => f.write_str(
+                "the instruction has no timing class, so only a run without time executes it (--functional)",
+            ),
             FaultKind::Trap => f.write_str("the kernel stops itself (trap)"),
             FaultKind::OutOfBounds {
                 space,
@@ -225,7 +232,8 @@ impl fmt::Display for FaultKind {
             FaultKind::WarpDeadlock
             | FaultKind::CollectivesApart
             | FaultKind::UncertainGroup
-            | FaultKind::PartOfWarpAtBarrier => f.write_str(message_about_groups(self)),
+            | FaultKind::PartOfWarpAtBarrier
+            | FaultKind::PartOfWarp => f.write_str(message_about_groups(self)),
             FaultKind::MissingStackEntry(tag) => write!(f, "there is no {tag} entry on the stack"),
             FaultKind::Deadlock(waits) => write_deadlock(f, waits),
             FaultKind::InvalidJumpTarget(address) => {
@@ -264,6 +272,9 @@ fn message_about_groups(fault: &FaultKind) -> &'static str {
         }
         FaultKind::PartOfWarpAtBarrier => {
             "lanes arrive at a barrier without others of their warp, which is not modelled for this GPU"
+        }
+        FaultKind::PartOfWarp => {
+            "not all 32 lanes of the warp execute the operation, which leaves its result undefined"
         }
         _ => "",
     }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Cell, Code, ImageKind, MatchMode, Op,
-    OpIndex, OpScope, OutOfBounds, ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode,
-    WarpReduction, Width,
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Cell, Code, ImageKind, MatchMode,
+    MatrixProduct, Op, OpIndex, OpScope, OutOfBounds, ShuffleMode, TernaryOp, TextureOp, UnaryOp,
+    VoteMode, WarpReduction, Width,
 };
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{RegisterKind, SpecialReg};
@@ -260,6 +260,12 @@ pub(super) enum Effect {
     Shuffle(ShuffleEffect),
     Vote(VoteEffect),
     Match(MatchEffect),
+    FirstLane(FirstLaneEffect),
+    MatrixProduct(Box<ProductEffect>),
+    /// Destination and value of a transposition.
+    MatrixTranspose(Option<Dest>, ValueSlot),
+    MatrixAccess(Box<MatrixAccessEffect>),
+    MemoryCopy(Box<CopyEffect>),
     /// Reduction of a value over the active lanes.
     Reduce(WarpReduction, Option<Dest>, ValueSlot),
     Texture(Box<TextureEffect>),
@@ -304,6 +310,65 @@ pub(super) struct MatchEffect {
     pub(super) mask: Option<Dest>,
     pub(super) all_equal: Option<Dest>,
     pub(super) mode: MatchMode,
+}
+
+/// The value of the first active lane, and the lanes whose value differs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstLaneEffect {
+    pub(super) value: ValueSlot,
+    pub(super) dest: Option<Dest>,
+    pub(super) differs: Dest,
+    /// Lanes that count as different in any case; `None` if there are none.
+    pub(super) kept: Option<ValueSlot>,
+}
+
+/// A product of matrices, with the slots of its words.
+#[derive(Clone, Debug)]
+pub(super) struct ProductEffect {
+    /// Shape, formats and arithmetic.
+    pub(super) product: MatrixProduct,
+    pub(super) a: Vec<ValueSlot>,
+    pub(super) b: Vec<ValueSlot>,
+    pub(super) c: Vec<ValueSlot>,
+    pub(super) dests: Vec<Option<Dest>>,
+}
+
+/// A load or store of matrices in shared memory.
+#[derive(Clone, Debug)]
+pub(super) struct MatrixAccessEffect {
+    pub(super) transposes: bool,
+    pub(super) access: MemoryOperand,
+    pub(super) registers: FragmentSlots,
+}
+
+/// Registers of fragments, one for each matrix.
+#[derive(Clone, Debug)]
+pub(super) enum FragmentSlots {
+    Load(Vec<Option<Dest>>),
+    Store(Vec<ValueSlot>),
+}
+
+impl FragmentSlots {
+    /// Number of matrices.
+    pub(super) fn matrices(&self) -> usize {
+        match self {
+            FragmentSlots::Load(dests) => dests.len(),
+            FragmentSlots::Store(values) => values.len(),
+        }
+    }
+}
+
+/// A copy from global to shared memory.
+#[derive(Clone, Debug)]
+pub(super) struct CopyEffect {
+    /// Bytes that are written: 4, 8 or 16.
+    pub(super) bytes: usize,
+    pub(super) to: MemoryOperand,
+    pub(super) from: MemoryOperand,
+    /// 0 in lanes that read nothing, and write zeros.
+    pub(super) reads: ValueSlot,
+    /// Number of bytes at the end that receive zeros.
+    pub(super) padding: Option<ValueSlot>,
 }
 
 /// A barrier of the block: PTX `barrier.sync`, `barrier.arrive` (not `waits`) or `barrier.red` (with a question).
@@ -413,6 +478,8 @@ pub(super) enum Flow {
     },
     /// Lanes wait for the lanes of a mask, or for all.
     Meet(Option<ValueSlot>),
+    /// All active lanes go to a point if a slot is not 0 in one of them.
+    JumpIfAny(ValueSlot, u32),
     /// Lanes wait as for `Meet`, and then execute the code up to a point as one group.
     Gather {
         lanes: Option<ValueSlot>,

@@ -33,7 +33,7 @@ use super::parameters::{Tracked, UsedParameters};
 use super::server::Server;
 use super::warp::{Warp, WarpState};
 use super::{Interlock, Setup, TimedResult};
-use crate::functional::{Block, ClockRegister, Fault, NVIDIA_LANES};
+use crate::functional::{Block, ClockRegister, Fault, FaultKind, NVIDIA_LANES};
 use instr_timing::{InstrTiming, instr_timings};
 use probe::Probe;
 use scheduler::Scheduler;
@@ -274,6 +274,24 @@ impl<E: ExecutionModel<u32>> FamilyTiming<NVIDIA_LANES> for SmUnits<E> {
     #[inline(always)]
     fn accepts<L>(sm: &Sm<'_, E>, warp: &SmWarp, context: &SmContext<'_, '_, L, E>) -> u64 {
         sm.schedulers[warp.place.scheduler as usize].accepts(context.run.unit_of(warp.at))
+    }
+
+    #[inline(always)]
+    fn before_issue<'r, L: EventListener>(
+        _sm: &mut Sm<'r, E>,
+        _now: u64,
+        warp: &mut SmWarp,
+        context: &mut SmContext<'_, 'r, L, E>,
+    ) -> Result<(), FaultKind> {
+        // Its cost would count as nothing, and the run as one with a time.
+        match context
+            .run
+            .timing(warp.at)
+            .is_none_or(|timing| timing.facts.has_class)
+        {
+            true => Ok(()),
+            false => Err(FaultKind::WithoutTime),
+        }
     }
 
     fn set_registers<L>(

@@ -85,6 +85,7 @@ mod wide_floats;
 mod wide_kernels;
 mod wide_launches;
 mod wide_matches;
+mod wide_matrices;
 mod wide_meanings;
 mod wide_sequences;
 mod words;

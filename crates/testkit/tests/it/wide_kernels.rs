@@ -297,3 +297,34 @@ fn planted_reductions_of_warps_are_found() {
     });
     assert!(!shown.is_empty());
 }
+
+/// Code that repeats for each texture object leaves lanes out, or reads with a wrong object.
+#[test]
+fn planted_first_lanes_are_found() {
+    let faults: [fn(&mut Op) -> bool; 3] = [
+        // Lanes with another object count as done.
+        |op| match &mut op.meaning {
+            Some(Meaning::FirstLane { value, .. }) => {
+                *value = Expr::Const(1);
+                true
+            }
+            _ => false,
+        },
+        // What the low word found is forgotten.
+        |op| match &mut op.meaning {
+            Some(Meaning::FirstLane { accumulates, .. }) => std::mem::take(accumulates),
+            _ => false,
+        },
+        // The loop ends although lanes are left.
+        |op| match &mut op.meaning {
+            Some(Meaning::AnyLane(holds)) => {
+                *holds = Expr::Const(0);
+                true
+            }
+            _ => false,
+        },
+    ];
+    for (number, plant) in faults.into_iter().enumerate() {
+        assert!(!shown_by_launches(plant).is_empty(), "fault {number}");
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use warpbound_base::Family;
-use warpbound_ir::{Cell, Expr, Meaning, Op, ValueDependence, lift};
+use warpbound_ir::{Cell, Expr, MatrixRegisters, Meaning, Op, ValueDependence, lift};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, Program, Reg, RegisterKind};
 use warpbound_load::Kernel;
@@ -21,7 +21,7 @@ static RECORDED: &str = include_str!("../../../isa/tests/data/wide_spelling.txt"
 const INPUTS: usize = 10_000;
 
 /// Words of compilers with their texts, for what random words do not have.
-const COMPILED: [(u32, u128, &str); 5] = [
+const COMPILED: [(u32, u128, &str); 6] = [
     (
         90,
         0x008fc800_078019ff_00000004_06067211,
@@ -46,6 +46,11 @@ const COMPILED: [(u32, u128, &str); 5] = [
         90,
         0x004fca00_07fe0300_00000009_00097248,
         "VIMNMX.S16x2 R9, R0, R9, !PT",
+    ),
+    (
+        90,
+        0x000fe400_03fe1100_00000010_040b7848,
+        "VIMNMX.RELU R11, R4, 0x10, PT",
     ),
 ];
 
@@ -340,6 +345,13 @@ fn destinations(meaning: &Meaning) -> Vec<Cell> {
         Meaning::Match {
             mask, all_equal, ..
         } => some(&[*mask, *all_equal]),
+        Meaning::FirstLane { dest, differs, .. } => some(&[*dest, Some(*differs)]),
+        Meaning::MatrixProduct(product) => some(&product.dests),
+        Meaning::MatrixTranspose(transpose) => some(&[transpose.dest]),
+        Meaning::MatrixAccess(access) => match &access.registers {
+            MatrixRegisters::Load(dests) => some(dests),
+            MatrixRegisters::Store(_) => Vec::new(),
+        },
         Meaning::BarrierResult { dest, truth } => some(&[*dest, *truth]),
         Meaning::Texture(read) => read.dests.iter().map(|(_, cell)| *cell).collect(),
         Meaning::TextureSize { dests, .. } => dests.iter().map(|(_, cell)| *cell).collect(),

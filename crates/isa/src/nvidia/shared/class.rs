@@ -34,6 +34,9 @@ impl SassProgram {
                 Modifier::U16 | Modifier::S16 => Some(2),
                 Modifier::B64 | Modifier::U64 | Modifier::S64 | Modifier::F64 => Some(8),
                 Modifier::B128 | Modifier::U128 => Some(16),
+                // Two or four matrices: each lane holds a register of each.
+                Modifier::N2 => Some(8),
+                Modifier::N4 => Some(16),
                 _ => None,
             });
         let registers = || {

@@ -130,6 +130,8 @@ pub(crate) struct RowEffects {
     pub(crate) hints: Option<ControlHints>,
     /// Conditions under which the word is not an instruction.
     pub(crate) never: Vec<Cond>,
+    /// Those of them under which NVIDIA's disassembler stops, because two of its operation classes match.
+    pub(crate) ambiguous: Vec<Cond>,
     /// Further fields, beside the template, with values that are not an instruction.
     pub(crate) legal: Vec<(NamesId, Field)>,
     /// First of two uniform registers with a descriptor that the text does not show.
@@ -183,6 +185,16 @@ impl Form {
     /// Whether the row encodes an instruction. Otherwise it excludes words that a less specific row matches.
     pub fn is_instruction(&self) -> bool {
         !self.effects.illegal
+    }
+
+    /// Whether there are words of the row at which NVIDIA's disassembler stops.
+    pub fn has_ambiguous_words(&self) -> bool {
+        !self.effects.ambiguous.is_empty()
+    }
+
+    /// Whether it stops at this word, if no narrower row matches the word.
+    pub fn is_ambiguous(&self, word: u128) -> bool {
+        word & self.mask == self.value && self.effects.ambiguous.iter().any(|cond| cond.holds(word))
     }
 
     /// Whether the architecture has the form.
@@ -305,6 +317,10 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         "reuse" => effects.hints = Some(ControlHints::Reuse(value.parse().ok()?)),
         "uguard" => effects.uniform_guard = true,
         "never" => effects.never.push(Cond::parse(value)?),
+        "ambiguous" => {
+            effects.never.push(Cond::parse(value)?);
+            effects.ambiguous.push(Cond::parse(value)?);
+        }
         "legal" => {
             let (list, field) = value.split_once('@')?;
             effects

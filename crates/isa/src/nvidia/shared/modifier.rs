@@ -23,15 +23,33 @@ macro_rules! modifiers {
 
 modifiers! {
     B128 = "128",
+    B16 = "16",
+    Shape168128 = "168128",
+    Shape16816 = "16816",
+    Shape168256 = "168256",
+    Shape16832 = "16832",
+    Shape1684 = "1684",
+    Shape16864 = "16864",
+    Shape1688 = "1688",
+    Shape16x8x16 = "16x8x16",
+    Shape16x8x4 = "16x8x4",
+    Shape16x8x8 = "16x8x8",
     Dim1 = "1D",
     Dim1Array = "1D_ARRAY",
+    N2 = "2",
     A2 = "2A",
     Dim2 = "2D",
     Dim2Array = "2D_ARRAY",
     B32 = "32",
     Dim3 = "3D",
+    N4 = "4",
     A4 = "4A",
     B64 = "64",
+    Shape88128 = "88128",
+    Shape8816 = "8816",
+    Shape8832 = "8832",
+    Shape884 = "884",
+    Shape8x8x4 = "8x8x4",
     A = "A",
     Acc = "ACC",
     Add = "ADD",
@@ -51,6 +69,7 @@ modifiers! {
     Bf16V2 = "BF16_V2",
     Bfly = "BFLY",
     Brev = "BREV",
+    Bypass = "BYPASS",
     C = "C",
     Cas = "CAS",
     Cast = "CAST",
@@ -82,6 +101,8 @@ modifiers! {
     Divide = "DIVIDE",
     Down = "DOWN",
     E = "E",
+    E4m3 = "E4M3",
+    E5m2 = "E5M2",
     Ecl = "ECL",
     Ecr = "ECR",
     Ef = "EF",
@@ -136,6 +157,7 @@ modifiers! {
     M2 = "M2",
     M4 = "M4",
     M8 = "M8",
+    M88 = "M88",
     Max = "MAX",
     Min = "MIN",
     Mma = "MMA",
@@ -146,6 +168,7 @@ modifiers! {
     Mrg16l = "MRG_16L",
     Mrg8b0 = "MRG_8B0",
     Mrg8b2 = "MRG_8B2",
+    Mt88 = "MT88",
     Mx = "MX",
     Na = "NA",
     Nan = "NAN",
@@ -179,6 +202,7 @@ modifiers! {
     Result = "RESULT",
     Rgt = "RGT",
     Rle = "RLE",
+    Relu = "RELU",
     Rm = "RM",
     Rn = "RN",
     Round = "ROUND",
@@ -191,6 +215,7 @@ modifiers! {
     S16 = "S16",
     S16x2 = "S16x2",
     S32 = "S32",
+    S4 = "S4",
     S64 = "S64",
     S8 = "S8",
     Sat = "SAT",
@@ -214,6 +239,7 @@ modifiers! {
     Sys = "SYS",
     T = "T",
     Tanh = "TANH",
+    Tf32 = "TF32",
     Trap = "TRAP",
     Trunc = "TRUNC",
     U = "U",
@@ -221,6 +247,7 @@ modifiers! {
     U16 = "U16",
     U16x2 = "U16x2",
     U32 = "U32",
+    U4 = "U4",
     U64 = "U64",
     U8 = "U8",
     U8x4 = "U8x4",
@@ -236,6 +263,7 @@ modifiers! {
     Xlo = "XLO",
     Xor = "XOR",
     Z = "Z",
+    Zfill = "ZFILL",
 }
 
 /// Modifiers of an instruction in the order of printing.
@@ -328,6 +356,10 @@ pub enum Part {
     HighTwice,
     /// The word as a single instead of a pair of halves: `.F32`.
     Single,
+    /// Matrix by rows: `.ROW`.
+    ByRows,
+    /// Matrix by columns: `.COL`.
+    ByColumns,
     /// Encoding without a meaning.
     Undefined,
 }
@@ -345,6 +377,8 @@ impl Part {
             Part::LowTwice => ".H0_H0",
             Part::HighTwice => ".H1_H1",
             Part::Single => ".F32",
+            Part::ByRows => ".ROW",
+            Part::ByColumns => ".COL",
             Part::Undefined => return None,
         })
     }
@@ -360,6 +394,8 @@ impl Part {
             ".H0_H0" => Part::LowTwice,
             ".H1_H1" => Part::HighTwice,
             ".F32" => Part::Single,
+            ".ROW" => Part::ByRows,
+            ".COL" => Part::ByColumns,
             _ => Part::Undefined,
         }
     }

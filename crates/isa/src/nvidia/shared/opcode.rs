@@ -353,6 +353,7 @@ opcodes! {
     UcgabarArv = "UCGABAR_ARV", Barrier;
     UcgabarWait = "UCGABAR_WAIT", Barrier;
     Uclea = "UCLEA", Other;
+    Uf2f = "UF2F", Conversion;
     Uf2fp = "UF2FP", Conversion;
     Uf2ip = "UF2IP", Conversion;
     Ufadd = "UFADD", Fp32;
@@ -360,6 +361,7 @@ opcodes! {
     Uflo = "UFLO", Fp32;
     Ufmnmx = "UFMNMX", Fp32;
     Ufmul = "UFMUL", Fp32;
+    Ufrnd = "UFRND", Conversion;
     Ufsel = "UFSEL", Fp32;
     Ufset = "UFSET", Fp32;
     Ufsetp = "UFSETP", Fp32;
@@ -384,6 +386,8 @@ opcodes! {
     Upopc = "UPOPC", Integer;
     Uprmt = "UPRMT", Integer;
     Ur2up = "UR2UP", Move;
+    Uredgr = "UREDGR", LoadStore;
+    Ustgr = "USTGR", LoadStore;
     Usel = "USEL", Move;
     Usetmaxreg = "USETMAXREG", Other;
     Usetshmsz = "USETSHMSZ", Other;

@@ -160,6 +160,8 @@ pub(crate) struct Item {
     pub(crate) shows_zero: Option<Cond>,
     /// URZ is left out beside an offset.
     pub(crate) hides_uniform_zero: bool,
+    /// Another uniform register than URZ is printed as an error; in brackets, one of the last group (attribute `urz`).
+    pub(crate) needs_uniform_zero: bool,
     /// Printed is the register this many numbers above the field's (attribute `plus`).
     pub(crate) plus: u8,
     pub(crate) scale: u8,
@@ -387,6 +389,7 @@ impl Item {
             no_zero: Cond::default(),
             shows_zero: None,
             hides_uniform_zero: false,
+            needs_uniform_zero: false,
             plus: 0,
             scale: 1,
             bare: false,
@@ -470,6 +473,7 @@ fn parse_display(
         "bad" => item.no_zero = Cond::parse(value)?,
         "rz" => item.shows_zero = Some(Cond::parse(value)?),
         "nourz" => item.hides_uniform_zero = true,
+        "urz" => item.needs_uniform_zero = true,
         "norz" => item.shows_zero = Some(Cond::default()),
         "plus" => item.plus = value.parse().ok()?,
         "next" => item.next = true,

@@ -331,7 +331,7 @@ impl FamilyTiming<WAVE_LANES> for WaveUnits {
         }
         match facts.is_some_and(|facts| facts.has_class) {
             true => Ok(()),
-            false => Err(FaultKind::Unsupported),
+            false => Err(FaultKind::WithoutTime),
         }
     }
 

@@ -115,8 +115,13 @@ fn extreme(smaller: bool, a: i128, b: i128) -> i128 {
 
 /// IMNMX and VIMNMX: the minimum if the predicate holds, else the maximum.
 pub(super) fn min_max(case: &WideCase<'_>) -> Option<WideOutputs> {
-    case.knows_only(&["U32", "S32", "U64", "S64", "U8x4", "U16x2", "S16x2"])?;
+    case.knows_only(&["U32", "S32", "U64", "S64", "U8x4", "U16x2", "S16x2", "RELU"])?;
     let smaller = case.predicate(2)?;
+    if case.has("RELU") {
+        case.knows_only(&["S32", "RELU"])?;
+        let (a, b) = (case.number(0, 32, true)?, case.number(1, 32, true)?);
+        return case.write_only(extreme(smaller, a, b).max(0), 32);
+    }
     if case.has("U8x4") {
         let (a, b) = (case.value(0, 32)?, case.value(1, 32)?);
         return case.write_only(of_bytes(a, b, |a, b| extreme(smaller, a, b)), 32);

@@ -15,7 +15,10 @@ impl TextWriter<'_> {
         match operand.value {
             OperandValue::Uniform(reg) => {
                 self.push_signs(operand);
-                self.push_uniform(reg);
+                match reg {
+                    Some(number) if item.needs_uniform_zero => self.push_error(number),
+                    _ => self.push_uniform(reg),
+                }
                 self.push_modifiers(item, operand);
             }
             OperandValue::UniformPred { pred, negated } => {
@@ -39,6 +42,12 @@ impl TextWriter<'_> {
             }
             None => self.push("URZ"),
         }
+    }
+
+    /// Appends a number that is not allowed: `???5`.
+    fn push_error(&mut self, number: u8) {
+        self.push("???");
+        number::push_decimal(self.out, number);
     }
 
     /// Appends what follows a register or an address of a 128-bit instruction: `|.reuse.H0_H0`.
@@ -69,14 +78,15 @@ impl TextWriter<'_> {
                 self.push(" ");
             }
             self.push("[");
-            self.push_terms(item, brackets, group);
+            let is_last = at + 1 == brackets.groups.len();
+            self.push_terms(item, brackets, group, is_last);
             self.push("]");
         }
         self.push_modifiers(item, operand);
     }
 
     /// Appends the terms of a group. RZ without a suffix and the offset 0 are left out beside other terms.
-    fn push_terms(&mut self, item: &Item, brackets: &Brackets, group: &[Term]) {
+    fn push_terms(&mut self, item: &Item, brackets: &Brackets, group: &[Term], is_last: bool) {
         let offset = |term: &Term| brackets.offset(term, group, self.names, self.word);
         let is_offset = |term: &Term| matches!(term.kind, TermKind::Signed | TermKind::Unsigned);
         let has_offset = group
@@ -113,6 +123,9 @@ impl TextWriter<'_> {
                         // Beside a general register, the attribute is about that one.
                         None if item.no_zero.holds(self.word) && !has_register => {
                             self.push("???255");
+                        }
+                        Some(number) if item.needs_uniform_zero && is_last => {
+                            self.push_error(number);
                         }
                         _ => self.push_uniform(number),
                     }
