@@ -10,6 +10,7 @@ pub struct BitRange {
 
 impl BitRange {
     /// Number of bits, at least 1 for a well-formed range.
+    #[inline]
     pub fn width(self) -> u32 {
         u32::from(self.hi.saturating_sub(self.lo)) + 1
     }
@@ -26,6 +27,7 @@ pub trait Bits {
 }
 
 impl Bits for u128 {
+    #[inline]
     fn field(self, range: BitRange) -> u64 {
         let width = range.width().min(64);
         // A shift by 128 or more would be an overflow; the bits outside the word read as 0.
@@ -38,6 +40,7 @@ impl Bits for u128 {
         }
     }
 
+    #[inline]
     fn signed_field(self, range: BitRange) -> i64 {
         let width = range.width().min(64);
         let shift = 64 - width;
@@ -45,6 +48,7 @@ impl Bits for u128 {
         ((self.field(range) << shift) as i64) >> shift
     }
 
+    #[inline]
     fn bit(self, index: u8) -> bool {
         self.checked_shr(u32::from(index)).unwrap_or(0) & 1 == 1
     }

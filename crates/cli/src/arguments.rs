@@ -40,6 +40,8 @@ pub(crate) struct DisasmArguments {
     #[arg(long, requires = "arch", conflicts_with_all = ["style", "ir", "kernel", "image"])]
     pub(crate) words: bool,
     #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
 
@@ -133,7 +135,25 @@ pub(crate) struct QueryArguments {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    #[command(flatten)]
     pub(crate) output: OutputArguments,
+}
+
+/// Number of threads of a command that works on several kernels or files.
+#[derive(Args)]
+pub(crate) struct Jobs {
+    /// Number of threads, which does not change the output [default: one per core]
+    #[arg(long, short = 'j', value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+    jobs: Option<u64>,
+}
+
+impl Jobs {
+    /// Returns the number of threads.
+    pub(crate) fn count(&self) -> usize {
+        let given = self.jobs.and_then(|jobs| usize::try_from(jobs).ok());
+        given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
 }
 
 /// Arguments of `divergence`.
@@ -239,9 +259,8 @@ pub(crate) struct BoundArguments {
     /// run
     #[arg(long)]
     pub(crate) timing: bool,
-    /// Number of threads, which does not change the output [default: one per core]
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
-    pub(crate) jobs: Option<u64>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     #[command(flatten)]
     pub(crate) domains: DomainArguments,
     /// Use no loop bounds derived from the machine code

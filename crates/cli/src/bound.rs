@@ -234,12 +234,6 @@ impl<'a> BoundOutput<'a> {
     }
 }
 
-/// Returns the number of threads that work on kernels: as stated, or one for each core.
-fn threads(jobs: Option<u64>) -> usize {
-    let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
-    jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
-
 /// Bounds kernels. Returns the exit code.
 pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let BoundArguments {
@@ -260,7 +254,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let images = crate::common::select(&library, input)?;
     library.check_launches(&images, kernel, &options.launches)?;
     let left_out = library.left_out(&input.selection(), kernel);
-    let jobs = threads(*jobs);
+    let jobs = jobs.count();
     let mut report = BoundOutput::open(arguments)?;
     let mut progress = Progress::new();
     let (mut is_empty, mut code) = (true, 0);

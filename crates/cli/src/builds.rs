@@ -10,6 +10,7 @@ use warpbound_query::Isa;
 use warpbound_query::input;
 use warpbound_query::{BoundOptions, CacheState, CycleQuery, ImageSelection, Library, NumberRange};
 
+use crate::arguments::Jobs;
 use crate::values::{loop_default, named, size};
 
 /// Options of bounds that are about all kernels of a build.
@@ -37,9 +38,8 @@ pub(crate) struct BuildArguments {
     /// L2 cache at the start: in any state, holding buffers, constants and code (warm), or empty (cold) [default: any]
     #[arg(long, value_parser = named::<CacheState>(), requires = "cycles")]
     pub(crate) caches: Option<CacheState>,
-    /// Threads [default: all cores]
-    #[arg(long, short = 'j', value_name = "N")]
-    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
 }
 
 impl BuildArguments {
@@ -49,11 +49,6 @@ impl BuildArguments {
             image: None,
             isa: self.arch,
         }
-    }
-
-    /// Returns the number of threads.
-    pub(crate) fn jobs(&self) -> usize {
-        jobs(self.jobs)
     }
 
     /// Returns the size of blocks if it is one.
@@ -85,11 +80,6 @@ fn one_size(block: [NumberRange; 3]) -> Option<[u32; 3]> {
         |range: NumberRange| (range.least == range.most).then(|| u32::try_from(range.least).ok());
     let [x, y, z] = block.map(|range| one(range).flatten());
     Some([x?, y?, z?])
-}
-
-/// Returns the number of threads: as given, or one for each core.
-pub(crate) fn jobs(given: Option<usize>) -> usize {
-    given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Opens a file, or all files with machine code in a folder and its subfolders. Files of the folder that begin like
@@ -160,7 +150,7 @@ pub(crate) fn build(path: &Path, arguments: &BuildArguments) -> Result<Build, Di
         libraries(path, &mut damaged)?,
         &arguments.selection(),
         arguments.one_block(),
-        arguments.jobs(),
+        arguments.jobs.count(),
     )?;
     build.unreadable.extend(damaged);
     Ok(build)

@@ -58,7 +58,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
     let options = DiffOptions {
         old: with_facts(arguments, &old, arguments.old_facts.as_ref())?,
         new: with_facts(arguments, &new, arguments.facts.as_ref())?,
-        jobs: arguments.build.jobs(),
+        jobs: arguments.build.jobs.count(),
     };
     let report = compare(&old, &new, &options);
     let output = arguments.output.output.as_deref();

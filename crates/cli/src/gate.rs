@@ -11,8 +11,8 @@ use warpbound_query::FactsFile;
 use warpbound_query::{BoundOptions, CycleQuery, ImageSelection, NumberRange};
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, OutputArguments};
-use crate::builds::{jobs, libraries};
+use crate::arguments::{Format, Jobs, OutputArguments};
+use crate::builds::libraries;
 use crate::common::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, left_out_code, print, weightier};
 use crate::messages;
 use crate::messages::mark_on_stdout;
@@ -40,9 +40,8 @@ pub(crate) struct GateArguments {
     /// Folder that paths of sources in SARIF are relative to
     #[arg(long, value_name = "DIR", requires = "sarif")]
     pub(crate) source_root: Option<String>,
-    /// Threads [default: all cores]
-    #[arg(long, short = 'j', value_name = "N")]
-    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -59,7 +58,7 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
         false => input::text(&arguments.budget)?,
     };
     let budget = Budget::parse(&file, &text)?;
-    let jobs = jobs(arguments.jobs);
+    let jobs = arguments.jobs.count();
     let mut files = Vec::new();
     let mut damaged = Vec::new();
     for path in &arguments.files {

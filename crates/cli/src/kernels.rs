@@ -1,12 +1,14 @@
 //! Commands that report on each kernel: `disasm`, `divergence`, `access`, `facts`.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bounds::{FactsExtent, facts_template};
 use warpbound_builds::{FactsUpdate, updated_facts};
 use warpbound_query::Kernel;
 use warpbound_query::input;
+use warpbound_query::jobs::map_in_order;
 use warpbound_query::{BoundOptions, CodeKind, Library, Session, UsableImages, disassemble_words};
 use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
@@ -26,6 +28,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         style,
         ir,
         words,
+        jobs,
         output,
     } = arguments;
     if *words && let Some(arch) = input.arch {
@@ -53,22 +56,28 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     let left_out = library.left_out_of(&input.selection(), kernel, usable);
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
-    let mut text = String::new();
+    let requested = Requested {
+        library: &library,
+        images: &images,
+        name: kernel,
+        kind: CodeKind::All,
+        jobs: jobs.count(),
+    };
     let done = for_each_kernel(
-        &library,
-        &images,
-        kernel,
-        CodeKind::All,
+        &requested,
         |session, index| {
             let kernel = session.kernel_at(index)?;
-            text.clear();
-            if !first {
-                text.push('\n');
-            }
+            let mut text = String::new();
             match style {
                 _ if *ir => session.print_ir(kernel, &mut text)?,
                 Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
                 Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
+            }
+            Ok(text)
+        },
+        |text| {
+            if !first {
+                out.write_all(b"\n")?;
             }
             first = false;
             Ok(out.write_all(text.as_bytes())?)
@@ -108,9 +117,13 @@ pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandE
     } = arguments;
     let library = input::library(&query.input.file)?;
     let options = flow_options(&library, launch, domains)?;
-    report(&library, query, &options, |session, kernel| {
-        session.divergence(kernel, &options)
-    })
+    report(
+        &library,
+        query,
+        &options,
+        |session, kernel| session.divergence(kernel, &options),
+        |_| {},
+    )
 }
 
 /// Reports the memory accesses of kernels. Returns the exit code.
@@ -122,22 +135,29 @@ pub(crate) fn access(arguments: &AccessArguments) -> Result<u8, CommandError> {
     } = arguments;
     let library = input::library(&query.input.file)?;
     let options = flow_options(&library, launch, domains)?;
-    report(&library, query, &options, |session, kernel| {
-        warpbound_bounds::access(session, kernel, &options)
-    })
+    report(
+        &library,
+        query,
+        &options,
+        |session, kernel| warpbound_bounds::access(session, kernel, &options),
+        |_| {},
+    )
 }
 
-/// Writes the report that `query` makes on each kernel, for the launches in the options. Returns the exit code.
-pub(crate) fn report<R: KernelReport>(
+/// Writes the report that `query` makes on each kernel, for the launches in the options, and passes the reports to `each`
+/// in the order of the file. Returns the exit code.
+pub(crate) fn report<R: KernelReport + Send>(
     library: &Library,
     arguments: &QueryArguments,
     options: &BoundOptions,
-    query: impl Fn(&Session, &Kernel) -> Result<R, Diagnostic>,
+    query: impl Fn(&Session, &Kernel) -> Result<R, Diagnostic> + Sync,
+    mut each: impl FnMut(&R),
 ) -> Result<u8, CommandError> {
     let QueryArguments {
         input,
         kernel,
         format,
+        jobs,
         output,
     } = arguments;
     let images = crate::common::select(library, input)?;
@@ -147,11 +167,21 @@ pub(crate) fn report<R: KernelReport>(
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
     let mut writer = ReportWriter::new(out, (*format).into(), &file).without(&left_out);
-    let kind = CodeKind::Kernels;
-    let done = for_each_kernel(library, &images, kernel, kind, |session, index| {
-        let report = query(session, session.kernel_at(index)?)?;
-        Ok(writer.kernel(&report)?)
-    })?;
+    let requested = Requested {
+        library,
+        images: &images,
+        name: kernel,
+        kind: CodeKind::Kernels,
+        jobs: jobs.count(),
+    };
+    let done = for_each_kernel(
+        &requested,
+        |session, index| Ok(query(session, session.kernel_at(index)?)?),
+        |report| {
+            each(&report);
+            Ok(writer.kernel(&report)?)
+        },
+    )?;
     writer.finish()?.finish()?;
     let is_shown = *format == Format::Text && output.output.is_none();
     Ok(done.code(&left_out, is_shown))
@@ -190,16 +220,24 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut updated = String::new();
-    let kind = CodeKind::Kernels;
-    let done = for_each_kernel(&library, &images, kernel, kind, |session, index| {
+    let requested = Requested {
+        library: &library,
+        images: &images,
+        name: kernel,
+        kind: CodeKind::Kernels,
+        // The facts of an update are taken from one set.
+        jobs: 1,
+    };
+    let found = |session: &Arc<Session>, index| Ok((Arc::clone(session), index));
+    let done = for_each_kernel(&requested, found, |(session, index)| {
         let kernel = session.kernel_at(index)?;
         let text = match &mut update {
             Some(update) => {
                 // Written at the end, because it must first be known that some facts concern these kernels.
-                updated.push_str(&updated_facts(session, kernel, update)?);
+                updated.push_str(&updated_facts(&session, kernel, update)?);
                 return Ok(());
             }
-            None => facts_template(session, kernel, &options, extent)?,
+            None => facts_template(&session, kernel, &options, extent)?,
         };
         if first {
             out.write_all(warpbound_bounds::facts::FACTS_HEAD.as_bytes())?;
@@ -239,29 +277,51 @@ impl Failures {
     }
 }
 
-/// Applies `work` to each requested kernel. Failures of kernels and unusable images are collected. It is an error if
-/// no kernel succeeds.
-fn for_each_kernel(
-    library: &Library,
-    images: &[usize],
-    name: Option<&str>,
-    find: CodeKind,
-    mut work: impl FnMut(&Session, usize) -> Result<(), CommandError>,
+/// Kernels that are worked on before there are threads, because starting them takes as long as listing a short file.
+const WITHOUT_THREADS: usize = 4;
+
+/// Kernels that a command works on.
+struct Requested<'a> {
+    library: &'a Library,
+    images: &'a [usize],
+    name: Option<&'a str>,
+    kind: CodeKind,
+    /// Number of threads.
+    jobs: usize,
+}
+
+/// Applies `work` to each requested kernel on several threads and passes the results to `each` in the order of the file.
+/// Failures of kernels and unusable images are collected. It is an error if no kernel succeeds.
+fn for_each_kernel<R: Send>(
+    requested: &Requested<'_>,
+    work: impl Fn(&Arc<Session>, usize) -> Result<R, CommandError> + Sync,
+    mut each: impl FnMut(R) -> Result<(), CommandError>,
 ) -> Result<Failures, CommandError> {
+    let Requested {
+        library,
+        images,
+        name,
+        ..
+    } = *requested;
     let (mut answered, mut is_lacking) = (0, false);
     let mut diagnostics = Vec::new();
-    for item in library.find(images, name, find) {
-        match item {
-            Ok((session, index)) => match work(&session, index) {
-                Ok(()) => answered += 1,
-                Err(CommandError::Input(diagnostic)) => {
-                    // The query asked for this kernel, so the answer is incomplete.
-                    is_lacking = true;
-                    diagnostics.push(diagnostic);
-                }
-                // Errors of the output and of the usage would occur for the other kernels as well.
-                Err(stop) => return Err(stop),
-            },
+    let mut found = library.find(images, name, requested.kind);
+    let work = |item: Result<(Arc<Session>, usize), Diagnostic>| {
+        item.map(|(session, index)| work(&session, index))
+    };
+    let mut receive = |result| {
+        match result {
+            Ok(Ok(result)) => {
+                each(result)?;
+                answered += 1;
+            }
+            Ok(Err(CommandError::Input(diagnostic))) => {
+                // The query asked for this kernel, so the answer is incomplete.
+                is_lacking = true;
+                diagnostics.push(diagnostic);
+            }
+            // Errors of the output and of the usage would occur for the other kernels as well.
+            Ok(Err(stop)) => return Err(stop),
             Err(diagnostic) => {
                 // With a name, an unreadable image is no error of the command, because another image may have the
                 // kernel.
@@ -269,6 +329,13 @@ fn for_each_kernel(
                 diagnostics.push(diagnostic);
             }
         }
+        Ok(())
+    };
+    let first = found.by_ref().take(WITHOUT_THREADS);
+    map_in_order(1, first, work, &mut receive)?;
+    if let Some(next) = found.next() {
+        let rest = std::iter::once(next).chain(found);
+        map_in_order(requested.jobs, rest, work, &mut receive)?;
     }
     if answered > 0 {
         return Ok(Failures {

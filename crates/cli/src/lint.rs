@@ -1,7 +1,5 @@
 //! `warpbound lint`.
 
-use std::cell::Cell;
-
 use warpbound_query::BoundOptions;
 
 use crate::arguments::QueryArguments;
@@ -17,14 +15,14 @@ pub(crate) fn lint(arguments: &QueryArguments) -> Result<u8, CommandError> {
     let library = input::library(&arguments.input.file)?;
     let needs = "only code of NVIDIA's GPUs has control words to check";
     kernels::require_nvidia(&library, &arguments.input, needs)?;
-    // `report` takes an `Fn`, so the finding is noted in a cell.
-    let found = Cell::new(false);
-    let options = BoundOptions::default();
-    let code = kernels::report(&library, arguments, &options, |session, kernel| {
-        let report = session.lint(kernel)?;
-        found.set(found.get() || !report.findings.is_empty());
-        Ok(report)
-    })?;
+    let mut found = false;
+    let code = kernels::report(
+        &library,
+        arguments,
+        &BoundOptions::default(),
+        |session, kernel| session.lint(kernel),
+        |report| found |= !report.findings.is_empty(),
+    )?;
     // Possible hazards do not count: the code may exclude them.
-    Ok(if found.get() { FOUND } else { code })
+    Ok(if found { FOUND } else { code })
 }

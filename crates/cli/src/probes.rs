@@ -1,6 +1,5 @@
 //! `warpbound probes` and `warpbound decode`.
 
-use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -129,25 +128,22 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
             ..PredictOptions::default()
         },
     };
-    // `report` takes an `Fn`, so the plans are collected in a cell.
-    let plans = RefCell::new(Vec::new());
+    let mut plans = Vec::new();
     stages.end("parse");
     let code = kernels::report(
         &library,
         &arguments.query,
         &options.bound,
-        |session, kernel| {
-            let plan = probe_plan(session, kernel, &options)?;
+        |session, kernel| probe_plan(session, kernel, &options),
+        |plan| {
             if arguments.write.is_some() {
-                plans.borrow_mut().push(to_json(&plan));
+                plans.push(to_json(plan));
             }
-            Ok(plan)
         },
     )?;
     stages.end("analyse");
     stages.print();
     if let Some(path) = &arguments.write {
-        let plans = plans.borrow();
         let [plan] = plans.as_slice() else {
             let message = format!("a plan is for one kernel, here are {}", plans.len());
             return Err(Diagnostic::new(message).hint("choose with --kernel").into());

@@ -1,6 +1,5 @@
 //! `warpbound splits`.
 
-use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -47,21 +46,17 @@ pub(crate) fn splits(arguments: &SplitsArguments) -> Result<u8, CommandError> {
         machine: machine.map(input::gpu_model).transpose()?,
         bound,
     };
-    // `report` takes an `Fn`, so the reports are collected in a cell.
-    let reports = RefCell::new(Vec::new());
+    let mut reports = Vec::new();
     let code = kernels::report(
         &library,
         &arguments.query,
         &options.bound,
-        |session, kernel| {
-            let report = warpbound_measure::splits(session, kernel, &options)?;
-            reports.borrow_mut().push(report.clone());
-            Ok(report)
-        },
+        |session, kernel| warpbound_measure::splits(session, kernel, &options),
+        |report| reports.push(report.clone()),
     )?;
     if let Some(path) = &arguments.write {
         let mut out = Output::open(Some(path))?;
-        out.write_all(chosen_marks(&reports.borrow()).as_bytes())?;
+        out.write_all(chosen_marks(&reports).as_bytes())?;
         out.finish()?;
     }
     Ok(code)

@@ -1,6 +1,7 @@
 //! Kernel: its code and its metadata. For example, a kernel compiled with `__launch_bounds__(256)` has
 //! [`Kernel::max_threads`] 256, 1, 1; one compiled without has `None`.
 
+use std::borrow::Cow;
 use std::hash::Hasher as _;
 use std::sync::Arc;
 
@@ -137,12 +138,12 @@ impl Kernel {
     }
 
     /// The kernel restricted to its own code section, without joined ones.
-    pub fn own_section(&self) -> Kernel {
-        let mut own = self.clone();
+    pub fn own_section(&self) -> Cow<'_, Kernel> {
         let Some(first) = self.joined.first() else {
             // Without joined sections, all of it is the kernel's own.
-            return own;
+            return Cow::Borrowed(self);
         };
+        let mut own = self.clone();
         let end = first.start;
         own.joined.clear();
         own.code
@@ -156,7 +157,7 @@ impl Kernel {
         // The functions and relocations of joined sections have addresses past the end of this one.
         own.relocations
             .retain(|relocation| relocation.offset < end.0);
-        own
+        Cow::Owned(own)
     }
 
     /// Number of instructions in the code, control words and padding included, as its size implies it; `None` if

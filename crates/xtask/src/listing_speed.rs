@@ -20,10 +20,10 @@ usage: cargo xtask listing-speed [--runs COUNT] FILE...
        cargo xtask listing-speed [--runs COUNT] --folder DIRECTORY
        cargo xtask listing-speed [--runs COUNT] --list FILE...
 
-Lists each cubin with `warpbound disasm --style nvdisasm` (release build, made first) and with
-oracle/bin/nvdisasm -c -ndf, its fastest mode, in turns (oracle/bin/cu13/nvdisasm for sm_75 and later); both use one
-core and discard their output. Prints the instructions per second of the best run of each and their ratio; fails if the
-two do not list the same number of instructions.
+Lists each cubin with `warpbound disasm --style nvdisasm` (release build, made first), on one thread and on one for
+each core, and with oracle/bin/nvdisasm -c -ndf, its fastest mode, in turns (oracle/bin/cu13/nvdisasm for sm_75 and
+later), which uses one core. All discard their output. Prints the instructions per second of the best run of each and
+the ratios of times; fails if the two do not list the same number of instructions.
 
   --folder DIRECTORY   instead: all cubins of a folder that have code, a process for each; prints the sums of the
                        best times and their ratio
@@ -95,6 +95,15 @@ struct Tools {
     warpbound: PathBuf,
     older: Nvdisasm,
     newer: Nvdisasm,
+    /// One for each core.
+    threads: usize,
+}
+
+/// Best times of a listing.
+struct Times {
+    one_thread: Duration,
+    all_threads: Duration,
+    nvdisasm: Duration,
 }
 
 impl Tools {
@@ -103,11 +112,17 @@ impl Tools {
             warpbound,
             older: Nvdisasm::new(&repository.oracle())?,
             newer: Nvdisasm::release_13(&repository.oracle())?,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
         })
     }
 
-    fn our_command(&self, file: &Path) -> Command {
-        command(&self.warpbound, &["disasm", "--style", "nvdisasm"], file)
+    fn our_command(&self, file: &Path, threads: usize) -> Command {
+        let jobs = format!("--jobs={threads}");
+        command(
+            &self.warpbound,
+            &["disasm", "--style", "nvdisasm", &jobs],
+            file,
+        )
     }
 
     fn nvdisasm_command(&self, file: &Path) -> Command {
@@ -121,7 +136,7 @@ impl Tools {
 
     /// Returns the number of instructions, which both must list.
     fn count(&self, file: &Path) -> anyhow::Result<usize> {
-        let count = instructions(self.our_command(file))?;
+        let count = instructions(self.our_command(file, 1))?;
         let other = instructions(self.nvdisasm_command(file))?;
         if count != other {
             bail!(
@@ -132,14 +147,19 @@ impl Tools {
         Ok(count)
     }
 
-    /// Returns the best times of both, run in turns.
-    fn best(&self, file: &Path, runs: usize) -> anyhow::Result<[Duration; 2]> {
-        let mut best = [Duration::MAX; 2];
+    /// Returns the best times of all, run in turns.
+    fn best(&self, file: &Path, runs: usize) -> anyhow::Result<Times> {
+        let mut best = Times {
+            one_thread: Duration::MAX,
+            all_threads: Duration::MAX,
+            nvdisasm: Duration::MAX,
+        };
         for _ in 0..runs {
-            for (best, command) in best
-                .iter_mut()
-                .zip([self.our_command(file), self.nvdisasm_command(file)])
-            {
+            for (best, command) in [
+                (&mut best.one_thread, self.our_command(file, 1)),
+                (&mut best.all_threads, self.our_command(file, self.threads)),
+                (&mut best.nvdisasm, self.nvdisasm_command(file)),
+            ] {
                 *best = (*best).min(time(command)?);
             }
         }
@@ -148,26 +168,34 @@ impl Tools {
 
     fn file(&self, file: &Path, runs: usize) -> anyhow::Result<()> {
         let count = self.count(file)?;
-        let [ours, theirs] = self.best(file, runs)?.map(|time| time.as_secs_f64());
+        let best = self.best(file, runs)?;
+        let theirs = best.nvdisasm.as_secs_f64();
         println!(
-            "{}: {count} instructions; ours {ours:.3} s, {:.2} M/s; nvdisasm {theirs:.3} s, {:.3} M/s; ratio {:.1}",
+            "{}: {count} instructions; nvdisasm {theirs:.3} s, {:.3} M/s",
             file.display(),
-            count as f64 / ours / 1e6,
-            count as f64 / theirs / 1e6,
-            theirs / ours
+            count as f64 / theirs / 1e6
         );
+        for (threads, time) in [(1, best.one_thread), (self.threads, best.all_threads)] {
+            let ours = time.as_secs_f64();
+            println!(
+                "  {threads} threads: {ours:.3} s, {:.2} M/s, {:.1} times as fast as nvdisasm",
+                count as f64 / ours / 1e6,
+                theirs / ours
+            );
+        }
         Ok(())
     }
 
     fn folder(&self, cubins: &[PathBuf], runs: usize) -> anyhow::Result<()> {
-        let (mut instructions, mut sums) = (0, [Duration::ZERO; 2]);
+        let mut instructions = 0;
+        let (mut ours, mut theirs) = (Duration::ZERO, Duration::ZERO);
         for cubin in cubins {
             instructions += self.count(cubin)?;
-            for (sum, best) in sums.iter_mut().zip(self.best(cubin, runs)?) {
-                *sum += best;
-            }
+            let best = self.best(cubin, runs)?;
+            ours += best.all_threads;
+            theirs += best.nvdisasm;
         }
-        let [ours, theirs] = sums.map(|time| time.as_secs_f64());
+        let (ours, theirs) = (ours.as_secs_f64(), theirs.as_secs_f64());
         println!(
             "{} cubins, {instructions} instructions: ours {:.2} ms each, nvdisasm {:.2} ms each; ratio {:.1}",
             cubins.len(),

@@ -3,6 +3,7 @@
 pub(super) mod address;
 pub(super) mod arch;
 pub(super) mod bits;
+mod brief;
 mod class;
 pub(super) mod control;
 pub(super) mod dialect;
@@ -11,6 +12,7 @@ pub(super) mod encode;
 mod field;
 pub(super) mod form;
 mod imad_alias;
+mod line;
 pub(super) mod lookup;
 pub(super) mod modifier;
 pub(super) mod names;

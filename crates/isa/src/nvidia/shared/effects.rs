@@ -246,8 +246,7 @@ fn add_operand_cells(
         _ => {}
     }
     let zero = uniform_zero(dialect, names);
-    let is_register =
-        |cell: &Reg| cell.kind != RegisterKind::Uniform || u64::from(cell.number) < zero;
+    let is_register = |cell: &Reg| cell.kind != RegisterKind::Uniform || cell.number < zero.into();
     cells.retain(is_register);
     match operand.role {
         OperandRole::Read => out.reads.extend(cells),

@@ -133,6 +133,15 @@ impl Field {
         })
     }
 
+    /// Range of a field of this width that is not scattered; `None` for other fields.
+    pub(crate) fn range(&self, width: u32) -> Option<BitRange> {
+        let lo = self.first.lo;
+        (self.more.is_empty() && self.width == width).then(|| BitRange {
+            hi: lo + self.first.width - 1,
+            lo,
+        })
+    }
+
     /// Number of bits, 1 to 64.
     pub(crate) fn width(&self) -> u32 {
         self.width
@@ -177,7 +186,7 @@ impl Cond {
     }
 
     /// Bits that the condition depends on, if it is false when all of them are clear.
-    pub(super) fn set_bits(self) -> Option<u128> {
+    pub(crate) fn set_bits(self) -> Option<u128> {
         match (self.mask, self.value) {
             // A condition without set bits holds if all bits are clear.
             (_, 0) => None,

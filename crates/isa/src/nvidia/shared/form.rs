@@ -5,6 +5,7 @@
 //! sets the condition code if bit 47 is set.
 
 use super::arch::Arch;
+use super::brief::Steps;
 use super::dialect::Dialect;
 use super::encode::NamedField;
 use super::field::{Cond, Field};
@@ -84,25 +85,53 @@ pub(crate) enum ControlHints {
 
 impl ControlHints {
     /// Whether stall code and bits fit together.
+    #[inline]
     pub(crate) fn allow(self, word: u128) -> bool {
         const STALL: BitRange = BitRange { hi: 109, lo: 105 };
         const HINTS: BitRange = BitRange { hi: 124, lo: 122 };
-        /// Highest code for batches.
-        const LAST: u64 = 5;
-        let hints = word.field(HINTS);
-        match (word.field(STALL), self) {
-            (16 | 28.., _) => false,
-            (0, _) => hints == 0,
-            (17.., ControlHints::Reuse(operands)) => hints & !operands == 0,
-            // Code 3 asks for an operand that these forms lack.
-            (_, ControlHints::Reuse(0)) => hints <= LAST && hints != 3,
-            _ => hints <= LAST,
-        }
+        let kind = match self {
+            ControlHints::Reuse(operands) => operands as usize,
+            ControlHints::Batch => BATCH,
+        };
+        let of_kind = ALLOWED_HINTS.get(kind);
+        let allowed = of_kind.and_then(|allowed| allowed.get(word.field(STALL) as usize));
+        allowed.is_some_and(|allowed| allowed >> word.field(HINTS) & 1 == 1)
     }
 
     /// Whether the bits keep operands in the reuse cache.
+    #[inline]
     pub(crate) fn are_reuse(self, word: u128) -> bool {
-        word.bit(109) && self != ControlHints::Batch
+        // Both sides are computed, because a branch on a stall code is often predicted wrong.
+        word.bit(109) & (self != ControlHints::Batch)
+    }
+}
+
+/// Index of [`ControlHints::Batch`] in [`ALLOWED_HINTS`]; the sets of operands come before it.
+const BATCH: usize = 8;
+
+/// For each kind of hints and each stall code, the values of the bits that are allowed, one bit for each. A table,
+/// because branches on stall codes are often predicted wrong.
+static ALLOWED_HINTS: [[u8; 32]; BATCH + 1] = {
+    let mut allowed = [[0; 32]; BATCH + 1];
+    let mut at = 0;
+    while at < allowed.len() * 256 {
+        let (kind, stall, hints) = (at / 256, at / 8 % 32, at % 8);
+        allowed[kind][stall] |= (allows(kind, stall, hints) as u8) << hints;
+        at += 1;
+    }
+    allowed
+};
+
+const fn allows(kind: usize, stall: usize, hints: usize) -> bool {
+    /// Highest code for batches.
+    const LAST: usize = 5;
+    match (stall, kind) {
+        (16 | 28.., _) => false,
+        (0, _) => hints == 0,
+        (17.., 0..BATCH) => hints & !kind == 0,
+        // Code 3 asks for an operand that these forms lack.
+        (_, 0) => hints <= LAST && hints != 3,
+        _ => hints <= LAST,
     }
 }
 
@@ -169,6 +198,8 @@ pub struct Form {
     pub(crate) name_fields: Vec<(NamesId, Field)>,
     /// Found when a word of the row is first taken apart.
     pub(super) fields: OnceLock<Vec<NamedField>>,
+    /// Made when a word of the row is first printed.
+    steps: OnceLock<Steps>,
 }
 
 impl Form {
@@ -180,6 +211,12 @@ impl Form {
     /// Opcode name, without modifiers: `FFMA`.
     pub fn mnemonic(&self) -> &'static str {
         self.opcode.name()
+    }
+
+    /// Template prepared for printing.
+    pub(crate) fn steps(&self) -> &Steps {
+        self.steps
+            .get_or_init(|| Steps::of(self.mnemonic(), &self.template, self.dialect))
     }
 
     /// Whether the row encodes an instruction. Otherwise it excludes words that a less specific row matches.
@@ -235,6 +272,7 @@ impl Form {
             template,
             name_fields: spelled,
             fields: OnceLock::new(),
+            steps: OnceLock::new(),
         })
     }
 }
@@ -314,7 +352,10 @@ fn parse_effect(word: &str, lists: &ListFile, effects: &mut RowEffects) -> Optio
         "quad" => effects.quad_mask = Some(parse_range(value)?),
         "noguard" => effects.unguarded = true,
         "batch" => effects.hints = Some(ControlHints::Batch),
-        "reuse" => effects.hints = Some(ControlHints::Reuse(value.parse().ok()?)),
+        "reuse" => {
+            let operands = value.parse().ok().filter(|&operands| operands < 8)?;
+            effects.hints = Some(ControlHints::Reuse(operands));
+        }
         "uguard" => effects.uniform_guard = true,
         "never" => effects.never.push(Cond::parse(value)?),
         "ambiguous" => {

@@ -87,7 +87,7 @@ pub(crate) const fn opcodes<W, const ROWS: usize>(encodings: &EncodingTable<W>) 
 }
 
 /// Fields of a row that have values which are not an instruction.
-pub(crate) type PartialFields = OnceLock<Vec<(NamesId, Field)>>;
+pub(crate) type PartialFields = OnceLock<Box<[(NamesId, Field)]>>;
 
 /// Part of a table that depends on the architecture.
 #[derive(Clone, Copy, Debug)]
@@ -235,7 +235,7 @@ impl FormTable {
     }
 }
 
-fn partial_fields(form: &Form, names: &Names) -> Vec<(NamesId, Field)> {
+fn partial_fields(form: &Form, names: &Names) -> Box<[(NamesId, Field)]> {
     form.name_fields
         .iter()
         .filter(|(id, _)| names.has_invalid_values(*id))

@@ -2,6 +2,7 @@
 //! words `- .RM .RP .RZ` spells the value 2 of a rounding field as `.RP`.
 
 use super::dialect::Dialect;
+use super::line::Spelling;
 use super::modifier::{Modifier, Modifiers};
 use super::timing::Timing;
 use crate::encoding::ArchSet;
@@ -228,9 +229,16 @@ impl ListFile {
 
 /// Values of one list on one architecture, parsed when one of them is first needed, because a short listing needs few
 /// lists. Empty if a word cannot be parsed.
+///
+/// Apart from the table until then: there are lists by the thousand for each architecture, and every page of a table that
+/// is written to takes longer than parsing a list.
 #[derive(Debug)]
-pub(crate) struct ListValues {
-    names: OnceLock<Vec<Option<&'static str>>>,
+pub(crate) struct ListValues(OnceLock<Box<ParsedValues>>);
+
+/// Values of a list as texts, modifiers, counts or a timing class.
+#[derive(Debug, Default)]
+struct ParsedValues {
+    names: OnceLock<Vec<Option<Spelling>>>,
     modifiers: OnceLock<Vec<Modifiers>>,
     counts: OnceLock<Vec<u8>>,
     timing: OnceLock<Option<Timing>>,
@@ -242,12 +250,7 @@ impl ListValues {
         clippy::declare_interior_mutable_const,
         reason = "it fills statics and is never read"
     )]
-    pub(crate) const EMPTY: ListValues = ListValues {
-        names: OnceLock::new(),
-        modifiers: OnceLock::new(),
-        counts: OnceLock::new(),
-        timing: OnceLock::new(),
-    };
+    pub(crate) const EMPTY: ListValues = ListValues(OnceLock::new());
 }
 
 /// Lists of the file with the overrides of one architecture.
@@ -301,12 +304,9 @@ impl Names {
     /// Number of lists parsed so far.
     #[cfg(test)]
     pub(crate) fn lists_read(&self) -> usize {
-        let names = self.values.iter().filter(|list| list.names.get().is_some());
-        let counts = self
-            .values
-            .iter()
-            .filter(|list| list.counts.get().is_some());
-        names.count() + counts.count()
+        let lists = self.values.iter().filter_map(|list| list.0.get());
+        let read = lists.filter(|list| list.names.get().is_some() || list.counts.get().is_some());
+        read.count()
     }
 
     /// Entries of the list whose first entry is `at` that apply to the architecture.
@@ -335,15 +335,24 @@ impl Names {
         Some(values)
     }
 
-    fn names(&self, id: NamesId) -> Option<&[Option<&'static str>]> {
+    fn values(&self, at: usize) -> Option<&ParsedValues> {
+        Some(self.values.get(at)?.0.get_or_init(Box::default))
+    }
+
+    fn names(&self, id: NamesId) -> Option<&[Option<Spelling>]> {
         let read = || self.list(id.0, parse_spelling).unwrap_or_default();
-        Some(self.values.get(id.0)?.names.get_or_init(read))
+        Some(self.values(id.0)?.names.get_or_init(read))
     }
 
     /// Spelling of `value`; `None` if the value is not an instruction.
     pub(crate) fn text(&self, id: NamesId, value: u64) -> Option<&'static str> {
+        self.spelling(id, value).map(|spelling| spelling.text)
+    }
+
+    /// As [`Names::text`], prepared for printing.
+    pub(crate) fn spelling(&self, id: NamesId, value: u64) -> Option<&Spelling> {
         let list = self.names(id)?;
-        list.get(usize::try_from(value).ok()?).copied().flatten()
+        list.get(usize::try_from(value).ok()?)?.as_ref()
     }
 
     /// Modifiers that `value` stands for.
@@ -352,7 +361,7 @@ impl Names {
             self.list(id.0, |word| Some(parse_modifiers(word)))
                 .unwrap_or_default()
         };
-        let list = self.values.get(id.0);
+        let list = self.values(id.0);
         let list = list.map(|list| list.modifiers.get_or_init(read));
         let value = usize::try_from(value).ok();
         let found = list.and_then(|list| list.get(value?));
@@ -369,11 +378,8 @@ impl Names {
     /// name too few registers.
     pub(crate) fn count(&self, id: CountId, value: u64) -> u8 {
         let read = || self.list(id.0, parse_count).unwrap_or_default();
-        let Some(list) = self
-            .values
-            .get(id.0)
-            .map(|list| list.counts.get_or_init(read))
-        else {
+        let values = self.values(id.0);
+        let Some(list) = values.map(|list| list.counts.get_or_init(read)) else {
             // The largest register group has 128 bits.
             return 4;
         };
@@ -391,24 +397,25 @@ impl Names {
             let (_, name) = self.lists.key(entry);
             Timing::parse(name, &self.lists.words(entry).collect::<Vec<_>>())
         };
-        self.values.get(id.0)?.timing.get_or_init(read).as_ref()
+        self.values(id.0)?.timing.get_or_init(read).as_ref()
     }
 }
 
 /// Parses a spelling: `-` is empty text, `!` (`None`) is not an instruction.
-fn parse_spelling(word: &'static str) -> Option<Option<&'static str>> {
+fn parse_spelling(word: &'static str) -> Option<Option<Spelling>> {
     Some(match word {
-        "-" => Some(""),
+        "-" => Some(Spelling::new("")),
         "!" => None,
-        text => Some(text),
+        text => Some(Spelling::new(text)),
     })
 }
 
 /// Parses the modifiers of a spelling.
 fn parse_modifiers(word: &'static str) -> Modifiers {
-    let text = parse_spelling(word).flatten().unwrap_or_default();
     let mut modifiers = Modifiers::new();
-    Modifier::push_all(text, &mut modifiers);
+    if let Some(spelling) = parse_spelling(word).flatten() {
+        Modifier::push_all(spelling.text, &mut modifiers);
+    }
     modifiers
 }
 

@@ -1,40 +1,7 @@
-//! Number formats of NVIDIA's disassembler (releases 12.4 and 13.5). For example, the single 0.1 is printed as
-//! `0.10000000149011611938`, and -8 as an integer is `-0x8`.
+//! Floating-point numbers as NVIDIA's disassembler prints them (releases 12.4 and 13.5). For example, the single 0.1
+//! is printed as `0.10000000149011611938`.
 
 use half::f16;
-
-/// Appends a signed hexadecimal number: `0x10`, `-0x8`.
-pub(crate) fn push_hex(out: &mut String, n: i64) {
-    out.push_str(if n < 0 { "-0x" } else { "0x" });
-    // Negating the smallest number would overflow.
-    push_hex_digits(out, n.unsigned_abs(), 1);
-}
-
-/// Appends hexadecimal digits: `least` or more.
-pub(crate) fn push_hex_digits(out: &mut String, n: u64, least: u32) {
-    let digits = (64 - n.leading_zeros()).div_ceil(4).max(least);
-    for index in (0..digits).rev() {
-        // A large `least` asks for digits above the 64 bits, which are 0.
-        let digit = (n.checked_shr(4 * index).unwrap_or(0) & 15) as u8;
-        out.push(char::from(if digit < 10 {
-            b'0' + digit
-        } else {
-            b'a' - 10 + digit
-        }));
-    }
-}
-
-/// Appends decimal digits.
-pub(crate) fn push_decimal(out: &mut String, n: u8) {
-    let digit = |d: u8| char::from(b'0' + d % 10);
-    if n >= 100 {
-        out.push(digit(n / 100));
-    }
-    if n >= 10 {
-        out.push(digit(n / 10));
-    }
-    out.push(digit(n));
-}
 
 /// Formats an immediate in IEEE binary16. With `names_nans`, signalling NaNs have a name of their own.
 pub(crate) fn format_half(bits: u16, names_nans: bool) -> String {
@@ -123,40 +90,7 @@ fn pad_exponent(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        format_double, format_half, format_single, push_decimal, push_hex, push_hex_digits,
-    };
-
-    #[test]
-    fn integers() {
-        let hex = |n| {
-            let mut out = String::new();
-            push_hex(&mut out, n);
-            out
-        };
-        for n in [
-            0,
-            1,
-            9,
-            10,
-            15,
-            16,
-            0xfedc_ba98_7654_3210_u64 >> 1,
-            i64::MAX as u64,
-        ] {
-            assert_eq!(hex(n as i64), format!("{n:#x}"));
-        }
-        assert_eq!(hex(-0x8000_0000), "-0x80000000");
-        assert_eq!(hex(i64::MIN), "-0x8000000000000000");
-        let mut out = String::new();
-        push_hex_digits(&mut out, 0x18, 4);
-        assert_eq!(out, "0018");
-        for n in 0..=255 {
-            let mut out = String::new();
-            push_decimal(&mut out, n);
-            assert_eq!(out, n.to_string());
-        }
-    }
+    use super::{format_double, format_half, format_single};
 
     #[test]
     fn floats_as_the_disassembler_printed_them() {

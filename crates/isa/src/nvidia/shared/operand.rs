@@ -287,14 +287,11 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
             field,
             hide,
             ..
-        } => {
-            if hide.holds(word) {
-                ""
-            } else {
-                // Decoding rejects values without a name, so `?` appears only for words that no decoder accepted.
-                names.text(*id, field.get(word)).unwrap_or("?")
-            }
+        } if !hide.holds(word) => {
+            // Decoding rejects values without a name, so `?` appears only for words that no decoder accepted.
+            names.text(*id, field.get(word)).unwrap_or("?")
         }
+        Piece::Name { .. } => "",
     }
 }
 
@@ -325,6 +322,13 @@ pub(crate) fn is_hidden(item: &Item, names: &Names, word: u128) -> bool {
         text.is_some_and(|text| !text.is_empty())
     };
     item.hide.holds(word) || item.hide_by.as_ref().is_some_and(listed)
+}
+
+/// Text of the selected part of an operand; empty for all of it.
+pub(crate) fn select(item: &Item, names: &Names, word: u128) -> &'static str {
+    let select = item.select.as_ref();
+    let text = select.and_then(|(list, field)| names.text(*list, field.get(word)));
+    text.unwrap_or("")
 }
 
 /// Number of registers of an operand.
@@ -367,11 +371,7 @@ pub(crate) fn operand(
         }
         _ => false,
     };
-    let select = item
-        .select
-        .as_ref()
-        .and_then(|(id, field)| names.text(*id, field.get(word)))
-        .unwrap_or("");
+    let select = select(item, names, word);
     Operand {
         value,
         role: match (item.writes, holds(&item.rmw)) {

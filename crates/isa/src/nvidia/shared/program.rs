@@ -105,16 +105,25 @@ impl SassProgram {
     /// The bits of the control word mean reuse only for instructions of fixed latency; textures use them as modifiers.
     /// Rows of words of 128 bits say it themselves, because there it depends on the stall count, too.
     pub fn reused_operands(&self, instr: &SassInstr) -> u8 {
-        let Some(form) = self.form(instr) else {
-            return 0;
-        };
-        let is_reuse = match form.effects.hints {
+        match self.form(instr) {
+            Some(form) if self.shows_reuse(form, instr) => instr.control.reuse,
+            _ => 0,
+        }
+    }
+
+    /// Whether the bits of the control word keep operands in the reuse cache.
+    #[inline]
+    pub(crate) fn shows_reuse(&self, form: &Form, instr: &SassInstr) -> bool {
+        match form.effects.hints {
             Some(hints) => hints.are_reuse(self.bits(instr)),
-            None => self.timing(instr).is_some_and(|timing| {
-                matches!(timing.latency, LatencyKind::Fixed | LatencyKind::Either)
-            }),
-        };
-        if is_reuse { instr.control.reuse } else { 0 }
+            None => {
+                // Classes are looked up last, because that takes longest.
+                instr.control.reuse != 0
+                    && self.timing(instr).is_some_and(|timing| {
+                        matches!(timing.latency, LatencyKind::Fixed | LatencyKind::Either)
+                    })
+            }
+        }
     }
 
     /// Timing class; `None` for a word that is not an instruction.

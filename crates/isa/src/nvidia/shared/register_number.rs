@@ -22,7 +22,7 @@ pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
 
 /// Number of URZ. Before sm_100 fields of uniform registers have 6 bits, and the disassembler ignores the two bits above
 /// them.
-pub(crate) fn uniform_zero(dialect: &Dialect, names: &Names) -> u64 {
+pub(crate) fn uniform_zero(dialect: &Dialect, names: &Names) -> u8 {
     match names.sm(dialect) {
         ..100 => 63,
         _ => 255,
@@ -37,7 +37,7 @@ pub(crate) fn uniform_number(
     names: &Names,
     word: u128,
 ) -> Option<u8> {
-    let zero = uniform_zero(dialect, names);
+    let zero = u64::from(uniform_zero(dialect, names));
     let number = field.get(word) & zero;
     u8::try_from(number + u64::from(plus))
         .ok()

@@ -273,7 +273,7 @@ pub(super) fn uniform(
     word: PartialWord,
     context: &Context<'_>,
 ) -> Result<PartialWord, OperandMismatch> {
-    let zero = uniform_zero(context.dialect, context.names);
+    let zero = u64::from(uniform_zero(context.dialect, context.names));
     // The field has the number before `plus` is added.
     let stored = number.map(|number| number.checked_sub(plus));
     let code = match stored {

@@ -4,12 +4,11 @@ use warpbound_base::Bits;
 
 use super::TextWriter;
 use crate::nvidia::shared::address::{Brackets, Term, TermKind};
-use crate::nvidia::shared::number;
 use crate::nvidia::shared::operand::{Operand, OperandValue};
 use crate::nvidia::shared::register_number;
 use crate::nvidia::shared::template::{Item, ItemKind};
 
-impl TextWriter<'_> {
+impl TextWriter<'_, '_> {
     /// Appends a register or predicate of the uniform datapath, or a barrier.
     pub(super) fn push_uniform_value(&mut self, item: &Item, operand: &Operand) {
         match operand.value {
@@ -27,7 +26,7 @@ impl TextWriter<'_> {
             }
             OperandValue::ConvergenceBarrier(number) => {
                 self.push("B");
-                number::push_decimal(self.out, number);
+                self.line.push_decimal(number);
             }
             // The caller passes no other value.
             _ => {}
@@ -38,7 +37,7 @@ impl TextWriter<'_> {
         match reg {
             Some(n) => {
                 self.push("UR");
-                number::push_decimal(self.out, n);
+                self.line.push_decimal(n);
             }
             None => self.push("URZ"),
         }
@@ -47,7 +46,7 @@ impl TextWriter<'_> {
     /// Appends a number that is not allowed: `???5`.
     fn push_error(&mut self, number: u8) {
         self.push("???");
-        number::push_decimal(self.out, number);
+        self.line.push_decimal(number);
     }
 
     /// Appends what follows a register or an address of a 128-bit instruction: `|.reuse.H0_H0`.

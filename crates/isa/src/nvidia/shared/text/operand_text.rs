@@ -9,7 +9,7 @@ use crate::nvidia::shared::number;
 use crate::nvidia::shared::operand::{Operand, OperandValue};
 use crate::nvidia::shared::template::{Item, ItemKind};
 
-impl TextWriter<'_> {
+impl TextWriter<'_, '_> {
     pub(super) fn push_operand(&mut self, item: &Item, operand: &Operand) {
         self.push_value(item, operand);
         self.push(item.suffix);
@@ -49,7 +49,7 @@ impl TextWriter<'_> {
                     // An unsigned field of 64 bits.
                     ItemKind::Unsigned(_) if n < 0 => {
                         self.push("0x");
-                        number::push_hex_digits(self.out, n as u64, 1);
+                        self.line.push_hex_digits(n as u64, 1);
                     }
                     _ => self.push_hex(n),
                 }
@@ -191,7 +191,7 @@ impl TextWriter<'_> {
         match reg {
             Some(n) => {
                 self.push("R");
-                number::push_decimal(self.out, n);
+                self.line.push_decimal(n);
             }
             None => self.push("RZ"),
         }
@@ -201,7 +201,7 @@ impl TextWriter<'_> {
         match pred {
             Some(n) => {
                 self.push("P");
-                number::push_decimal(self.out, n);
+                self.line.push_decimal(n);
             }
             None => self.push("PT"),
         }

@@ -5,7 +5,7 @@ use crate::instr::BranchTarget;
 use crate::nvidia::shared::operand::{Operand, OperandValue};
 use crate::nvidia::shared::template::{Item, ItemKind};
 
-impl<'a> TextWriter<'a> {
+impl<'a> TextWriter<'a, '_> {
     /// Takes the text of the relocated operand if `item` is that operand.
     pub(super) fn take_relocated(&mut self, item: &Item) -> Option<&'a str> {
         let relocated = self.relocated?;
