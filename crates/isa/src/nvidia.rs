@@ -6,7 +6,7 @@
 //! decisions of the compiler.
 
 mod maxwell;
-mod shared;
+pub(crate) mod shared;
 mod tables;
 mod volta;
 

@@ -20,10 +20,6 @@ macro_rules! opcodes {
             /// All opcodes, in the order of their first rows.
             pub const ALL: &[GcnOpcode] = &[$(GcnOpcode::$variant,)+];
 
-            /// Mnemonics of all opcodes, in the same order. The compiler takes long to evaluate [`GcnOpcode::name`],
-            /// because it compares with one variant after the other.
-            pub(crate) const NAMES: &[&str] = &[$($name,)+];
-
             /// Mnemonic.
             pub const fn name(self) -> &'static str {
                 match self {

@@ -1,11 +1,13 @@
-//! Rows of `gfx803.forms`: encodings and opcodes, parsed at compile time, and the lookup of the row of a word. For
+//! Rows of `gfx803.forms`: encodings and opcodes, and the lookup of the row of a word. For
 //! example, `s_nop 0` (0xbf800000) has format SOPP and opcode 0, and that pair has one candidate row.
 
 use super::fields::Encoding;
 use super::opcode::GcnOpcode;
-use crate::encoding::{
-    CodeLayout, EncodingTable, RowHead, RowPattern, TableDescription, WordWidth,
-};
+use crate::compiled::gfx803::HEADS;
+use crate::descriptions::GFX803;
+use crate::encoding::{EncodingTable, RowPattern};
+
+pub(crate) use crate::compiled::gfx803::OPCODES;
 use std::sync::OnceLock;
 use warpbound_base::Bits;
 
@@ -13,45 +15,12 @@ use warpbound_base::Bits;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct GcnFormId(pub(crate) u16);
 
-const TABLE: TableDescription = TableDescription {
-    text: include_str!("../../../../isa/amd/gfx803.forms"),
-    layout: CodeLayout::Units(WordWidth::Bits32),
-    index: &[],
-    archs: &[803],
-};
-
 /// Number of rows.
-pub(crate) const ROWS: usize = TABLE.rows();
-
-#[allow(long_running_const_eval, reason = "the table has 1,600 rows")]
-static HEADS: [RowHead; ROWS] = TABLE.heads(u64::BITS);
+pub(crate) const ROWS: usize = HEADS.len();
 
 /// Table of GCN3, without an index of its own. [`find`] uses one by format and opcode, because each format of GCN3
 /// has its opcode in other bits.
-pub(crate) const ENCODINGS: EncodingTable<u64> = EncodingTable::new(TABLE, &HEADS, &[], &[], &[]);
-
-/// Opcodes of all rows, in the order of the file.
-pub(crate) static OPCODES: [GcnOpcode; ROWS] = opcodes();
-
-const fn opcodes() -> [GcnOpcode; ROWS] {
-    let mut opcodes = [GcnOpcode::SNop; ROWS];
-    let mut row = 0;
-    // Rows of one format follow the order of the list, so the next opcode is most often the right one.
-    let mut guess = 0;
-    while row < ROWS {
-        let head = &HEADS[row];
-        let mut tried = 0;
-        while !head.mnemonic.equals(TABLE.text, GcnOpcode::NAMES[guess]) {
-            guess = (guess + 1) % GcnOpcode::ALL.len();
-            tried += 1;
-            // An unknown mnemonic is a build error that shows the line.
-            assert!(tried < GcnOpcode::ALL.len(), "{}", ENCODINGS.line(head));
-        }
-        opcodes[row] = GcnOpcode::ALL[guess];
-        row += 1;
-    }
-    opcodes
-}
+pub(crate) const ENCODINGS: EncodingTable<u64> = EncodingTable::new(GFX803, &HEADS, &[], &[], &[]);
 
 /// Rows with an opcode.
 pub(crate) fn with_opcode(opcode: GcnOpcode) -> impl Iterator<Item = GcnFormId> {

@@ -9,8 +9,8 @@ use warpbound_base::{BitRange, Bits};
 /// Maximum number of literal conditions of a row.
 const LITERALS: usize = 2;
 
-/// Parts of a row that are parsed at compile time.
-#[derive(Clone, Copy, Debug)]
+/// Parts of a row that the build script parses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowHead {
     /// Bits that must equal [`RowHead::value`].
     pub mask: u128,
@@ -28,20 +28,8 @@ pub struct RowHead {
 }
 
 impl RowHead {
-    /// Placeholder for arrays that are filled in one row at a time.
-    pub(crate) const EMPTY: RowHead = RowHead {
-        mask: 0,
-        value: 0,
-        width: WordWidth::Bits32,
-        archs: ArchSet(0),
-        literal: [None; LITERALS],
-        timing: Span::EMPTY,
-        mnemonic: Span::EMPTY,
-        line: Span::EMPTY,
-    };
-
     /// Parses `value/mask archs timing` before the first bar, and the mnemonic after the second.
-    pub(crate) const fn parse(file: &str, line: Span, archs: &[u32]) -> Option<RowHead> {
+    pub(crate) fn parse(file: &str, line: Span, archs: &[u32]) -> Option<RowHead> {
         let (column, rest) = line.split(file, b'|');
         let (_, template) = rest.split(file, b'|');
         let (pattern, column) = column.word(file);
@@ -62,9 +50,7 @@ impl RowHead {
         let (Some(value), Some(mask)) = (value.number(file, 16), mask.number(file, 16)) else {
             return None;
         };
-        let Some(literal) = parse_literal(file, literal, width) else {
-            return None;
-        };
+        let literal = parse_literal(file, literal, width)?;
         // `FFMA{fmz 54:53}`: a modifier may have a blank of its own.
         let (mnemonic, _) = template.word(file);
         let (mnemonic, _) = mnemonic.split(file, b'{');
@@ -104,15 +90,13 @@ pub struct LiteralCondition {
 
 impl LiteralCondition {
     /// Parses `7:0=ff`; `None` for anything else and for bits outside the word.
-    const fn parse(file: &str, text: Span, width: WordWidth) -> Option<LiteralCondition> {
+    fn parse(file: &str, text: Span, width: WordWidth) -> Option<LiteralCondition> {
         let (range, value) = text.split(file, b'=');
         let (hi, lo) = range.split(file, b':');
         let (Some(hi), Some(lo)) = (hi.number(file, 10), lo.number(file, 10)) else {
             return None;
         };
-        let Some(value) = value.number(file, 16) else {
-            return None;
-        };
+        let value = value.number(file, 16)?;
         // The last test refuses a value with more bits than the field, which would never hold.
         if lo > hi || hi >= width.bits() as u128 || hi - lo > 63 || value >> (hi - lo) > 1 {
             return None;
@@ -129,7 +113,7 @@ impl LiteralCondition {
 }
 
 /// Parses conditions separated by commas. Instruction and literal together have at most 128 bits.
-const fn parse_literal(
+fn parse_literal(
     file: &str,
     text: Span,
     width: WordWidth,
@@ -152,7 +136,7 @@ const fn parse_literal(
 
 /// Set of architectures: indices in the list of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ArchSet(u16);
+pub struct ArchSet(pub(crate) u16);
 
 impl ArchSet {
     /// Set of the first `count` architectures, 1 to 16.
@@ -168,7 +152,7 @@ impl ArchSet {
 
     /// Parses `all`, `52+` (52 and all later ones in `archs`) or a list `50,52`; `None` for anything else. `archs`
     /// has the numbers of at most 16 architectures.
-    pub(crate) const fn parse(file: &str, text: Span, archs: &[u32]) -> Option<ArchSet> {
+    pub(crate) fn parse(file: &str, text: Span, archs: &[u32]) -> Option<ArchSet> {
         let (first, plus) = text.split(file, b'+');
         let is_open = plus.start > first.end;
         let is_all = text.equals(file, "all");

@@ -1,18 +1,16 @@
-//! Text spans of the data files, for parsing at compile time.
+//! Text spans of the data files, for parsing by the build script or the compiler.
 //!
 //! Spans are byte offsets and not slices, because tables of slices would have to be relocated at each start of the
 //! program. A fault in a file is a build error that shows the line.
 
 /// Part of a file, as byte offsets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     pub(crate) start: u32,
     pub(crate) end: u32,
 }
 
 impl Span {
-    pub(crate) const EMPTY: Span = Span { start: 0, end: 0 };
-
     /// Text of the span in its file.
     pub(crate) const fn text(self, file: &'static str) -> &'static str {
         let (head, _) = file.split_at(self.end as usize);
@@ -120,23 +118,6 @@ impl Span {
             at += 1;
         }
         Some(number)
-    }
-
-    /// Whether the span's text sorts before the other's, in byte order.
-    pub(crate) const fn is_before(self, other: Span, file: &str) -> bool {
-        let bytes = file.as_bytes();
-        let mut at = 0;
-        while at < self.len() && at < other.len() {
-            let (a, b) = (
-                bytes[self.start as usize + at],
-                bytes[other.start as usize + at],
-            );
-            if a != b {
-                return a < b;
-            }
-            at += 1;
-        }
-        self.len() < other.len()
     }
 }
 

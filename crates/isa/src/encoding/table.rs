@@ -8,8 +8,13 @@ use warpbound_base::{BitRange, CodeAddr, Diagnostic};
 
 /// Unsigned integer as which a table compares words.
 pub trait EncodingWord: Copy {
+    /// Number of bits.
+    const BITS: u32;
     /// All bits.
     const ALL: Self;
+
+    /// Pattern of a row that is not wider than the integer.
+    fn pattern(head: &RowHead) -> RowPattern<Self>;
 
     /// Low bits of a word of 128 bits.
     fn truncate(word: u128) -> Self;
@@ -36,11 +41,8 @@ macro_rules! encoding_word {
     ($($word:ty)+) => {
         $(
             impl RowPattern<$word> {
-                /// Placeholder for arrays that are filled in one row at a time.
-                pub const EMPTY: RowPattern<$word> = RowPattern::<$word>::of(&RowHead::EMPTY);
-
                 /// Pattern of a row that is not wider than the integer.
-                pub const fn of(head: &RowHead) -> RowPattern<$word> {
+                pub fn of(head: &RowHead) -> RowPattern<$word> {
                     RowPattern {
                         mask: head.mask as $word,
                         value: head.value as $word,
@@ -50,7 +52,12 @@ macro_rules! encoding_word {
             }
 
             impl EncodingWord for $word {
+                const BITS: u32 = <$word>::BITS;
                 const ALL: $word = <$word>::MAX;
+
+                fn pattern(head: &RowHead) -> RowPattern<$word> {
+                    RowPattern::<$word>::of(head)
+                }
 
                 fn truncate(word: u128) -> $word {
                     word as $word
@@ -85,7 +92,7 @@ pub struct EncodingTable<W: 'static> {
 }
 
 impl<W> EncodingTable<W> {
-    /// Table from the parts that [`TableDescription`] computes; used by [`encoding_table`](crate::encoding_table).
+    /// Table from the parts that [`TableDescription::parse`] computes.
     pub const fn new(
         description: TableDescription,
         heads: &'static [RowHead],
@@ -134,6 +141,23 @@ impl<W> EncodingTable<W> {
 }
 
 impl<W: EncodingWord> EncodingTable<W> {
+    /// Parses a table that is not compiled in. Its rows stay in memory until the program ends.
+    ///
+    /// # Errors
+    ///
+    /// See [`TableDescription::parse`].
+    pub fn read(description: TableDescription) -> Result<EncodingTable<W>, String> {
+        let parsed = description.parse(W::BITS)?;
+        let patterns: Vec<RowPattern<W>> = parsed.heads.iter().map(W::pattern).collect();
+        Ok(EncodingTable::new(
+            description,
+            parsed.heads.leak(),
+            patterns.leak(),
+            parsed.starts.leak(),
+            parsed.candidates.leak(),
+        ))
+    }
+
     /// Finds the row that matches a word on the architecture with an index. If several match, the one with the most
     /// specific mask is found.
     #[inline]

@@ -8,35 +8,21 @@ use super::shared::arch::Arch;
 use super::shared::control::ControlWord;
 use super::shared::dialect::Dialect;
 use super::shared::lookup::{CodeReader, form_table};
-use super::shared::names::{Entry, ListFile, count_entries, sorted_entries};
+use super::shared::names::ListFile;
 use super::shared::sass_instr::SassInstr;
-use crate::encoding::{CodeLayout, GROUP, TableDescription};
-use crate::encoding_table;
+use crate::compiled::maxwell::{CANDIDATES, ENTRIES, HEADS, OPCODES, PATTERNS, STARTS};
+use crate::descriptions::{MAXWELL, MAXWELL_NAMES, MAXWELL_NUMBERS};
+use crate::encoding::{EncodingTable, GROUP};
 use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
 
-/// Number of architectures.
-const ARCHS: usize = 4;
+const ENCODINGS: EncodingTable<u64> =
+    EncodingTable::new(MAXWELL, &HEADS, &PATTERNS, &STARTS, &CANDIDATES);
 
-const NUMBERS: [u32; ARCHS] = Arch::numbers(Family::Maxwell);
-
-encoding_table! {
-    /// Encodings of Maxwell and Pascal.
-    const ENCODINGS: u64 = TableDescription {
-        text: include_str!("../../../../isa/nvidia/maxwell.forms"),
-        layout: CodeLayout::ControlGroups,
-        index: &[BitRange { hi: 63, lo: 51 }],
-        archs: &NUMBERS,
-    };
-}
-
-const NAMES: &str = include_str!("../../../../isa/nvidia/maxwell.names");
-const LISTS: usize = count_entries(NAMES);
-static ENTRIES: [Entry; LISTS] = sorted_entries(NAMES, &NUMBERS);
-static LIST_FILE: ListFile = ListFile::new(NAMES, &ENTRIES);
+static LIST_FILE: ListFile = ListFile::new(MAXWELL_NAMES, &ENTRIES);
 
 static DIALECT: Dialect = Dialect {
     family: Family::Maxwell,
-    archs: &NUMBERS,
+    archs: &MAXWELL_NUMBERS,
     lists: &LIST_FILE,
     word_bits: 64,
     // Bits 83:81 of a row are bits 19:17 of its slot of the control word.
@@ -61,7 +47,7 @@ const CODE: CodeReader = CodeReader {
 
 form_table! {
     /// Forms of Maxwell and Pascal.
-    pub(crate) static TABLE = ENCODINGS, DIALECT, CODE, archs: ARCHS, lists: LISTS;
+    pub(crate) static TABLE = ENCODINGS, DIALECT, CODE, opcodes: OPCODES, archs: MAXWELL_NUMBERS.len(), lists: ENTRIES.len();
 }
 
 /// Decodes groups of 32 bytes: a control word and three instructions.

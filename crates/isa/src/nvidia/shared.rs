@@ -13,6 +13,7 @@ mod field;
 pub(super) mod form;
 mod imad_alias;
 mod line;
+pub(crate) mod list_entry;
 pub(super) mod lookup;
 pub(super) mod modifier;
 pub(super) mod names;

@@ -4,44 +4,25 @@
 //! For example, bits 11:0 and 91 of a word are its opcode and select one of 2¹³ buckets. A fault in a row is a build
 //! error.
 
-#![allow(
-    long_running_const_eval,
-    reason = "the table is parsed at compile time and long"
-)]
-
 use super::shared::arch::Arch;
 use super::shared::control::ControlWord;
 use super::shared::dialect::Dialect;
 use super::shared::lookup::{CodeReader, form_table};
-use super::shared::names::{Entry, ListFile, count_entries, sorted_entries};
+use super::shared::names::ListFile;
 use super::shared::sass_instr::SassInstr;
-use crate::encoding::{CodeLayout, TableDescription, WordWidth};
-use crate::encoding_table;
+use crate::compiled::volta::{CANDIDATES, ENTRIES, HEADS, OPCODES, PATTERNS, STARTS};
+use crate::descriptions::{VOLTA, VOLTA_NAMES, VOLTA_NUMBERS};
+use crate::encoding::EncodingTable;
 use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
 
-/// Number of architectures.
-const ARCHS: usize = 12;
+const ENCODINGS: EncodingTable<u128> =
+    EncodingTable::new(VOLTA, &HEADS, &PATTERNS, &STARTS, &CANDIDATES);
 
-const NUMBERS: [u32; ARCHS] = Arch::numbers(Family::Volta);
-
-encoding_table! {
-    /// Encodings from Volta to Blackwell.
-    const ENCODINGS: u128 = TableDescription {
-        text: include_str!("../../../../isa/nvidia/volta.forms"),
-        layout: CodeLayout::Units(WordWidth::Bits128),
-        index: &[BitRange { hi: 91, lo: 91 }, BitRange { hi: 11, lo: 0 }],
-        archs: &NUMBERS,
-    };
-}
-
-const NAMES: &str = include_str!("../../../../isa/nvidia/volta.names");
-const LISTS: usize = count_entries(NAMES);
-static ENTRIES: [Entry; LISTS] = sorted_entries(NAMES, &NUMBERS);
-static LIST_FILE: ListFile = ListFile::new(NAMES, &ENTRIES);
+static LIST_FILE: ListFile = ListFile::new(VOLTA_NAMES, &ENTRIES);
 
 static DIALECT: Dialect = Dialect {
     family: Family::Volta,
-    archs: &NUMBERS,
+    archs: &VOLTA_NUMBERS,
     lists: &LIST_FILE,
     word_bits: 128,
     slot_bit: None,
@@ -64,7 +45,7 @@ const CODE: CodeReader = CodeReader {
 
 form_table! {
     /// Forms from Volta to Blackwell.
-    pub(crate) static TABLE = ENCODINGS, DIALECT, CODE, archs: ARCHS, lists: LISTS;
+    pub(crate) static TABLE = ENCODINGS, DIALECT, CODE, opcodes: OPCODES, archs: VOLTA_NUMBERS.len(), lists: ENTRIES.len();
 }
 
 /// Bytes of an instruction.

@@ -246,7 +246,7 @@ fn add_operand_cells(
         _ => {}
     }
     let zero = uniform_zero(dialect, names);
-    let is_register = |cell: &Reg| cell.kind != RegisterKind::Uniform || cell.number < zero.into();
+    let is_register = |cell: &Reg| cell.kind != RegisterKind::Uniform || cell.number < zero;
     cells.retain(is_register);
     match operand.role {
         OperandRole::Read => out.reads.extend(cells),

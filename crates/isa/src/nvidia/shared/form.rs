@@ -254,7 +254,7 @@ impl Form {
             return Err("three columns expected".to_string());
         };
         let template = template.trim_ascii();
-        // The mnemonic was parsed at compile time.
+        // The build script has parsed the mnemonic.
         let template = template.strip_prefix(opcode.name()).unwrap_or(template);
         let template = Template::parse(template, dialect)?;
         let lists = dialect.lists;

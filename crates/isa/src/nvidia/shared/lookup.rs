@@ -13,7 +13,7 @@ use warpbound_base::{Bits, CodeAddr, Diagnostic};
 
 /// Instruction table of a family.
 ///
-/// Masks, values and opcodes of the rows are parsed at compile time. The rest of a row is parsed when a word first
+/// The build script parses masks, values and opcodes of the rows. The rest of a row is parsed when a word first
 /// matches it, because a short listing needs few rows and parsing all of them would take most of its time.
 #[derive(Debug)]
 pub struct FormTable {
@@ -63,27 +63,6 @@ impl Rows {
             parsed,
         }
     }
-}
-
-/// Opcodes of all rows of a table.
-pub(crate) const fn opcodes<W, const ROWS: usize>(encodings: &EncodingTable<W>) -> [Opcode; ROWS] {
-    let mut opcodes = [Opcode::Nop; ROWS];
-    let mut row = 0;
-    while row < ROWS {
-        let head = &encodings.heads()[row];
-        let name = encodings.mnemonic(head);
-        // Neighbours often have one opcode, and the search through all of them takes most of the time of a build.
-        let opcode = match row {
-            1.. if opcodes[row - 1].has_name(name) => Some(opcodes[row - 1]),
-            _ => Opcode::with_name(name),
-        };
-        assert!(opcode.is_some(), "{}", encodings.line(head));
-        if let Some(opcode) = opcode {
-            opcodes[row] = opcode;
-        }
-        row += 1;
-    }
-    opcodes
 }
 
 /// Fields of a row that have values which are not an instruction.
@@ -243,21 +222,19 @@ fn partial_fields(form: &Form, names: &Names) -> Box<[(NamesId, Field)]> {
         .collect()
 }
 
-/// Defines the table of a family from its encodings, its layout of words, the readers of its code, the number of its architectures and the
+/// Defines the table of a family from its encodings, its layout of words, the readers of its code, the opcodes of its rows, the number of its architectures and the
 /// number of entries of its file of lists.
 macro_rules! form_table {
     ($(#[$attribute:meta])* $visibility:vis static $name:ident = $encodings:ident, $dialect:ident, $code:ident,
-     archs: $archs:expr, lists: $lists:expr;) => {
+     opcodes: $opcodes:ident, archs: $archs:expr, lists: $lists:expr;) => {
         $(#[$attribute])*
         $visibility static $name: $crate::nvidia::shared::lookup::FormTable = {
             use std::sync::OnceLock;
             use $crate::nvidia::shared::lookup::{
-                ArchTable, FormTable, ParsedRow, PartialFields, Rows, opcodes,
+                ArchTable, FormTable, ParsedRow, PartialFields, Rows,
             };
             use $crate::nvidia::shared::names::ListValues;
-            use $crate::nvidia::shared::opcode::Opcode;
             const ROWS: usize = $encodings.heads().len();
-            static OPCODES: [Opcode; ROWS] = opcodes(&$encodings);
             static PARSED: [ParsedRow; ROWS] = [const { OnceLock::new() }; ROWS];
             static VALUES: [[ListValues; $lists]; $archs] =
                 [const { [const { ListValues::EMPTY }; $lists] }; $archs];
@@ -272,7 +249,7 @@ macro_rules! form_table {
                 }
                 archs
             };
-            FormTable::new(&$dialect, $code, Rows::new(&$encodings, &OPCODES, &PARSED), &ARCH_TABLES)
+            FormTable::new(&$dialect, $code, Rows::new(&$encodings, &$opcodes, &PARSED), &ARCH_TABLES)
         };
     };
 }

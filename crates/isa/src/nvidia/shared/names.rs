@@ -3,10 +3,9 @@
 
 use super::dialect::Dialect;
 use super::line::Spelling;
+use super::list_entry::{Entry, EntryKind};
 use super::modifier::{Modifier, Modifiers};
 use super::timing::Timing;
-use crate::encoding::ArchSet;
-use crate::encoding::span::{Lines, Span};
 use std::sync::OnceLock;
 
 /// Index of a spelling list.
@@ -21,7 +20,7 @@ pub(crate) struct CountId(usize);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimingId(usize);
 
-/// Lists of a file, whose first words are parsed at compile time.
+/// Lists of a file, whose first words the build script parses.
 #[derive(Debug)]
 pub(crate) struct ListFile {
     text: &'static str,
@@ -30,162 +29,8 @@ pub(crate) struct ListFile {
     entries: &'static [Entry],
 }
 
-/// One entry: a line and the indented lines that continue it, including comments in between.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    kind: EntryKind,
-    name: Span,
-    archs: ArchSet,
-    words: Span,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum EntryKind {
-    Names,
-    Count,
-    Timing,
-}
-
-impl Entry {
-    /// Parses kind, name and architectures from the first line. `archs` has the numbers of all architectures.
-    const fn parse(text: &str, line: Span, archs: &[u32]) -> Option<Entry> {
-        let (kind, rest) = line.word(text);
-        let (name, words) = rest.word(text);
-        let (name, set) = name.split(text, b'@');
-        let archs = if set.is_blank(text) {
-            Some(ArchSet::first(archs.len()))
-        } else {
-            ArchSet::parse(text, set, archs)
-        };
-        let kind = if kind.equals(text, "names") {
-            EntryKind::Names
-        } else if kind.equals(text, "count") {
-            EntryKind::Count
-        } else if kind.equals(text, "timing") {
-            EntryKind::Timing
-        } else {
-            return None;
-        };
-        match archs {
-            Some(archs) if !name.is_blank(text) => Some(Entry {
-                kind,
-                name,
-                archs,
-                words,
-            }),
-            _ => None,
-        }
-    }
-
-    /// Whether the entry sorts before `other` in [`ListFile::entries`].
-    const fn is_before(&self, other: &Entry, text: &str) -> bool {
-        let (a, b) = (self.kind as u8, other.kind as u8);
-        a < b || a == b && self.name.is_before(other.name, text)
-    }
-}
-
-/// Number of entries in the text of a file.
-pub(crate) const fn count_entries(text: &'static str) -> usize {
-    let mut lines = Lines::new(text);
-    let mut count = 0;
-    while let Some(line) = lines.next() {
-        count += !line.begins_with(text, b' ') as usize;
-    }
-    count
-}
-
-/// Entries of a file, sorted.
-pub(crate) const fn sorted_entries<const COUNT: usize>(
-    text: &'static str,
-    archs: &[u32],
-) -> [Entry; COUNT] {
-    let mut entries = [Entry {
-        kind: EntryKind::Names,
-        name: Span::EMPTY,
-        archs: ArchSet::first(1),
-        words: Span::EMPTY,
-    }; COUNT];
-    let mut lines = Lines::new(text);
-    let mut read = 0;
-    while let Some(line) = lines.next() {
-        if line.begins_with(text, b' ') {
-            // Continues the last entry: entries are in file order until they are sorted below. If the first line were
-            // indented, the subtraction would fail the build.
-            entries[read - 1].words.end = line.end;
-            continue;
-        }
-        let entry = Entry::parse(text, line, archs);
-        assert!(entry.is_some(), "{}", line.text(text));
-        if let Some(entry) = entry {
-            entries[read] = entry;
-        }
-        read += 1;
-    }
-    merge_sorted(entries, text)
-}
-
-/// Sorts entries; those with equal names stay in their order. A merge sort, because the compiler takes long for as many
-/// comparisons as an insertion sort makes, and `const fn` has no `sort_by_key`.
-const fn merge_sorted<const COUNT: usize>(
-    mut entries: [Entry; COUNT],
-    text: &str,
-) -> [Entry; COUNT] {
-    // Runs of this length are sorted.
-    let mut length = 1;
-    while length < COUNT {
-        let before = entries;
-        let mut start = 0;
-        while start < COUNT {
-            let middle = if COUNT - start < length {
-                COUNT
-            } else {
-                start + length
-            };
-            let end = if COUNT - middle < length {
-                COUNT
-            } else {
-                middle + length
-            };
-            let (mut first, mut second, mut to) = (start, middle, start);
-            while to < end {
-                let takes_second = second < end
-                    && (first == middle || before[second].is_before(&before[first], text));
-                if takes_second {
-                    entries[to] = before[second];
-                    second += 1;
-                } else {
-                    entries[to] = before[first];
-                    first += 1;
-                }
-                to += 1;
-            }
-            start = end;
-        }
-        length *= 2;
-    }
-    entries
-}
-
-/// Entries of a text that is not compiled in, sorted. The error names the line that cannot be read.
-pub(crate) fn read_entries(text: &'static str, archs: &[u32]) -> Result<Vec<Entry>, String> {
-    let mut lines = Lines::new(text);
-    let mut entries: Vec<Entry> = Vec::new();
-    while let Some(line) = lines.next() {
-        match entries.last_mut() {
-            Some(last) if line.begins_with(text, b' ') => last.words.end = line.end,
-            _ => entries.push(
-                Entry::parse(text, line, archs)
-                    .ok_or_else(|| format!("cannot read the list `{}`", line.text(text)))?,
-            ),
-        }
-    }
-    // Stable, so that overrides stay after the list that they change.
-    entries.sort_by_key(|entry| (entry.kind, entry.name.text(text)));
-    Ok(entries)
-}
-
 impl ListFile {
-    /// Lists from the text of a file and its [`sorted_entries`].
+    /// Lists from the text of a file and its entries, as `read_entries` returns them.
     pub(crate) const fn new(text: &'static str, entries: &'static [Entry]) -> ListFile {
         ListFile { text, entries }
     }

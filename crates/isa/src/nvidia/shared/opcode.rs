@@ -67,7 +67,7 @@ macro_rules! opcodes {
         /// Opcode of an instruction: the operation apart from its modifiers and operands.
         ///
         /// Each mnemonic of `maxwell.forms` is one of these, and each of these has a row: the first is checked when the
-        /// table is compiled, the second by a test.
+        /// crate is built, the second by a test.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[allow(missing_docs, reason = "the name of a variant is its mnemonic")]
         pub enum Opcode {
@@ -92,28 +92,10 @@ macro_rules! opcodes {
                 }
             }
 
-            /// Mnemonics of all opcodes, in the order of the table. The compiler takes long to evaluate
-            /// [`Opcode::name`], because it compares with one variant after the other.
-            const NAMES: &[&[u8]] = &[$($name.as_bytes(),)+];
-
-            /// Whether this is the mnemonic.
-            pub(crate) const fn has_name(self, name: &str) -> bool {
-                is_equal(Opcode::NAMES[self as usize], name.as_bytes())
-            }
-
             /// Opcode with a mnemonic.
-            pub(crate) const fn with_name(name: &str) -> Option<Opcode> {
-                let name = name.as_bytes();
-                let mut at = 0;
-                while at < Opcode::NAMES.len() {
-                    let listed = Opcode::NAMES[at];
-                    // The length first, because a call takes the compiler longer than a comparison of numbers.
-                    if listed.len() == name.len() && is_equal(listed, name) {
-                        return Some(Opcode::ALL[at]);
-                    }
-                    at += 1;
-                }
-                None
+            pub(crate) fn with_name(name: &str) -> Option<Opcode> {
+                let mut all = Opcode::ALL.iter().copied();
+                all.find(|opcode| opcode.name() == name)
             }
         }
     };
@@ -455,15 +437,6 @@ impl Opcode {
                 | Opcode::Hmul2_32i
         )
     }
-}
-
-/// Whether two texts are equal; `==` is not available at compile time.
-const fn is_equal(a: &[u8], b: &[u8]) -> bool {
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    at == a.len() && at == b.len()
 }
 
 impl fmt::Display for Opcode {
