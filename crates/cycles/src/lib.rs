@@ -1,6 +1,7 @@
 //! Time of a warp that runs alone (SOUNDNESS 11): an upper limit of the cycles of each step of the warp-level graph.
 //! `warpbound-ipet` computes the bound of the warp from these limits. Each number of the machine is taken at the end
-//! of its range that makes the warp slowest, so the limits hold for every machine in the ranges.
+//! of its range that makes the warp slowest, so the limits hold for every machine in the ranges. The simulator with time
+//! is another crate (`simulate/src/timed`).
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`,
