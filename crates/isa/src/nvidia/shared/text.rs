@@ -362,8 +362,7 @@ impl<'a> TextWriter<'a, '_> {
     }
 
     fn push_number(&mut self, brief: &BriefOperand, number: i64, separator: &ShortText) -> bool {
-        let absent = number == 0 && brief.rare.optional.holds(self.word);
-        if absent || brief.hide.holds(self.word) {
+        if number == 0 && brief.rare.optional.holds(self.word) {
             return false;
         }
         self.line.push_short(separator);
