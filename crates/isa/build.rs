@@ -15,8 +15,10 @@
 mod arch;
 #[path = "src/encoding/description.rs"]
 mod description;
-#[path = "src/descriptions.rs"]
+#[path = "src/nvidia/descriptions.rs"]
 mod descriptions;
+#[path = "src/amd/description.rs"]
+mod gcn_description;
 #[path = "src/amd/opcode.rs"]
 mod gcn_opcode;
 #[path = "src/encoding/layout.rs"]
@@ -47,7 +49,8 @@ use std::fmt::{Debug, Write as _};
 use std::{env, fs};
 
 use description::TableDescription;
-use descriptions::{GFX803, MAXWELL, MAXWELL_NAMES, VOLTA, VOLTA_NAMES};
+use descriptions::TABLES;
+use gcn_description::GFX803;
 use gcn_opcode::GcnOpcode;
 use list_entry::read_entries;
 use opcode::Opcode;
@@ -60,14 +63,12 @@ fn main() -> Result<(), String> {
     let nvidia: Vec<(&str, Opcode)> = nvidia.collect();
     let gcn = GcnOpcode::ALL.iter().map(|opcode| (opcode.name(), *opcode));
     let gcn: Vec<(&str, GcnOpcode)> = gcn.collect();
-    for (name, table, word, lists) in [
-        ("maxwell", &MAXWELL, 64, MAXWELL_NAMES),
-        ("volta", &VOLTA, 128, VOLTA_NAMES),
-    ] {
-        let mut code = table_code(table, word, "Opcode", &nvidia)?;
-        let entries = read_entries(lists, table.archs)?;
+    for table in TABLES {
+        let mut code = table_code(&table.description, table.word, "Opcode", &nvidia)?;
+        // Sorted here, because lists are found by name at run time.
+        let entries = read_entries(table.lists, table.description.archs)?;
         push_static(&mut code, "ENTRIES", "Entry", &entries);
-        write(name, &code)?;
+        write(table.name, &code)?;
     }
     write("gfx803", &table_code(&GFX803, 64, "GcnOpcode", &gcn)?)
 }
@@ -89,6 +90,7 @@ fn table_code<T: Debug>(
     opcodes: &[(&str, T)],
 ) -> Result<String, String> {
     let parsed = table.parse(word)?;
+    // Mnemonics become variants here, so that a misspelled one is a build error and no search at run time.
     let mut of_rows = Vec::new();
     for head in &parsed.heads {
         let name = head.mnemonic.text(table.text);
@@ -102,6 +104,7 @@ fn table_code<T: Debug>(
     }
     let mut code = String::new();
     push_static(&mut code, "HEADS", "RowHead", &parsed.heads);
+    // A table without index bits has an index of its own, in the crate.
     if !table.index.is_empty() {
         let pattern = |head: &RowHead| RowPattern {
             mask: head.mask,
@@ -135,6 +138,7 @@ fn push_static<T: Debug>(code: &mut String, name: &str, kind: &str, values: &[T]
 }
 
 fn write(name: &str, code: &str) -> Result<(), String> {
+    // Cargo gives each build of the crate a folder of its own.
     let folder = env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?;
     let path = format!("{folder}/{name}.rs");
     fs::write(&path, code).map_err(|error| format!("{path}: {error}"))

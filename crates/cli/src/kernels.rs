@@ -331,6 +331,7 @@ fn for_each_kernel<R: Send>(
         }
         Ok(())
     };
+    // Short files end here.
     let first = found.by_ref().take(WITHOUT_THREADS);
     map_in_order(1, first, work, &mut receive)?;
     if let Some(next) = found.next() {

@@ -5,6 +5,7 @@
 
 mod class;
 mod condition;
+mod description;
 mod effects;
 mod encode;
 mod fields;

@@ -1,7 +1,7 @@
-//! Rows of the tables of [`descriptions`](crate::descriptions), as the build script has parsed them.
+//! Rows of the tables that are compiled in, as the build script has parsed them.
 //!
-//! For example, `volta::HEADS` has the mask and the value of each row of `volta.forms`, and `volta::STARTS` and
-//! `volta::CANDIDATES` its decoding index.
+//! For example, `HEADS` has the mask and the value of each row of a table, and `STARTS` and `CANDIDATES` its decoding
+//! index.
 
 /// Defines a module with the statics of a generated file.
 macro_rules! compiled {
@@ -31,17 +31,4 @@ macro_rules! compiled {
     };
 }
 
-compiled! {
-    /// Maxwell and Pascal.
-    maxwell, "maxwell.rs"
-}
-
-compiled! {
-    /// Volta to Blackwell.
-    volta, "volta.rs"
-}
-
-compiled! {
-    /// GCN3.
-    gfx803, "gfx803.rs"
-}
+pub(crate) use compiled;

@@ -9,7 +9,7 @@
 //!
 //! * rows that match words of 32, 64 or 128 bits: `isa/src/encoding/row.rs`, `table.rs`, `description.rs`
 //! * division of code into instructions: `isa/src/encoding/layout.rs`, `span.rs`
-//! * tables that are compiled in: `isa/build.rs`, `isa/src/descriptions.rs`, `compiled.rs`
+//! * tables that are compiled in: `isa/build.rs`, `isa/src/compiled.rs`, `isa/src/nvidia/descriptions.rs`
 //! * types that instruction sets share: `isa/src/instr.rs`, `program.rs`
 //! * decoding of NVIDIA's machine code: `isa/src/nvidia/shared/lookup.rs`, `form.rs`, `operand.rs`
 //! * layout of words and table of a family: `isa/src/nvidia/maxwell.rs`, `volta.rs`; rows
@@ -29,7 +29,6 @@
 
 pub mod amd;
 mod compiled;
-mod descriptions;
 pub mod encoding;
 pub mod instr;
 pub mod mini;

@@ -5,6 +5,8 @@
 //! gives its operands ([`View`]), its effects, its text and its timing class. Control words hold the scheduling
 //! decisions of the compiler.
 
+mod compiled;
+mod descriptions;
 mod maxwell;
 pub(crate) mod shared;
 mod tables;

@@ -1,13 +1,20 @@
 //! Rows of `gfx803.forms`: encodings and opcodes, and the lookup of the row of a word. For
 //! example, `s_nop 0` (0xbf800000) has format SOPP and opcode 0, and that pair has one candidate row.
 
+use super::description::GFX803;
 use super::fields::Encoding;
 use super::opcode::GcnOpcode;
-use crate::compiled::gfx803::HEADS;
-use crate::descriptions::GFX803;
+use crate::compiled::compiled;
 use crate::encoding::{EncodingTable, RowPattern};
 
-pub(crate) use crate::compiled::gfx803::OPCODES;
+use gfx803::HEADS;
+
+pub(crate) use gfx803::OPCODES;
+
+compiled! {
+    /// Rows as the build script has parsed them.
+    gfx803, "gfx803.rs"
+}
 use std::sync::OnceLock;
 use warpbound_base::Bits;
 

@@ -53,6 +53,7 @@ impl TableDescription {
         if self.layout.unit().bits() > word {
             return Err("words are shorter than a unit".to_owned());
         }
+        // All rows before the index, because it numbers them.
         let mut heads = Vec::new();
         let mut lines = Lines::new(self.text);
         while let Some(line) = lines.next() {
@@ -118,6 +119,7 @@ impl TableDescription {
     fn buckets_of(&self, head: &RowHead) -> impl Iterator<Item = usize> + use<> {
         let fixed = self.index_bits(head.value);
         let free = self.index_bits(!head.mask);
+        // Most rows fix all index bits and are in one bucket.
         let subsets = iter::successors(Some(0usize), move |subset| {
             // (s - m) & m is the next subset of m after s; after m itself it is 0 again.
             Some(subset.wrapping_sub(free) & free).filter(|next| *next != 0)

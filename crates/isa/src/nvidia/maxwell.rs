@@ -4,14 +4,14 @@
 //! For example, bits 63:51 of a word select one of 2¹³ buckets, and a bucket lists the few rows that match such a
 //! word. A fault in a row is a build error.
 
+use super::compiled::maxwell::{CANDIDATES, ENTRIES, HEADS, OPCODES, PATTERNS, STARTS};
+use super::descriptions::{MAXWELL, MAXWELL_NAMES, MAXWELL_NUMBERS};
 use super::shared::arch::Arch;
 use super::shared::control::ControlWord;
 use super::shared::dialect::Dialect;
 use super::shared::lookup::{CodeReader, form_table};
 use super::shared::names::ListFile;
 use super::shared::sass_instr::SassInstr;
-use crate::compiled::maxwell::{CANDIDATES, ENTRIES, HEADS, OPCODES, PATTERNS, STARTS};
-use crate::descriptions::{MAXWELL, MAXWELL_NAMES, MAXWELL_NUMBERS};
 use crate::encoding::{EncodingTable, GROUP};
 use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
 

@@ -4,14 +4,14 @@
 //! For example, bits 11:0 and 91 of a word are its opcode and select one of 2¹³ buckets. A fault in a row is a build
 //! error.
 
+use super::compiled::volta::{CANDIDATES, ENTRIES, HEADS, OPCODES, PATTERNS, STARTS};
+use super::descriptions::{VOLTA, VOLTA_NAMES, VOLTA_NUMBERS};
 use super::shared::arch::Arch;
 use super::shared::control::ControlWord;
 use super::shared::dialect::Dialect;
 use super::shared::lookup::{CodeReader, form_table};
 use super::shared::names::ListFile;
 use super::shared::sass_instr::SassInstr;
-use crate::compiled::volta::{CANDIDATES, ENTRIES, HEADS, OPCODES, PATTERNS, STARTS};
-use crate::descriptions::{VOLTA, VOLTA_NAMES, VOLTA_NUMBERS};
 use crate::encoding::EncodingTable;
 use warpbound_base::{BitRange, CodeAddr, Diagnostic, Family};
 

@@ -140,6 +140,7 @@ impl Steps {
     /// Steps of a template.
     pub(crate) fn of(mnemonic: &'static str, template: &Template, dialect: &Dialect) -> Steps {
         let of_opcode = template.opcode.iter().map(|piece| match piece {
+            // Operands inside an opcode are rare, and have no separator.
             Piece::Item(_) => Step::Other,
             other => Step::of(other, dialect),
         });
@@ -212,6 +213,7 @@ impl BriefOperand {
             || item.plus != 0
             || item.scale != 1;
         if is_rare {
+            // Each of these would be one more test for every operand of a listing.
             return None;
         }
         let mut others = item.abs.set_bits()? | item.cc.set_bits()?;

@@ -135,11 +135,13 @@ impl<'a> Line<'a> {
     // Inlined, because most texts are constants.
     #[inline(always)]
     pub(crate) fn push(&mut self, text: &str) {
+        // The length of a constant is known, so this is one comparison and one store.
         let end = self.length + text.len();
         if let Some(place) = self.bytes.get_mut(self.length..end) {
             place.copy_from_slice(text.as_bytes());
             self.length = end;
         } else {
+            // The text may be longer than the buffer.
             self.flush();
             self.out.push_str(text);
         }
@@ -151,6 +153,7 @@ impl<'a> Line<'a> {
         if self.length > CAPACITY - BYTES {
             self.flush();
         }
+        // Bytes after the text are overwritten by the next one.
         let rest = self.bytes.get_mut(self.length..);
         if let Some(place) = rest.and_then(|rest| rest.first_chunk_mut()) {
             *place = text.bytes;
@@ -200,6 +203,7 @@ impl<'a> Line<'a> {
     /// Appends hexadecimal digits: `least`, of at most 16, or more.
     pub(crate) fn push_hex_digits(&mut self, number: u64, least: u32) {
         let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(least);
+        // Addresses and most immediates have one half only.
         let (high, low) = ((number >> 32) as u32, number as u32);
         if let Some(more) = digits.checked_sub(8).filter(|&more| more > 0) {
             self.push_word(high, more.min(8));
