@@ -81,8 +81,8 @@ struct RowPattern {
     archs: ArchSet,
 }
 
-/// Statics of a table, whose words are compared as integers of `word` bits. `opcodes` are those of its mnemonics, of a type
-/// with the name `opcode`.
+/// Statics of a table, whose words are compared as integers of `word` bits. `opcodes` has the opcode of each
+/// mnemonic, a value of the type `opcode`.
 fn table_code<T: Debug>(
     table: &TableDescription,
     word: u32,

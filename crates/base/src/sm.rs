@@ -47,7 +47,7 @@ pub struct SmFacts {
     pub generation: &'static str,
     /// Family of the machines; `None` if their instructions cannot be decoded.
     pub family: Option<Family>,
-    /// Whether kernels are analysed, as far as those of the family are. Otherwise they are listed and disassembled.
+    /// Whether kernels are analysed, as far as the family's instructions allow. Otherwise they are listed and disassembled.
     pub is_analysed: bool,
     /// Size of an instruction in bytes.
     pub instruction_bytes: u32,

@@ -79,7 +79,7 @@ impl MatrixProduct {
         ]
     }
 
-    /// Whether the numbers of words are those of the fragments, and the formats go with the rule.
+    /// Whether each fragment has as many words as its shape needs, and the formats go with the rule.
     pub fn is_consistent(&self) -> bool {
         let [a, b, sums] = self.fragments().map(Fragment::word_count);
         let has_words = [self.a.len(), self.b.len()] == [a, b]

@@ -1,6 +1,6 @@
 //! Positions of the elements of matrices in the registers of a warp (PTX manual, "Matrix Fragments for mma").
 //!
-//! One rule covers all shapes. Eight lines of a matrix (rows of `a` and of sums, columns of `b`) form a block, in which four
+//! One rule covers all shapes. Eight lines of a matrix (rows of `a` and of sums, columns of `b`) form a block, where four
 //! lanes share each line and take turns by *runs* of elements. A lane holds a run of each block, then the next run of each.
 //! For example, `a` with 16 rows of halves has runs of two: the first register of lane 5 has the elements 2 and 3 of row 1,
 //! its second one the same elements of row 9, and the third one the elements 10 and 11 of row 1.

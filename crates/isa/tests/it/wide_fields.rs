@@ -114,3 +114,33 @@ fn bssy_has_suffixes_from_sm_100_on() {
         check(word, 0, plain, plain, &late);
     }
 }
+
+/// Stall codes and the bits beside them, as nvdisasm 13.5 accepts them for sm_90: for each stall code, a bit for each value
+/// of the three bits. LDG takes them as a code for batches, UIADD3 has no operand that the reuse cache keeps, IADD3 has
+/// three.
+#[test]
+fn stall_codes_and_the_bits_beside_them_fit_together() {
+    for (word, to_15, from_17) in [
+        (0x000f_0000_0c1e_1900_0000_0006_0405_1981_u128, 63, 63),
+        (0x000f_c000_0fff_e13f_0000_003f_0a04_7290, 55, 1),
+        (0x000f_c000_07f3_e0ff_8000_0044_0603_7210, 63, 255),
+    ] {
+        for stall in 0..32 {
+            let expected = match stall {
+                0 => 1,
+                1..=15 => to_15,
+                17..=27 => from_17,
+                _ => 0,
+            };
+            let accepted = (0..8).filter(|hints| {
+                let word = word | stall << 105 | hints << 122;
+                let program = SassProgram::decode(Arch::Sm90, &word.to_le_bytes());
+                program.expect("a whole instruction").instrs[0]
+                    .form
+                    .is_some()
+            });
+            let accepted: u128 = accepted.map(|hints| 1 << hints).sum();
+            assert_eq!(accepted, expected, "{word:#x}, stall code {stall}");
+        }
+    }
+}

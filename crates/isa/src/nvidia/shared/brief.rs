@@ -1,8 +1,8 @@
 //! Templates prepared for printing.
 //!
-//! Most operands are a register, a predicate or a number with at most a sign and a reuse mark. Of such an operand a
-//! [`BriefOperand`] has the few conditions that its text depends on, next to those of its neighbours in memory; a word
-//! that asks for more is printed from the full item.
+//! Most operands are a register, a predicate or a number with at most a sign and a reuse mark. A [`BriefOperand`] keeps
+//! the few conditions that the text of such an operand depends on. For example, `-R4.reuse` depends on a register field
+//! and two bits. A word that asks for more is printed from the full item.
 
 use super::dialect::Dialect;
 use super::field::{Cond, Field};
@@ -59,7 +59,7 @@ pub(crate) struct BriefOperand {
     pub(crate) is_hidden_by_list: bool,
     /// Place of the selected part in the text; `None` if the operand has none.
     pub(crate) select: Option<SelectPlace>,
-    /// Added to the number without carry; 7 for a predicate that is stored inverted.
+    /// Combined with the number by XOR: 7 for a predicate that is stored inverted, otherwise 0.
     pub(crate) flip: u8,
 }
 
